@@ -1,0 +1,100 @@
+/// What became of an event that was sent.
+public enum SendResult: Sendable, Hashable {
+    /// It waits in the mailbox, or has been taken already.
+    case accepted
+    /// It was dropped and counted.
+    case dropped(DropReason)
+}
+
+/// Why an event was dropped.
+public enum DropReason: String, Sendable, Hashable, Codable {
+    /// The mailbox had reached its limit.
+    case mailboxFull
+    /// The loop is stopping or has stopped.
+    case stopped
+    /// The loop has not started, and the sender chose not to wait for it.
+    case notStarted
+}
+
+/// What a full buffer does with one more value.
+public enum Overflow: Sendable, Hashable {
+    /// The oldest waiting value makes room.
+    case dropOldest
+    /// The new value is dropped.
+    case dropNewest
+}
+
+/// Whether a reducer had a rule for an event.
+public enum Reduction: Sendable, Hashable {
+    /// The state it left behind is a new state, even if it equals the old one.
+    case handled
+    /// There is no rule; what it did to the state is discarded.
+    case unhandled
+}
+
+/// Where a loop stands in its life.
+public enum LoopPhase: String, Sendable, Hashable, Codable {
+    /// Not started; events wait.
+    case notStarted
+    /// Turning whenever there is something to do.
+    case running
+    /// Takes no more events, finishes what waits and what runs.
+    case stopping
+    /// Discards what waits and has told its side effects to end.
+    case cancelling
+    /// Nothing of it is left running.
+    case stopped
+}
+
+/// What a loop has counted since it was made.
+public struct LoopCounters: Sendable, Hashable, Codable {
+    /// Events taken from the mailbox and given to the reducer.
+    public var events: UInt64 = 0
+    /// Events that led to a new state.
+    public var transitions: UInt64 = 0
+    /// Events no transition handled.
+    public var unhandled: UInt64 = 0
+    /// Events withdrawn because the side effect that emitted them was cancelled before they were taken.
+    public var withdrawn: UInt64 = 0
+    /// Events dropped because the mailbox was full.
+    public var droppedByLimit: UInt64 = 0
+    /// Events refused because the loop was stopping, stopped, or (where the sender chose so) not started.
+    public var refused: UInt64 = 0
+    /// Side effects started.
+    public var effectsStarted: UInt64 = 0
+    /// Side effects cancelled by their strategy.
+    public var effectsCancelled: UInt64 = 0
+}
+
+/// A picture of a loop at one moment.
+public struct LoopSnapshot: Sendable, Hashable, Codable {
+    /// A feedback of the loop.
+    public struct Feedback: Sendable, Hashable, Codable {
+        /// Its name.
+        public var name: String
+        /// How many of its side effects run.
+        public var running: Int
+
+        /// A feedback with so many running side effects.
+        public init(name: String, running: Int) {
+            self.name = name
+            self.running = running
+        }
+    }
+    /// Where it stands in its life.
+    public var phase: LoopPhase
+    /// The current state, as text.
+    public var state: String
+    /// How many events wait.
+    public var waiting: Int
+    /// The feedbacks in the order in which they see a state.
+    public var feedbacks: [Feedback]
+    /// What has been counted.
+    public var counters: LoopCounters
+}
+
+/// Identifies one run of a side effect within its loop.
+public struct RunID: Sendable, Hashable, Codable {
+    /// Counts from 1.
+    public let rawValue: UInt64
+}

@@ -1,0 +1,133 @@
+/// What becomes of an event for an attached system that has not been started.
+public enum BeforeStart: Sendable, Hashable {
+    /// It waits in the system's mailbox and is taken after the start.
+    case hold
+    /// It is dropped, counted, and shown to the system's observer.
+    case drop
+}
+
+// MARK: Mediator to system
+
+extension System {
+    /// Values of the mediator become events of this system, as the closure says; `nil`: no event.
+    ///
+    /// The system subscribes when it starts, before its first state is shown, and leaves when it stops.
+    @discardableResult
+    public func attach<M: Mediator>(
+        to mediator: M, emitSystemEvent: @escaping @Sendable (M.Value) -> (any Event)?
+    ) -> System {
+        loop.add(
+            .source(name: "from mediator") { send in
+                mediator.subscribe { value in
+                    if let event = emitSystemEvent(value) { send(event) }
+                }
+            })
+        return self
+    }
+
+    /// A value equal to `onMediatorValue` becomes an event of this system.
+    @discardableResult
+    public func attach<M: Mediator>(
+        to mediator: M, onMediatorValue expected: M.Value, emitSystemEvent: any Event
+    ) -> System where M.Value: Equatable {
+        attach(to: mediator) { $0 == expected ? emitSystemEvent : nil }
+    }
+
+    /// A value equal to `onMediatorValue` becomes an event of this system, made from the value.
+    @discardableResult
+    public func attach<M: Mediator>(
+        to mediator: M, onMediatorValue expected: M.Value,
+        emitSystemEvent: @escaping @Sendable (M.Value) -> any Event
+    ) -> System where M.Value: Equatable {
+        attach(to: mediator) { $0 == expected ? emitSystemEvent($0) : nil }
+    }
+}
+
+// MARK: System to mediator
+
+extension System {
+    /// States of this system become values of the mediator, as the closure says; `nil`: no value.
+    @discardableResult
+    public func attach<M: Mediator>(
+        to mediator: M, emitMediatorValue: @escaping @Sendable (any State) -> M.Value?
+    ) -> System {
+        loop.add(
+            .sink(name: "to mediator") { state, _ in
+                if let value = emitMediatorValue(state) { mediator.send(value) }
+            })
+        return self
+    }
+
+    /// A state of this type puts a value on the mediator.
+    @discardableResult
+    public func attach<M: Mediator, S: State>(
+        to mediator: M, onSystemStateType: S.Type, emitMediatorValue value: M.Value
+    ) -> System {
+        attach(to: mediator) { $0 is S ? value : nil }
+    }
+
+    /// A state of this type puts a value on the mediator, made from the state.
+    @discardableResult
+    public func attach<M: Mediator, S: State>(
+        to mediator: M, onSystemStateType: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
+    ) -> System {
+        attach(to: mediator) { ($0 as? S).map(emitMediatorValue) }
+    }
+
+    /// A state equal to `onSystemState` puts a value on the mediator.
+    @discardableResult
+    public func attach<M: Mediator, S: State & Equatable>(
+        to mediator: M, onSystemState expected: S, emitMediatorValue value: M.Value
+    ) -> System {
+        attach(to: mediator) { $0 as? S == expected ? value : nil }
+    }
+
+    /// A state equal to `onSystemState` puts a value on the mediator, made from the state.
+    @discardableResult
+    public func attach<M: Mediator, S: State & Equatable>(
+        to mediator: M, onSystemState expected: S, emitMediatorValue: @escaping @Sendable (S) -> M.Value
+    ) -> System {
+        attach(to: mediator) { $0 as? S == expected ? emitMediatorValue(expected) : nil }
+    }
+
+    /// A state of this type puts a value on the mediator; the form in which the original documentation writes it.
+    @discardableResult
+    public func attach<M: Mediator, S: State>(
+        to mediator: M, onSystemState type: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
+    ) -> System {
+        attach(to: mediator, onSystemStateType: type, emitMediatorValue: emitMediatorValue)
+    }
+}
+
+// MARK: System to system
+
+extension System {
+    /// A state of this type becomes an event of another system.
+    ///
+    /// Neither system keeps the other alive. An event for a system that has been stopped is dropped, counted there, and
+    /// shown to its observer.
+    ///
+    /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    @discardableResult
+    public func attach<S: State>(
+        to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
+        emitAttachedSystemEvent: @escaping @Sendable (S) -> any Event
+    ) -> System {
+        let hold = beforeStart == .hold
+        loop.add(
+            .sink(name: "to system") { [weak target = system.loop] state, _ in
+                guard let state = state as? S, let target else { return }
+                target.send(emitAttachedSystemEvent(state), holdBeforeStart: hold)
+            })
+        return self
+    }
+
+    /// A state of this type becomes an event of another system, always the same one.
+    @discardableResult
+    public func attach<S: State>(
+        to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
+        emitAttachedSystemEvent event: any Event
+    ) -> System {
+        attach(to: system, onSystemStateType: S.self, beforeStart: beforeStart) { (_: S) in event }
+    }
+}

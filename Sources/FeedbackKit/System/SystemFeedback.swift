@@ -1,0 +1,138 @@
+/// What becomes of a running side effect when a new state arrives.
+public enum ExecutionStrategy: Sendable {
+    /// It is cancelled, whatever the type of the new state, and events of it that still wait are withdrawn.
+    case cancelOnNewState
+    /// It goes on until it ends by itself.
+    case continueOnNewState
+    /// It is cancelled by a new state for which this holds.
+    case cancel(when: @Sendable (any State) -> Bool)
+
+    var rule: CancellationRule<any State> {
+        switch self {
+        case .cancelOnNewState: .onNewState
+        case .continueOnNewState: .never
+        case .cancel(let condition): .when(condition)
+        }
+    }
+}
+
+extension Feedback where S == any State, E == any Event {
+    /// Picks the states of one type.
+    private init<T: State>(
+        _ name: String?, _ type: T.Type, _ strategy: ExecutionStrategy,
+        effect: @escaping @Sendable (T) -> Effect<any Event>
+    ) {
+        self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
+            guard let state = state as? T else { return .nothing }
+            return effect(state)
+        }
+    }
+
+    /// A side effect that is a quick function: it answers a state with an event or with none.
+    ///
+    /// It runs on the loop's turn, so that what several feedbacks emit for a state comes in the order of the feedbacks.
+    public init<T: State>(
+        name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (T) -> (any Event)?
+    ) {
+        self.init(name, type, strategy) { state in .call { sideEffect(state) } }
+    }
+
+    /// A side effect that is an async function: it answers a state with an event or with none.
+    public init<T: State>(
+        name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (T) async -> (any Event)?
+    ) {
+        self.init(name, type, strategy) { state in .task { await sideEffect(state) } }
+    }
+
+    /// A side effect that is a sequence of events.
+    public init<T: State, Events: AsyncSequence & Sendable>(
+        name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (T) -> Events
+    ) where Events.Element == any Event, Events.Failure == Never {
+        self.init(name, type, strategy) { state in .sequence(sideEffect(state)) }
+    }
+
+    /// A side effect that sends as many events as it likes.
+    public init<T: State>(
+        name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (T, Send<any Event>) async -> Void
+    ) {
+        self.init(name, type, strategy) { state in .run { send in await sideEffect(state, send) } }
+    }
+
+    /// A quick function on every state.
+    public init(
+        name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (any State) -> (any Event)?
+    ) {
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .call { sideEffect(state) } }
+    }
+
+    /// An async function on every state.
+    public init(
+        name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (any State) async -> (any Event)?
+    ) {
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .task { await sideEffect(state) } }
+    }
+
+    /// A sequence of events on every state.
+    public init<Events: AsyncSequence & Sendable>(
+        name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (any State) -> Events
+    ) where Events.Element == any Event, Events.Failure == Never {
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .sequence(sideEffect(state)) }
+    }
+
+    /// A side effect on every state that sends as many events as it likes.
+    public init(
+        name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (any State, Send<any Event>) async -> Void
+    ) {
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in
+            .run { send in await sideEffect(state, send) }
+        }
+    }
+}
+
+/// The feedbacks of a ``System``, in the order in which they see each state.
+public struct Feedbacks: Sendable {
+    let feedbacks: [Feedback<any State, any Event>]
+
+    /// Puts feedbacks together.
+    public init(@FeedbacksBuilder _ feedbacks: () -> [Feedback<any State, any Event>]) {
+        self.feedbacks = feedbacks()
+    }
+
+    private init(_ feedbacks: [Feedback<any State, any Event>]) {
+        self.feedbacks = feedbacks
+    }
+
+    /// Says where the side effects run, for those feedbacks that do not say it themselves.
+    public func execute(on executor: some LoopExecutor) -> Feedbacks {
+        Feedbacks(feedbacks.map { $0.executor == nil ? $0.execute(on: executor) : $0 })
+    }
+}
+
+/// Puts feedbacks together.
+@resultBuilder
+public enum FeedbacksBuilder {
+    /// What it is made of.
+    public typealias Part = [Feedback<any State, any Event>]
+    /// One.
+    public static func buildExpression(_ feedback: Feedback<any State, any Event>) -> Part { [feedback] }
+    /// Several, kept in a property.
+    public static func buildExpression(_ feedbacks: Part) -> Part { feedbacks }
+    /// One after the other.
+    public static func buildBlock(_ parts: Part...) -> Part { parts.flatMap(\.self) }
+    /// `if` without `else`.
+    public static func buildOptional(_ part: Part?) -> Part { part ?? [] }
+    /// `if` with `else`, `switch`.
+    public static func buildEither(first: Part) -> Part { first }
+    /// `if` with `else`, `switch`.
+    public static func buildEither(second: Part) -> Part { second }
+    /// `for`.
+    public static func buildArray(_ parts: [Part]) -> Part { parts.flatMap(\.self) }
+}

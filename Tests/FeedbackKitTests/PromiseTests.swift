@@ -1,0 +1,627 @@
+import Dispatch
+import FeedbackKit
+import FeedbackKitTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Each promise of the engine, by its number in the architecture documentation.
+@Suite(.timeLimit(.minutes(5)))
+struct `The promises of the loop` {
+    // MARK: 1. One event at a time, in order
+
+    @Test(arguments: [true, false])
+    func `1 every feedback sees every state once and in order while several emit at once`(inline: Bool) async {
+        // On the original library later feedbacks see states backwards, and miss some: the loop is recursion there.
+        let seen = (0..<3).map { _ in Record<Int>() }
+        let done = Gate()
+        let feedbacks = seen.map { record in
+            Feedback<Int, Int>(cancellation: .never) { state, _ in
+                record.add(state)
+                return state < 100 ? .just([1, 1]) : .nothing
+            }
+        }
+        let last = Feedback<Int, Int>.sink { state, _ in if state >= 600 { done.open() } }
+        let loop = Loop(
+            initial: 0, feedbacks: feedbacks + [last],
+            executor: inline ? .sendersThread as any LoopExecutor : .sharedPool
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        await done.opened()
+        await settled(loop)
+        let expected = Array(0...600)
+        for record in seen { #expect(record.values == expected) }
+        await loop.stop()
+    }
+
+    @Test func `1 what several feedbacks emit for one state comes in the order of the feedbacks`() async {
+        let taken = Record<String>()
+        let loop = Loop<Int, String>(
+            initial: 0,
+            feedbacks: ["a", "b", "c"].map { name in
+                Feedback(cancellation: .never) { state, _ in state == 0 ? .just([name, name.uppercased()]) : .nothing }
+            },
+            executor: .sendersThread
+        ) { state, event in
+            taken.add(event)
+            state += 1
+            return .handled
+        }
+        loop.start()
+        #expect(taken.values == ["a", "A", "b", "B", "c", "C"])
+    }
+
+    @Test func `1 who sends from within the loop only queues`() {
+        let order = Record<String>()
+        let box = Mutex<Loop<Int, Int>?>(nil)
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                .sink { state, _ in
+                    order.add("enter \(state)")
+                    if state < 3 { box.withLock { $0 }?.send(1) }
+                    order.add("leave \(state)")
+                }
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        box.withLock { $0 = loop }
+        loop.start()
+        #expect(
+            order.values == [
+                "enter 0", "leave 0", "enter 1", "leave 1", "enter 2", "leave 2", "enter 3", "leave 3",
+            ])
+        box.withLock { $0 = nil }
+    }
+
+    @Test(arguments: [true, false])
+    func `1 ten million self-fed events in constant stack and memory`(inline: Bool) async {
+        let count = 10_000_000
+        let done = Gate()
+        let memory = Record<Int>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .never) { state, _ in
+                    if state % 1_000_000 == 0 { memory.add(residentKilobytes()) }
+                    if state < count { return .just(1) }
+                    done.open()
+                    return .nothing
+                }
+            ],
+            executor: inline ? .sendersThread as any LoopExecutor : .sharedPool
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        await done.opened()
+        #expect(loop.state == count)
+        // The first million may still fill caches; from then on nothing is kept. Other tests run beside this one.
+        let growth = (memory.values.last ?? 0) - memory.values[1]
+        #expect(growth < 200_000, "grew by \(growth) KiB over nine million events")
+        await loop.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `1 eight threads at once: nothing lost, doubled or reordered per sender`(inline: Bool) async {
+        struct Sent: Sendable, Equatable {
+            let sender: Int
+            let number: Int
+        }
+        let senders = 8
+        let each = 20_000
+        let loop = Loop<[[Int]], Sent>(
+            initial: Array(repeating: [], count: senders),
+            executor: inline ? .sendersThread as any LoopExecutor : .sharedPool
+        ) { state, event in
+            state[event.sender].append(event.number)
+            return .handled
+        }
+        loop.start()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                DispatchQueue.concurrentPerform(iterations: senders) { sender in
+                    for number in 0..<each { loop.send(Sent(sender: sender, number: number)) }
+                }
+                continuation.resume()
+            }
+        }
+        await settled(loop)
+        let expected = Array(0..<each)
+        for received in loop.state { #expect(received == expected) }
+        #expect(loop.counters.events == UInt64(senders * each))
+        await loop.stop()
+    }
+
+    // MARK: 2. Everyone sees the beginning
+
+    private struct Beginning: State {}
+    private struct Seen: State { let count: Int }
+    private struct Saw: Event {}
+
+    @Test func `2 no initial state is missed in ten thousand starts on different executors`() async {
+        // On the original library about four starts in ten miss it.
+        let queues = [QueueExecutor("a"), QueueExecutor("b")]
+        for _ in 0..<10_000 {
+            let saw = Mutex(0)
+            let gate = Gate()
+            let note: @Sendable (Beginning) -> (any Event)? = { _ in
+                let count = saw.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 3 { gate.open() }
+                return nil
+            }
+            let system = System {
+                InitialState { Beginning() }
+                Feedbacks {
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .task(queues[0]))
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .task(queues[1]))
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .sharedPool)
+                    // This one moves the system on at once, before the others have had their turn.
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState) { _ in Saw() }
+                }
+                Transitions {
+                    From(Beginning.self) { On(Saw.self, transitionTo: Seen(count: 1)) }
+                }
+            }
+            system.start()
+            await gate.opened()
+            await system.stop()
+            #expect(saw.withLock { $0 } == 3)
+        }
+    }
+
+    @Test func `2 a stream taken before the start begins with the initial state`() async {
+        let loop = Loop<Int, Int>(initial: 7, feedbacks: [Feedback { state, _ in state < 10 ? .just(1) : .nothing }]) {
+            state, event in
+            state += event
+            return .handled
+        }
+        var iterator = loop.states().makeAsyncIterator()
+        loop.start()
+        for expected in 7...10 { #expect(await iterator.next() == expected) }
+        await loop.stop()
+        #expect(await iterator.next() == nil)
+    }
+
+    // MARK: 4. An event no transition handles changes nothing
+
+    @Test func `4 an unhandled event gives no state, restarts no effect and is counted`() async {
+        let shown = Record<Int>()
+        let started = Record<Int>()
+        let loop = Loop<Int, String>(
+            initial: 1,
+            feedbacks: [
+                .sink { state, _ in shown.add(state) },
+                Feedback { state, _ in
+                    started.add(state)
+                    return .run { send in try? await send.clock.sleep(for: .seconds(3600)) }
+                },
+            ]
+        ) { state, event in
+            state = 99  // a reducer that scribbles before it gives up
+            return event == "known" ? .handled : .unhandled
+        }
+        loop.start()
+        loop.send("unknown")
+        loop.send("unknown")
+        await settled(loop)
+        #expect(loop.state == 1)
+        #expect(shown.values == [1])
+        #expect(started.values == [1])
+        #expect(loop.counters.unhandled == 2)
+        #expect(loop.counters.transitions == 0)
+        #expect(loop.snapshot.feedbacks[1].running == 1)
+        await loop.stop(within: .zero)
+    }
+
+    // MARK: 5. Cancellation is exact
+
+    @Test func `5 a new state of any type cancels the effect, and what it had emitted is withdrawn`() async {
+        let sent = Gate()
+        let ended = Gate()
+        let release = Gate()
+        let seen = Record<String>()
+        // The loop's thread is kept busy inside the feedback until the effect's late event waits in the mailbox.
+        let loop = Loop<String, String>(
+            initial: "Loading",
+            feedbacks: [
+                Feedback(name: "load") { state, _ in
+                    guard state == "Loading" else { return .nothing }
+                    return .run { send in
+                        await release.opened()
+                        send("leave")  // taken: leads to the next state and cancels this very effect
+                        send("late")  // waits behind it, and is withdrawn
+                        sent.open()
+                        await withTaskCancellationHandler {
+                            await ended.opened()
+                        } onCancel: {
+                            ended.open()
+                        }
+                    }
+                }.execute(on: .sharedPool),
+                Feedback(name: "slow", cancellation: .never) { _, event in
+                    if event != nil { waitOnThread(for: sent) }
+                    return .nothing
+                },
+            ],
+            executor: .task(QueueExecutor("loop"))
+        ) { state, event in
+            seen.add(event)
+            state = event
+            return .handled
+        }
+        loop.start()
+        release.open()
+        await ended.opened()
+        await settled(loop)
+        #expect(seen.values == ["leave"])
+        #expect(loop.counters.withdrawn == 1)
+        #expect(loop.counters.effectsCancelled == 1)
+        await loop.stop()
+    }
+
+    @Test func `5 what a feedback emitted at once for a state that is over is withdrawn`() {
+        let seen = Record<String>()
+        let loop = Loop<Int, String>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .onNewState) { state, _ in state == 0 ? .just("a") : .nothing },
+                Feedback(cancellation: .onNewState) { state, _ in state == 0 ? .just("b") : .nothing },
+                Feedback(cancellation: .never) { state, _ in state == 0 ? .just("c") : .nothing },
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            seen.add(event)
+            state += 1
+            return .handled
+        }
+        loop.start()
+        #expect(seen.values == ["a", "c"])
+        #expect(loop.counters.withdrawn == 1)
+    }
+
+    @Test func `5 continueOnNewState lets the effect finish`() async {
+        let release = Gate()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .never) { state, _ in
+                    guard state == 0 else { return .nothing }
+                    return .task {
+                        await release.opened()
+                        return Task.isCancelled ? -1 : 10
+                    }
+                }
+            ]
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        loop.send(1)
+        await settled(loop)
+        release.open()
+        for await state in loop.states() where state == 11 { break }
+        #expect(loop.state == 11)
+        await loop.stop()
+    }
+
+    @Test func `5 cancel(when:) cancels on the states it names only`() async {
+        let ended = Gate()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .when { $0 == 2 }) { state, _ in
+                    guard state == 0 else { return .nothing }
+                    return .run { _ in
+                        await withTaskCancellationHandler {
+                            await ended.opened()
+                        } onCancel: {
+                            ended.open()
+                        }
+                    }
+                }
+            ]
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        loop.send(1)
+        await settled(loop)
+        #expect(loop.snapshot.feedbacks[0].running == 1)
+        loop.send(1)
+        await ended.opened()
+        await settled(loop)
+        #expect(loop.counters.effectsCancelled == 1)
+        await loop.stop()
+    }
+
+    // MARK: 6. Execution is a parameter
+
+    @Test func `6 on the sender's thread everything is done when send returns`() {
+        let thread = Record<Bool>()
+        let here = DispatchSpecificKey<Bool>()
+        let queue = DispatchQueue(label: "sender")
+        queue.setSpecific(key: here, value: true)
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [.sink { _, _ in thread.add(DispatchQueue.getSpecific(key: here) == true) }],
+            executor: .sendersThread
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        queue.sync {
+            loop.start()
+            loop.send(1)
+            loop.send(2)
+        }
+        #expect(loop.state == 3)
+        #expect(thread.values == [true, true, true])
+    }
+
+    @Test func `6 time is what the clock says`() async {
+        let clock = ManualClock()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [Feedback { state, _ in state < 3 ? .after(.seconds(3600), 1) : .nothing }],
+            clock: clock
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        var states = loop.states().makeAsyncIterator()
+        loop.start()
+        for expected in 0..<3 {
+            #expect(await states.next() == expected)
+            await clock.sleepers(atLeast: 1)
+            #expect(clock.nextDeadline == .init(offset: .seconds(3600 * (expected + 1))))
+            clock.advance(by: .seconds(3600))
+        }
+        #expect(await states.next() == 3)
+        await loop.stop()
+    }
+
+    // MARK: 7. Lifetime is explicit
+
+    @Test func `7 a gentle stop takes what waits, refuses what comes, and lets effects finish`() async {
+        let release = Gate()
+        let finished = Record<String>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .never) { state, _ in
+                    guard state == 0 else { return .nothing }
+                    return .run { send in
+                        await release.opened()
+                        finished.add(Task.isCancelled ? "cancelled" : "whole")
+                        #expect(send(5) == .dropped(.stopped))
+                    }
+                }
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        loop.send(1)
+        loop.beginStop()
+        #expect(loop.phase == .stopping)
+        #expect(loop.send(1) == .dropped(.stopped))
+        release.open()
+        await loop.stopped()
+        #expect(loop.state == 1)
+        #expect(finished.values == ["whole"])
+        #expect(loop.counters.refused == 2)
+    }
+
+    @Test func `7 past the limit of a gentle stop effects are cancelled`() async {
+        let clock = ManualClock()
+        let ended = Record<Bool>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback { _, _ in
+                    .run { send in
+                        try? await send.clock.sleep(for: .seconds(1_000_000))
+                        ended.add(Task.isCancelled)
+                    }
+                }
+            ],
+            clock: clock
+        ) { _, _ in .unhandled }
+        loop.start()
+        await clock.sleepers(atLeast: 1)
+        async let stop: Void = loop.stop(within: .seconds(5))
+        await clock.sleepers(atLeast: 2)
+        #expect(loop.phase == .stopping)
+        clock.advance(by: .seconds(5))
+        await stop
+        #expect(ended.values == [true])
+        #expect(loop.phase == .stopped)
+    }
+
+    @Test func `7 cancelling run() ends everything before it returns`() async {
+        let started = Gate()
+        let alive = Mutex(0)
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: (0..<5).map { _ in
+                Feedback { _, _ in
+                    .run { send in
+                        let count = alive.withLock { alive in
+                            alive += 1
+                            return alive
+                        }
+                        if count == 5 { started.open() }
+                        try? await send.clock.sleep(for: .seconds(3600))
+                        alive.withLock { $0 -= 1 }
+                    }
+                }
+            }
+        ) { _, _ in .unhandled }
+        let task = Task { await loop.run() }
+        await started.opened()
+        #expect(alive.withLock { $0 } == 5)
+        task.cancel()
+        await task.value
+        #expect(alive.withLock { $0 } == 0)
+        #expect(loop.phase == .stopped)
+    }
+
+    @Test func `7 a loop that is let go ends its effects and its sources`() async {
+        let ended = Gate()
+        let mediator = PassthroughMediator<Int>()
+        var loop: Loop<Int, Int>? = Loop(
+            initial: 0,
+            feedbacks: [
+                Feedback { _, _ in
+                    .run { _ in
+                        await withTaskCancellationHandler {
+                            await ended.opened()
+                        } onCancel: {
+                            ended.open()
+                        }
+                    }
+                },
+                .source { send in mediator.subscribe { send($0) } },
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop?.start()
+        mediator.send(3)
+        #expect(loop?.state == 3)
+        #expect(mediator.snapshot.subscribers == 1)
+        weak let watched = loop
+        loop = nil
+        await ended.opened()
+        #expect(watched == nil)
+        #expect(mediator.snapshot.subscribers == 0)
+    }
+
+    @Test func `7 events before the start wait, or are dropped where the sender says so`() async {
+        let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { state, event in
+            state += event
+            return .handled
+        }
+        #expect(loop.send(1) == .accepted)
+        #expect(loop.send(10, holdBeforeStart: false) == .dropped(.notStarted))
+        #expect(loop.state == 0)
+        loop.start()
+        #expect(loop.state == 1)
+        #expect(loop.counters.refused == 1)
+        #expect(loop.start() == false)
+        await loop.stop()
+        await loop.stop()
+        #expect(loop.send(1) == .dropped(.stopped))
+    }
+
+    // MARK: 8. Bounded
+
+    @Test(arguments: [(Overflow.dropNewest, [1, 2, 3]), (.dropOldest, [3, 4, 5])])
+    func `8 a full mailbox drops by its policy and counts it`(overflow: Overflow, kept: [Int]) {
+        let taken = Record<Int>()
+        let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread, mailboxLimit: 3, overflow: overflow) {
+            _, event in
+            taken.add(event)
+            return .handled
+        }
+        for event in 1...5 { loop.send(event) }
+        loop.start()
+        #expect(taken.values == kept)
+        #expect(loop.counters.droppedByLimit == 2)
+    }
+
+    // MARK: 9. Observable
+
+    private struct Watching: LoopObserver {
+        let lines: Record<String>
+        func loopDidStart(with state: Int) { lines.add("start \(state)") }
+        func loopWillReduce(_ event: Int, in state: Int) { lines.add("reduce \(event) in \(state)") }
+        func loopDidTransition(from old: Int, to new: Int, on event: Int) { lines.add("\(old) -> \(new)") }
+        func loopDidNotHandle(_ event: Int, in state: Int) { lines.add("unhandled \(event) in \(state)") }
+        func loopDidWithdraw(_ event: Int) { lines.add("withdrew \(event)") }
+        func loopDidDrop(_ event: Int, because reason: DropReason) { lines.add("dropped \(event): \(reason)") }
+        func loopDidStartEffect(_ run: RunID, of feedback: String) { lines.add("effect of \(feedback) started") }
+        func loopDidCancelEffect(_ run: RunID, of feedback: String) { lines.add("effect of \(feedback) cancelled") }
+        func loopDidEndEffect(_ run: RunID, of feedback: String) { lines.add("effect of \(feedback) ended") }
+        func loopDidStop(with state: Int) { lines.add("stop \(state)") }
+    }
+
+    @Test func `9 an observer sees everything in the order in which it happens`() async {
+        let lines = Record<String>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(name: "once") { state, _ in state == 0 ? .just([1, 2]) : .nothing },
+                Feedback(name: "wait") { state, _ in
+                    state == 0 ? .run { send in try? await send.clock.sleep(for: .seconds(3600)) } : .nothing
+                },
+            ],
+            executor: .sendersThread,
+            observer: Watching(lines: lines)
+        ) { state, event in
+            guard event > 0 else { return .unhandled }
+            state += event
+            return .handled
+        }
+        loop.start()
+        loop.send(-1)
+        await loop.stop()
+        loop.send(9)
+        let ended = "effect of wait ended"
+        #expect(
+            lines.values.filter { $0 != ended } == [
+                "start 0", "effect of wait started", "reduce 1 in 0", "0 -> 1", "effect of wait cancelled",
+                "withdrew 2",
+                "reduce -1 in 1", "unhandled -1 in 1", "stop 1", "dropped 9: stopped",
+            ])
+        #expect(lines.values.filter { $0 == ended }.count == 1)
+    }
+
+    @Test func `9 a snapshot is Codable and true`() async throws {
+        let loop = Loop<Int, Int>(
+            initial: 4,
+            feedbacks: [
+                Feedback(name: "wait") { _, _ in .run { send in try? await send.clock.sleep(for: .seconds(3600)) } }
+            ],
+            executor: .sendersThread
+        ) { _, _ in .unhandled }
+        loop.send(1)
+        #expect(loop.snapshot.waiting == 1)
+        #expect(loop.snapshot.phase == .notStarted)
+        loop.start()
+        let snapshot = loop.snapshot
+        #expect(snapshot.state == "4")
+        #expect(snapshot.feedbacks == [.init(name: "wait", running: 1)])
+        #expect(snapshot.counters.unhandled == 1)
+        let copy = try JSONDecoder().decode(LoopSnapshot.self, from: JSONEncoder().encode(snapshot))
+        #expect(copy == snapshot)
+        await loop.stop(within: .zero)
+    }
+}
+
+/// Blocks the thread; only for a loop that has a thread of its own.
+private func waitOnThread(for gate: Gate) {
+    let semaphore = DispatchSemaphore(value: 0)
+    Task.detached {
+        await gate.opened()
+        semaphore.signal()
+    }
+    semaphore.wait()
+}

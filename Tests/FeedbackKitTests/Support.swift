@@ -1,0 +1,77 @@
+import Dispatch
+import Glibc
+import FeedbackKit
+import Synchronization
+
+/// Collects values in the order in which they come.
+final class Record<Value: Sendable>: Sendable {
+    private let storage = Mutex<[Value]>([])
+    var values: [Value] { storage.withLock { $0 } }
+    func add(_ value: Value) { storage.withLock { $0.append(value) } }
+}
+
+/// Opens once; whoever waits goes on.
+final class Gate: Sendable {
+    private struct Machine {
+        var isOpen = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+    private let machine = Mutex(Machine())
+
+    func open() {
+        let waiters = machine.withLock { machine in
+            machine.isOpen = true
+            defer { machine.waiters = [] }
+            return machine.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func opened() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isOpen = machine.withLock { machine in
+                if !machine.isOpen { machine.waiters.append(continuation) }
+                return machine.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+}
+
+/// A serial queue as a place for tasks.
+final class QueueExecutor: TaskExecutor {
+    let queue: DispatchQueue
+    init(_ label: String) { queue = DispatchQueue(label: label) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Returns when all events sent before have been taken.
+func settled<S, E>(_ loop: Loop<S, E>) async {
+    await withCheckedContinuation { continuation in
+        loop.afterPending { continuation.resume() }
+    }
+}
+
+/// The first state for which the condition holds.
+func first(of system: System, where condition: (any FeedbackKit.State) -> Bool) async -> (any FeedbackKit.State)? {
+    for await state in system.stream where condition(state) { return state }
+    return nil
+}
+
+/// How many pages of memory the process holds.
+func residentKilobytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var total = 0
+    var resident = 0
+    withUnsafeMutablePointer(to: &total) { total in
+        withUnsafeMutablePointer(to: &resident) { resident in
+            withVaList([total, resident]) { _ = vfscanf(file, "%ld %ld", $0) }
+        }
+    }
+    return resident * sysconf(Int32(_SC_PAGESIZE)) / 1024
+}
