@@ -17,7 +17,9 @@ let package = Package(
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0")
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Layer 0
@@ -29,7 +31,21 @@ let package = Package(
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
 
+        .target(name: "CommonExpression", swiftSettings: strict),
+
         // Layer 1
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
+        .target(
+            name: "MediatorConfiguration", dependencies: ["CommonExpression", .product(name: "Yams", package: "Yams")],
+            swiftSettings: strict),
+
+        // Layer 2
+        .target(
+            name: "MediatorHost",
+            dependencies: [
+                "FeedbackKit", "MediatorConfiguration", "CommonExpression", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
     ]
 )

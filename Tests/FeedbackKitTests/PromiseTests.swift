@@ -224,6 +224,22 @@ struct `The promises of the loop` {
         await loop.stop(within: .zero)
     }
 
+    @Test func `4 a rule to stay changes nothing either, but counts as handled`() {
+        let shown = Record<Int>()
+        let loop = Loop<Int, Int>(
+            initial: 1, feedbacks: [.sink { state, _ in shown.add(state) }], executor: .sendersThread
+        ) { state, _ in
+            state = 99
+            return .stay
+        }
+        loop.start()
+        loop.send(0)
+        #expect(loop.state == 1)
+        #expect(shown.values == [1])
+        #expect(loop.counters.unhandled == 0)
+        #expect(loop.counters.events == 1)
+    }
+
     // MARK: 5. Cancellation is exact
 
     @Test func `5 a new state of any type cancels the effect, and what it had emitted is withdrawn`() async {

@@ -341,7 +341,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     private func take(_ event: Event, in old: State, _ observer: (any LoopObserver<State, Event>)?) {
         observer?.loopWillReduce(event, in: old)
         var new = old
-        guard reduce(&new, event) == .handled else {
+        switch reduce(&new, event) {
+        case .handled: break
+        case .stay: return
+        case .unhandled:
             guarded.withLock { $0.machine.noteUnhandled() }
             observer?.loopDidNotHandle(event, in: old)
             return

@@ -28,6 +28,8 @@ public enum Overflow: Sendable, Hashable {
 public enum Reduction: Sendable, Hashable {
     /// The state it left behind is a new state, even if it equals the old one.
     case handled
+    /// There is a rule, and it says that nothing changes: no new state; what it did to the state is discarded.
+    case stay
     /// There is no rule; what it did to the state is discarded.
     case unhandled
 }

@@ -1,0 +1,168 @@
+/// Reads variables, fields, keys and elements (CEL specification, "Field Selection").
+enum Access {
+    // MARK: Variables
+
+    /// The code that reads a variable. The value is held against the declared type where that is a scalar.
+    static func variable(_ slot: Int, _ type: StaticType, _ range: SourceRange) -> Code {
+        switch type {
+        case .bool:
+            .bool { frame throws(EvaluationError) in
+                guard case .bool(let bool) = frame.variables[slot] else {
+                    throw Code.mismatch(frame.variables[slot], "bool", range)
+                }
+                return bool
+            }
+        case .int:
+            .int { frame throws(EvaluationError) in
+                guard case .int(let int) = frame.variables[slot] else {
+                    throw Code.mismatch(frame.variables[slot], "int", range)
+                }
+                return int
+            }
+        case .uint:
+            .uint { frame throws(EvaluationError) in
+                guard case .uint(let uint) = frame.variables[slot] else {
+                    throw Code.mismatch(frame.variables[slot], "uint", range)
+                }
+                return uint
+            }
+        case .double:
+            .double { frame throws(EvaluationError) in
+                guard case .double(let double) = frame.variables[slot] else {
+                    throw Code.mismatch(frame.variables[slot], "double", range)
+                }
+                return double
+            }
+        case .string:
+            .string { frame throws(EvaluationError) in
+                guard case .string(let string) = frame.variables[slot] else {
+                    throw Code.mismatch(frame.variables[slot], "string", range)
+                }
+                return string
+            }
+        default:
+            .value { frame throws(EvaluationError) in frame.variables[slot] }
+        }
+    }
+
+    // MARK: Fields
+
+    /// Where a field of a variable lies.
+    struct Field: Sendable {
+        let slot: Int
+        let index: Int
+        let declaration: StructureType.Declaration
+        let name: String
+        let range: SourceRange
+
+        /// The field's value: by its position where the variable holds the declared type, else by its name.
+        @inline(__always)
+        func value(in frame: borrowing Frame) throws(EvaluationError) -> Value {
+            if case .structure(let structure) = frame.variables[slot], structure.type.declaration === declaration,
+                index < structure.fields.count
+            {
+                return structure.fields[index]
+            }
+            return try Access.select(name, from: frame.variables[slot], at: range)
+        }
+    }
+
+    /// The code that reads a field of a variable.
+    static func field(_ field: Field, _ type: StaticType) -> Code {
+        let range = field.range
+        switch type {
+        case .bool:
+            return .bool { frame throws(EvaluationError) in
+                let value = try field.value(in: frame)
+                guard case .bool(let bool) = value else { throw Code.mismatch(value, "bool", range) }
+                return bool
+            }
+        case .int:
+            return .int { frame throws(EvaluationError) in
+                let value = try field.value(in: frame)
+                guard case .int(let int) = value else { throw Code.mismatch(value, "int", range) }
+                return int
+            }
+        case .uint:
+            return .uint { frame throws(EvaluationError) in
+                let value = try field.value(in: frame)
+                guard case .uint(let uint) = value else { throw Code.mismatch(value, "uint", range) }
+                return uint
+            }
+        case .double:
+            return .double { frame throws(EvaluationError) in
+                let value = try field.value(in: frame)
+                guard case .double(let double) = value else { throw Code.mismatch(value, "double", range) }
+                return double
+            }
+        case .string:
+            return .string { frame throws(EvaluationError) in
+                let value = try field.value(in: frame)
+                guard case .string(let string) = value else { throw Code.mismatch(value, "string", range) }
+                return string
+            }
+        default:
+            return .value { frame throws(EvaluationError) in try field.value(in: frame) }
+        }
+    }
+
+    /// The field of a structure or the string key of a map.
+    static func select(_ name: String, from value: Value, at range: SourceRange) throws(EvaluationError) -> Value {
+        switch value {
+        case .structure(let structure):
+            guard let field = structure[name] else {
+                throw EvaluationError(
+                    code: .noSuchField, message: "\(value.typeName) has no field '\(name)'", range: range)
+            }
+            return field
+        case .map(let entries):
+            guard let entry = entries[.string(name)] else {
+                throw EvaluationError(code: .noSuchKey, message: "the map has no key \"\(name)\"", range: range)
+            }
+            return entry
+        default:
+            throw EvaluationError(
+                code: .noSuchField, message: "\(value.typeName) has no fields, so no '\(name)'", range: range)
+        }
+    }
+
+    /// Whether a map has a string key, or a structure's field is set. The fields of a structure are set unless they
+    /// are null; a field the type does not declare is an error.
+    static func has(_ name: String, in value: Value, at range: SourceRange) throws(EvaluationError) -> Bool {
+        if case .map(let entries) = value { return entries[.string(name)] != nil }
+        return try select(name, from: value, at: range) != .null
+    }
+
+    // MARK: Elements
+
+    /// The element of a list or the value of a key of a map.
+    static func element(
+        of container: Value, at index: Value, _ range: SourceRange
+    ) throws(EvaluationError) -> Value {
+        switch container {
+        case .list(let elements):
+            let position: Int?
+            switch index {
+            case .int(let int): position = Int(exactly: int)
+            case .uint(let uint): position = Int(exactly: uint)
+            case .double(let double): position = Int(exactly: double)
+            default: throw Code.mismatch(index, "an int index", range)
+            }
+            guard let position, elements.indices.contains(position) else {
+                throw EvaluationError(
+                    code: .indexOutOfRange,
+                    message: "the index \(index) is out of range for a list of \(elements.count)", range: range)
+            }
+            return elements[position]
+        case .map(let entries):
+            guard let value = MapKeys.value(of: index, in: entries) else {
+                throw EvaluationError(
+                    code: .noSuchKey, message: "the map has no key \(ValueExcerpt.text(of: index))", range: range)
+            }
+            return value
+        default:
+            throw EvaluationError(
+                code: .noSuchOverload, message: "\(container.typeName) is not indexed; lists and maps are", range: range)
+        }
+    }
+}

@@ -1,0 +1,314 @@
+/// Computes the type of every node, front to back, and reports what cannot be evaluated (CEL specification, "Gradual
+/// Type Checking").
+///
+/// A node with an erroneous operand has the type `error` and is not reported again.
+struct Checker {
+    private(set) var checked: CheckedTree
+    private(set) var problems: [Problem] = []
+
+    private let source: SourceText
+    private let environment: Environment
+    private let slots: [String: Int]
+    /// How many points the longest qualified variable name has.
+    private let qualifierDepth: Int
+    /// How deep lists and maps are nested in the value of each node, at most, beyond what variables hold.
+    private var levels: [Int]
+
+    init(_ tree: SyntaxTree, source: SourceText, environment: Environment) {
+        checked = CheckedTree(
+            tree: tree,
+            types: Array(repeating: .error, count: tree.nodes.count),
+            meanings: Array(repeating: .dynamic, count: tree.nodes.count)
+        )
+        levels = Array(repeating: 0, count: tree.nodes.count)
+        self.source = source
+        self.environment = environment
+        slots = Dictionary(
+            environment.variables.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
+        qualifierDepth = environment.variables.map { $0.name.utf8.count { $0 == UInt8(ascii: ".") } }.max() ?? 0
+    }
+
+    /// Checks all nodes and the result's type.
+    mutating func run(expecting: ValueType) {
+        let qualified = qualifiedVariables()
+        for id in tree.nodes.indices where !qualified.covered.contains(id) {
+            if let slot = qualified.slots[id] {
+                setVariable(id, slot: slot)
+            } else {
+                check(id)
+            }
+            checkLevel(of: id)
+        }
+        checkResult(expecting: StaticType(expecting))
+        collectReferences(except: qualified.covered)
+    }
+
+    var tree: SyntaxTree { checked.tree }
+
+    func type(of id: SyntaxTree.ID) -> StaticType { checked.types[id] }
+
+    func range(of id: SyntaxTree.ID) -> SourceRange { tree.nodes[id].range }
+
+    /// The source of a node, for messages.
+    func snippet(_ id: SyntaxTree.ID) -> String { source.snippet(range(of: id)) }
+
+    mutating func report(
+        _ code: Problem.Code, _ message: String, at range: SourceRange, suggestion: String? = nil
+    ) {
+        guard problems.count < Problems.most else { return }
+        problems.append(Problem(code: code, message: message, range: range, suggestion: suggestion))
+    }
+
+    mutating func set(_ id: SyntaxTree.ID, _ type: StaticType, _ meaning: CheckedTree.Meaning = .dynamic) {
+        checked.types[id] = type
+        checked.meanings[id] = meaning
+    }
+
+    private mutating func check(_ id: SyntaxTree.ID) {
+        switch tree.nodes[id].kind {
+        case .none: break
+        case .literal(let value): set(id, StaticType(value.type))
+        case .variable(let name): checkVariable(id, name)
+        case .binding(let binding): set(id, type(of: tree.bindings[binding]))
+        case .select(let operand, let name): checkSelection(id, operand, name)
+        case .has(let operand, let name):
+            checkSelection(id, operand, name)
+            if type(of: operand) != .error { checked.types[id] = .bool }
+        case .index(let operand, let index): checkIndex(id, operand, index)
+        case .call(let function, let hasReceiver, let operands):
+            checkCall(id, function, hasReceiver: hasReceiver, operands)
+        case .unary(let operation, let operand): checkUnary(id, operation, operand)
+        case .binary(let operation, let left, let right, let range):
+            checkBinary(id, operation, left, right, range)
+        case .logic(let operation, let operands): checkLogic(id, operation, operands)
+        case .conditional(let condition, let then, let otherwise):
+            checkConditional(id, condition, then, otherwise)
+        case .list(let elements): set(id, .list(commonType(of: elements)))
+        case .map(let entries): checkMap(id, entries)
+        case .comprehension(let comprehension): checkComprehension(id, comprehension)
+        }
+    }
+
+    // MARK: Names
+
+    /// The nodes that are variables with qualified names, such as `a.b`, and the nodes below them. The longest name
+    /// wins (CEL specification, "Name Resolution").
+    private func qualifiedVariables() -> (slots: [SyntaxTree.ID: Int], covered: Set<SyntaxTree.ID>) {
+        var slots: [SyntaxTree.ID: Int] = [:]
+        var covered: Set<SyntaxTree.ID> = []
+        guard qualifierDepth > 0 else { return (slots, covered) }
+        for id in tree.nodes.indices.reversed() where !covered.contains(id) {
+            guard let (name, below) = qualifiedName(of: id), let slot = self.slots[name] else { continue }
+            slots[id] = slot
+            covered.formUnion(below)
+        }
+        return (slots, covered)
+    }
+
+    /// The name a chain of selections spells, and the nodes below its last, where it is not longer than any variable's.
+    private func qualifiedName(of id: SyntaxTree.ID) -> (name: String, below: [SyntaxTree.ID])? {
+        var below: [SyntaxTree.ID] = []
+        var parts: [String] = []
+        var current = id
+        while parts.count <= qualifierDepth {
+            switch tree.nodes[current].kind {
+            case .variable(let name):
+                guard !below.isEmpty else { return nil }
+                parts.append(name)
+                return (parts.reversed().joined(separator: "."), below)
+            case .select(let operand, let name) where !tree.nodes[operand].isParenthesized:
+                parts.append(name.text)
+                below.append(operand)
+                current = operand
+            default:
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private mutating func setVariable(_ id: SyntaxTree.ID, slot: Int) {
+        set(id, StaticType(environment.variables[slot].type), .variable(slot: slot))
+    }
+
+    private mutating func checkVariable(_ id: SyntaxTree.ID, _ name: String) {
+        if let slot = slots[name] {
+            setVariable(id, slot: slot)
+            return
+        }
+        if Functions.typeNames.contains(name) {
+            report(
+                .unsupported,
+                "types as values are not supported yet; '\(name)' can be called to convert where it is a function",
+                at: range(of: id))
+        } else if Functions.namespaces.contains(name) {
+            report(
+                .unsupported,
+                "the functions of '\(name)' are not supported yet; supported are \(Functions.list)",
+                at: range(of: id))
+        } else {
+            reportUnknownVariable(name, at: range(of: id))
+        }
+    }
+
+    private mutating func reportUnknownVariable(_ name: String, at range: SourceRange) {
+        let suggestion = nearestName(to: name, among: slots.keys) ?? Functions.literalLike(name)
+        let advice =
+            if let suggestion {
+                "; did you mean '\(suggestion)'?"
+            } else if slots.isEmpty {
+                "; there are no variables here"
+            } else {
+                "; known are \(NameList.text(environment.variables.map(\.name)))"
+            }
+        report(.unknownVariable, "unknown variable '\(name)'\(advice)", at: range, suggestion: suggestion)
+    }
+
+    private func type(of binding: SyntaxTree.Binding) -> StaticType {
+        switch (type(of: binding.range), binding.role) {
+        case (.list, .key): .int
+        case (.list(let element), _): element
+        case (.map(_, let value), .value): value
+        case (.map(let key, _), _): key
+        case (.dyn, _): .dyn
+        case (.open, _): .open
+        default: .error
+        }
+    }
+
+    /// Collects the longest paths of selections from variables.
+    private mutating func collectReferences(except covered: Set<SyntaxTree.ID>) {
+        var inner = covered
+        for id in tree.nodes.indices.reversed() where !inner.contains(id) {
+            var path: [String] = []
+            var current = id
+            walk: while true {
+                if case .variable(let slot) = checked.meanings[current] {
+                    path.append(environment.variables[slot].name)
+                    checked.references.insert(path.reversed())
+                    break walk
+                }
+                switch tree.nodes[current].kind {
+                case .select(let operand, let name), .has(let operand, let name):
+                    path.append(name.text)
+                    inner.insert(operand)
+                    current = operand
+                default: break walk
+                }
+            }
+        }
+    }
+
+    // MARK: Nesting of values
+
+    /// Bounds how deep lists and maps are nested in lists and maps an expression builds, so that values and types can
+    /// be compared and destroyed in bounded stack space.
+    private mutating func checkLevel(of id: SyntaxTree.ID) {
+        levels[id] = level(of: id)
+        guard levels[id] > environment.limits.nesting, checked.types[id] != .error else { return }
+        levels[id] = 0
+        checked.types[id] = .error
+        report(
+            .tooDeep,
+            "the value is nested more than \(environment.limits.nesting) levels deep, which is the limit",
+            at: range(of: id))
+    }
+
+    private func level(of id: SyntaxTree.ID) -> Int {
+        func highest(_ operands: [SyntaxTree.ID]) -> Int { operands.map { levels[$0] }.max() ?? 0 }
+        switch tree.nodes[id].kind {
+        case .none, .literal, .variable, .has, .unary, .logic: return 0
+        case .binding(let binding): return max(0, levels[tree.bindings[binding].range] - 1)
+        case .select(let operand, _), .index(let operand, _): return max(0, levels[operand] - 1)
+        case .call(_, _, let operands): return highest(operands)
+        case .binary(let operation, let left, let right, _):
+            return operation == .add ? max(levels[left], levels[right]) : 0
+        case .conditional(_, let then, let otherwise): return max(levels[then], levels[otherwise])
+        case .list(let elements): return highest(elements) + 1
+        case .map(let entries): return highest(entries.map(\.value)) + 1
+        case .comprehension(let comprehension):
+            switch comprehension.macro {
+            case .all, .exists, .existsOne, .existsOneTwoVariables: return 0
+            case .filter: return levels[comprehension.range]
+            case .map, .transformList, .transformMap: return (comprehension.body.map { levels[$0] } ?? 0) + 1
+            }
+        }
+    }
+
+    // MARK: The result
+
+    private mutating func checkResult(expecting: StaticType) {
+        let type = type(of: tree.root)
+        guard problems.isEmpty, !type.fits(expecting) else { return }
+        report(
+            .typeMismatch,
+            "the result is \(type), but \(expecting) is needed\(conversionAdvice(tree.root, to: expecting))",
+            at: range(of: tree.root))
+    }
+
+    /// How a value can be made one of the needed type, beginning with `; `, or nothing.
+    func conversionAdvice(_ id: SyntaxTree.ID, to needed: StaticType) -> String {
+        let type = type(of: id)
+        if case .literal(let value) = tree.nodes[id].kind, let literal = Self.literal(value, as: needed) {
+            return "; write \(literal)"
+        }
+        if needed == .bool, type.isNumeric || type == .string {
+            return "; compare it, for instance \(snippet(id)) == \(type == .string ? "\"…\"" : "0")"
+        }
+        guard let name = Functions.conversion(to: needed), Functions.converts(type, with: name) else { return "" }
+        return "; convert it with \(name)(\(snippet(id)))"
+    }
+
+    /// How a literal is written as one of another type, where that is possible.
+    static func literal(_ value: Value, as needed: StaticType) -> String? {
+        switch (value, needed) {
+        case (.int(let int), .double): "\(int).0"
+        case (.int(let int), .uint) where int >= 0: "\(int)u"
+        case (.int(let int), .string): "\"\(int)\""
+        case (.int(let int), .duration): "duration(\"\(int)s\")"
+        case (.uint(let uint), .int) where uint <= UInt64(Int64.max): "\(uint)"
+        case (.uint(let uint), .double): "\(uint).0"
+        case (.string(let text), .duration) where TimeSpan(text: text) != nil: "duration(\(value))"
+        case (.string(let text), .timestamp) where Timestamp(rfc3339: text) != nil: "timestamp(\(value))"
+        case (.string("true"), .bool): "true"
+        case (.string("false"), .bool): "false"
+        default: nil
+        }
+    }
+}
+
+/// Lists names in messages.
+enum NameList {
+    /// Longer lists are cut off.
+    static let longest = 8
+
+    /// The names, with commas, cut off after the eighth.
+    static func text(_ names: [String]) -> String {
+        let shown = names.prefix(longest).joined(separator: ", ")
+        return names.count > longest ? shown + ", …" : shown
+    }
+}
+
+/// A source whose parts are quoted in messages.
+struct SourceText: Sendable {
+    /// Longer parts are cut off.
+    static let longestSnippet = 40
+
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The text of a range, on one line, cut off after 40 code points.
+    func snippet(_ range: SourceRange) -> String {
+        let start = min(max(0, range.start), bytes.count)
+        let text = String(decoding: bytes[start..<min(max(start, range.end), bytes.count)], as: UTF8.self)
+        var snippet = ""
+        for (count, scalar) in text.unicodeScalars.enumerated() {
+            guard count < Self.longestSnippet else { return snippet + "…" }
+            snippet.unicodeScalars.append(scalar == "\n" || scalar == "\r" || scalar == "\t" ? " " : scalar)
+        }
+        return snippet
+    }
+}

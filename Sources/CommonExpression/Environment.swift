@@ -1,0 +1,64 @@
+/// The variables an expression may use, in slot order, and the limits for checking and evaluating it.
+public struct Environment: Sendable {
+    /// A variable's declaration.
+    public struct Variable: Sendable, Hashable {
+        /// The name. It may be qualified, as in `a.b`; the longest declared prefix of a qualified name wins (CEL
+        /// specification, "Name Resolution").
+        public let name: String
+        /// The type of its values.
+        public let type: ValueType
+
+        /// Declares a variable.
+        public init(name: String, type: ValueType) {
+            self.name = name
+            self.type = type
+        }
+    }
+
+    /// The variables; evaluation takes one value for each, in this order. Of two with one name the first counts.
+    public var variables: [Variable]
+    /// The limits.
+    public var limits: Limits
+
+    /// Creates an environment.
+    public init(variables: [Variable] = [], limits: Limits = .default) {
+        self.variables = variables
+        self.limits = limits
+    }
+}
+
+/// What bounds reading, checking and evaluating an expression, so that no source and no value can exhaust the process.
+public struct Limits: Sendable, Hashable {
+    /// The longest source, in UTF-8 bytes.
+    public var sourceLength: Int
+    /// The deepest nesting: of parentheses, brackets, braces, arguments and conditionals in the source, of the tree
+    /// of operations, and of the lists and maps an expression builds. Sequences such as `a + b + c` and `a.b.c` count
+    /// as one level however long they are. The CEL specification requires 32; the default is safe on a thread with a
+    /// stack of 512 KiB in an unoptimized build.
+    public var nesting: Int
+    /// The most nodes of the syntax tree: literals, names, operators, calls.
+    public var nodes: Int
+    /// The most steps of one evaluation. A step is a node evaluated, an element looked at or created, or 16 bytes
+    /// of text or octets compared, converted or created.
+    public var cost: Int
+    /// The largest value evaluation may create: UTF-8 bytes of a string, octets of bytes, elements of a list or map.
+    public var valueSize: Int
+
+    /// Creates limits.
+    public init(
+        sourceLength: Int = 65_536,
+        nesting: Int = 64,
+        nodes: Int = 10_000,
+        cost: Int = 1_000_000,
+        valueSize: Int = 1_048_576
+    ) {
+        self.sourceLength = sourceLength
+        self.nesting = nesting
+        self.nodes = nodes
+        self.cost = cost
+        self.valueSize = valueSize
+    }
+
+    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB.
+    public static let `default` = Limits()
+}

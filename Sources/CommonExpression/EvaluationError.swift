@@ -1,0 +1,65 @@
+/// Why an expression that was checked has no value for the variables it was given (CEL specification, "Runtime
+/// Errors").
+public struct EvaluationError: Error, Sendable, Hashable {
+    /// What kind of thing went wrong. A structure rather than an enumeration, so that kinds can be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The stable name of the kind, for machines.
+        public let rawValue: String
+
+        /// Names a kind.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        /// A result is out of the range of its type ("Overflow").
+        public static let overflow = Code(rawValue: "overflow")
+        /// Division or remainder by zero.
+        public static let divisionByZero = Code(rawValue: "divisionByZero")
+        /// The value has no field of this name.
+        public static let noSuchField = Code(rawValue: "noSuchField")
+        /// The map has no such key.
+        public static let noSuchKey = Code(rawValue: "noSuchKey")
+        /// A map literal gives a key twice.
+        public static let duplicateKey = Code(rawValue: "duplicateKey")
+        /// The list has no element at this position.
+        public static let indexOutOfRange = Code(rawValue: "indexOutOfRange")
+        /// The operator or function does not take values of these types (the specification's `no_matching_overload`).
+        public static let noSuchOverload = Code(rawValue: "noSuchOverload")
+        /// The value cannot be converted.
+        public static let invalidConversion = Code(rawValue: "invalidConversion")
+        /// An argument is not one the function accepts.
+        public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// Evaluation needs more steps than the limit.
+        public static let costExceeded = Code(rawValue: "costExceeded")
+        /// A value would become larger, or is nested deeper, than the limit.
+        public static let valueTooLarge = Code(rawValue: "valueTooLarge")
+    }
+
+    /// What kind of thing went wrong.
+    public let code: Code
+    /// What went wrong, with the values involved.
+    public let message: String
+    /// Which part of the source failed.
+    public let range: SourceRange
+
+    /// Creates an error.
+    public init(code: Code, message: String, range: SourceRange) {
+        self.code = code
+        self.message = message
+        self.range = range
+    }
+
+    /// Whether the error ends the evaluation whatever the logical operators around it would absorb: it tells of a
+    /// limit, not of a value.
+    var isLimit: Bool {
+        code == .costExceeded || code == .valueTooLarge
+    }
+}
+
+extension EvaluationError: CustomStringConvertible {
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,61 @@
+/// An expression that was parsed, not yet checked (CEL specification, "Syntax").
+public struct Expression: Sendable {
+    /// The source; the ranges of problems are offsets into it. For a part of a template, the whole template.
+    public let source: String
+
+    private let tree: SyntaxTree
+    private let text: SourceText
+
+    /// Parses an expression. Linear in the length of the source.
+    /// - Parameters:
+    ///   - source: The expression.
+    ///   - limits: The limits for length, nesting and number of nodes.
+    /// - Throws: What is wrong: all malformed literals, and the first violation of the grammar.
+    public init(parsing source: String, limits: Limits = .default) throws(Problems) {
+        try Self.checkLength(of: source, limits)
+        let bytes = Array(source.utf8)
+        var lexer = Lexer(bytes)
+        lexer.run()
+        var parser = Parser(lexer: lexer, limits: limits)
+        parser.run()
+        guard parser.problems.isEmpty else { throw Problems(source: source, sorting: parser.problems) }
+        self.init(parser.tree, source: source, text: SourceText(bytes))
+    }
+
+    /// Takes over what was parsed.
+    init(_ tree: SyntaxTree, source: String, text: SourceText) {
+        self.tree = tree
+        self.source = source
+        self.text = text
+    }
+
+    /// Holds the length of a source against its limit.
+    static func checkLength(of source: String, _ limits: Limits) throws(Problems) {
+        let length = source.utf8.count
+        guard length > limits.sourceLength else { return }
+        let problem = Problem(
+            code: .tooLong,
+            message: "the source has \(length) bytes, more than \(limits.sourceLength), which is the limit",
+            range: SourceRange(start: limits.sourceLength, end: length))
+        throw Problems(source: source, sorting: [problem])
+    }
+
+    /// Checks the types against an environment and compiles (CEL specification, "Gradual Type Checking").
+    ///
+    /// There is no implicit conversion: where `double` is expected, an `int` is a problem whose message says how to
+    /// convert. Where the static type leaves open what is expected (`dyn`), the value is held against the expected
+    /// type whenever the program is evaluated.
+    /// - Parameters:
+    ///   - environment: The variables the expression may use, and the limits for evaluation.
+    ///   - expecting: The type the result must have; `dyn` for any.
+    /// - Throws: All problems at once; an erroneous part is reported once, not again by what contains it.
+    public func checked(in environment: Environment, expecting: ValueType = .dyn) throws(Problems) -> Program {
+        var checker = Checker(tree, source: text, environment: environment)
+        checker.run(expecting: expecting)
+        guard checker.problems.isEmpty else { throw Problems(source: source, sorting: checker.problems) }
+        return Program(checker.checked, source: source, environment: environment, expecting: expecting)
+    }
+
+    /// The source range of the whole expression.
+    var range: SourceRange { tree.nodes[tree.root].range }
+}

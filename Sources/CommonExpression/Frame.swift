@@ -1,0 +1,63 @@
+/// What one evaluation works with: the variables, the variables of macros, and what is left of the limits.
+struct Frame {
+    /// The octets of text or bytes that one step of cost covers.
+    static let octetsPerStep = 16
+
+    let variables: [Value]
+    /// The variables of macros, by slot.
+    var bindings: [Value]
+    let limits: Limits
+    private var remaining: Int
+
+    /// - Parameters:
+    ///   - variables: One value per variable of the environment.
+    ///   - slots: How many slots the variables of macros need.
+    ///   - limits: The limits for cost and size.
+    init(variables: [Value], slots: Int, limits: Limits) {
+        self.variables = variables
+        bindings = slots == 0 ? [] : Array(repeating: .null, count: slots)
+        self.limits = limits
+        remaining = limits.cost
+    }
+
+    /// Takes steps off what is left.
+    @inline(__always)
+    mutating func charge(_ steps: Int, at range: SourceRange) throws(EvaluationError) {
+        remaining -= steps
+        if remaining < 0 { throw costExceeded(at: range) }
+    }
+
+    /// Takes off the steps for reading or writing so many octets.
+    mutating func charge(octets: Int, at range: SourceRange) throws(EvaluationError) {
+        try charge(1 + octets / Self.octetsPerStep, at: range)
+    }
+
+    /// Takes off the steps for a value of so many octets, and holds it against the largest size.
+    mutating func create(octets: Int, at range: SourceRange) throws(EvaluationError) {
+        guard octets <= limits.valueSize else {
+            throw EvaluationError(
+                code: .valueTooLarge,
+                message: "the value would have \(octets) bytes, more than \(limits.valueSize), which is the limit",
+                range: range)
+        }
+        try charge(octets: octets, at: range)
+    }
+
+    /// Takes off the steps for a list or map of so many elements, and holds it against the largest size.
+    mutating func create(elements: Int, at range: SourceRange) throws(EvaluationError) {
+        guard elements <= limits.valueSize else {
+            throw EvaluationError(
+                code: .valueTooLarge,
+                message: "the value would have \(elements) elements, more than \(limits.valueSize), which is the limit",
+                range: range)
+        }
+        try charge(1 + elements, at: range)
+    }
+
+    private func costExceeded(at range: SourceRange) -> EvaluationError {
+        EvaluationError(
+            code: .costExceeded,
+            message: "the evaluation needs more than \(limits.cost) steps, which is the limit",
+            range: range)
+    }
+}

@@ -1,0 +1,100 @@
+/// An expression that was checked and compiled. Immutable; any number of threads may evaluate it at once.
+public struct Program: Sendable {
+    /// What copies of a program share.
+    private final class Storage: Sendable {
+        let source: String
+        let type: ValueType
+        let constant: Value?
+        let references: Set<[String]>
+        let code: ValueCode
+        let boolCode: BoolCode
+        let variableCount: Int
+        let slots: Int
+        /// The steps of evaluating every node once.
+        let weight: Int
+        let limits: Limits
+        let range: SourceRange
+        /// The type to hold every result against, where the static type leaves it open.
+        let expected: ValueType?
+
+        init(_ checked: CheckedTree, source: String, environment: Environment, expecting: ValueType) {
+            var compiler = Compiler(checked, limits: environment.limits)
+            let code = compiler.run()
+            let root = checked.tree.root
+            let rootType = checked.types[root]
+            let isOpen = rootType.hasUnknownPart && expecting != .dyn
+            self.source = source
+            type = isOpen ? expecting : rootType.valueType
+            expected = isOpen ? expecting : nil
+            references = checked.references
+            range = checked.tree.nodes[root].range
+            if references.isEmpty, case .constant(let value) = code, !isOpen || expecting.accepts(value) {
+                constant = value
+            } else {
+                constant = nil
+            }
+            self.code = code.valueCode
+            boolCode = code.boolCode(at: range)
+            variableCount = environment.variables.count
+            slots = checked.tree.slots
+            weight = checked.tree.nodes.count
+            limits = environment.limits
+        }
+    }
+
+    private let storage: Storage
+
+    init(_ checked: CheckedTree, source: String, environment: Environment, expecting: ValueType) {
+        storage = Storage(checked, source: source, environment: environment, expecting: expecting)
+    }
+
+    /// The source; the ranges of errors are offsets into it.
+    public var source: String { storage.source }
+
+    /// The static type of the result.
+    public var type: ValueType { storage.type }
+
+    /// The value, if the expression reads no variable and evaluates without error.
+    public var constant: Value? { storage.constant }
+
+    /// What the expression reads, as a variable's name and the fields selected from it: `["state", "failures"]` for
+    /// `state.failures`, `["event"]` for `event` alone. What only an unreachable part reads is included.
+    public var references: Set<[String]> { storage.references }
+
+    /// Evaluates the expression. Allocates nothing where all operands are scalars.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value; see ``EvaluationError/Code``.
+    public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
+        var frame = try frame(variables)
+        let value = try storage.code(&frame)
+        if let expected = storage.expected, !expected.accepts(value) {
+            throw EvaluationError(
+                code: .noSuchOverload, message: "the result is \(value.typeName), but \(expected) is needed",
+                range: storage.range)
+        }
+        return value
+    }
+
+    /// Evaluates a condition. A result that is not a `bool`, which the checker allows for `dyn` only, is an error.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value; see ``EvaluationError/Code``.
+    public func evaluateBool(_ variables: [Value]) throws(EvaluationError) -> Bool {
+        var frame = try frame(variables)
+        return try storage.boolCode(&frame)
+    }
+
+    @inline(__always)
+    private func frame(_ variables: [Value]) throws(EvaluationError) -> Frame {
+        guard variables.count == storage.variableCount else { throw wrongCount(variables.count) }
+        var frame = Frame(variables: variables, slots: storage.slots, limits: storage.limits)
+        try frame.charge(storage.weight, at: storage.range)
+        return frame
+    }
+
+    private func wrongCount(_ count: Int) -> EvaluationError {
+        EvaluationError(
+            code: .invalidArgument,
+            message: "\(count) values were given for the \(storage.variableCount) variables of the environment",
+            range: storage.range)
+    }
+}

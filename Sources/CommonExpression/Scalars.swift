@@ -1,0 +1,99 @@
+/// Comparison and search by code points, as the language has it (CEL specification, "String and Bytes Values"): no
+/// normalization, so that these work on UTF-8, whose bytewise order is the order of the code points.
+extension String {
+    /// Whether both hold the same code points.
+    func hasSameScalars(as other: String) -> Bool {
+        let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
+        let same = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in ByteOrder.areEqual(left, right) }
+        }
+        if let same, let same { return same }
+        return left.elementsEqual(right)
+    }
+
+    /// How the text lies to another in the order of code points.
+    func scalarOrder(to other: String) -> Comparison {
+        let (left, right) = (utf8, other.utf8)
+        let order = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in ByteOrder.compare(left, right) }
+        }
+        if let order, let order { return order }
+        return ByteOrder.compare(Array(left), Array(right))
+    }
+
+    /// Whether the text begins with the code points of another.
+    func beginsWithScalars(of prefix: String) -> Bool {
+        utf8.starts(with: prefix.utf8)
+    }
+
+    /// Whether the text ends with the code points of another.
+    func endsWithScalars(of suffix: String) -> Bool {
+        let (text, end) = (utf8, suffix.utf8)
+        return text.count >= end.count && text.suffix(end.count).elementsEqual(end)
+    }
+
+    /// Whether the code points of another text occur in a row in this one. Linear in the sum of both lengths.
+    func containsScalars(of part: String) -> Bool {
+        ByteOrder.contains(Array(utf8), Array(part.utf8))
+    }
+}
+
+/// The outcome of a comparison; `unordered` when one side is not a number.
+enum Comparison: UInt8, Sendable {
+    case less = 1
+    case equal = 2
+    case greater = 4
+    case unordered = 8
+}
+
+/// Comparison and search in sequences of octets.
+enum ByteOrder {
+    /// Whether two buffers of the same length hold the same octets.
+    static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return left.isEmpty }
+        let (leftBytes, rightBytes) = (UnsafeRawPointer(leftBase), UnsafeRawPointer(rightBase))
+        var index = 0
+        while index + 8 <= left.count {
+            let leftWord = leftBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let rightWord = rightBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            if leftWord != rightWord { return false }
+            index += 8
+        }
+        while index < left.count {
+            if left[index] != right[index] { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// The lexicographic order of two sequences of octets.
+    static func compare<Bytes: RandomAccessCollection<UInt8>>(_ left: Bytes, _ right: Bytes) -> Comparison {
+        for (leftByte, rightByte) in zip(left, right) where leftByte != rightByte {
+            return leftByte < rightByte ? .less : .greater
+        }
+        if left.count == right.count { return .equal }
+        return left.count < right.count ? .less : .greater
+    }
+
+    /// Whether `part` occurs in `text`: the search of Knuth, Morris and Pratt ("Fast Pattern Matching in Strings",
+    /// 1977), linear in the sum of both lengths whatever they hold.
+    static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+        guard !part.isEmpty else { return true }
+        guard text.count >= part.count else { return false }
+        var borders = [Int](repeating: 0, count: part.count)
+        var length = 0
+        for index in part.indices.dropFirst() {
+            while length > 0, part[index] != part[length] { length = borders[length - 1] }
+            if part[index] == part[length] { length += 1 }
+            borders[index] = length
+        }
+        length = 0
+        for byte in text {
+            while length > 0, byte != part[length] { length = borders[length - 1] }
+            if byte == part[length] { length += 1 }
+            if length == part.count { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,118 @@
+/// A type as the checker computes it: the declared types, and two that exist during checking only.
+indirect enum StaticType: Sendable, Hashable {
+    /// The type of what was reported already; it fits everywhere, so that one mistake gives one message.
+    case error
+    /// The type of the elements of an empty literal: fits everywhere, and yields to any type it is joined with.
+    case open
+    case dyn, null, bool, int, uint, double, string, bytes, timestamp, duration
+    case list(StaticType)
+    case map(StaticType, StaticType)
+    case structure(StructureType)
+}
+
+extension StaticType {
+    init(_ type: ValueType) {
+        switch type {
+        case .dyn: self = .dyn
+        case .null: self = .null
+        case .bool: self = .bool
+        case .int: self = .int
+        case .uint: self = .uint
+        case .double: self = .double
+        case .string: self = .string
+        case .bytes: self = .bytes
+        case .timestamp: self = .timestamp
+        case .duration: self = .duration
+        case .list(let element): self = .list(StaticType(element))
+        case .map(let key, let value): self = .map(StaticType(key), StaticType(value))
+        case .structure(let type): self = .structure(type)
+        }
+    }
+
+    /// The type as others see it.
+    var valueType: ValueType {
+        switch self {
+        case .error, .open, .dyn: .dyn
+        case .null: .null
+        case .bool: .bool
+        case .int: .int
+        case .uint: .uint
+        case .double: .double
+        case .string: .string
+        case .bytes: .bytes
+        case .timestamp: .timestamp
+        case .duration: .duration
+        case .list(let element): .list(element.valueType)
+        case .map(let key, let value): .map(key: key.valueType, value: value.valueType)
+        case .structure(let type): .structure(type)
+        }
+    }
+
+    /// Whether the type says nothing about a value: it is checked at evaluation, or was reported.
+    var isUnknown: Bool {
+        switch self {
+        case .error, .open, .dyn: true
+        default: false
+        }
+    }
+
+    var isNumeric: Bool {
+        self == .int || self == .uint || self == .double
+    }
+
+    /// Whether some part of the type is not known before evaluation.
+    var hasUnknownPart: Bool {
+        switch self {
+        case .error, .open, .dyn: true
+        case .list(let element): element.hasUnknownPart
+        case .map(let key, let value): key.hasUnknownPart || value.hasUnknownPart
+        default: false
+        }
+    }
+
+    /// Whether a value of this type may stand where the other is needed. Unknown types fit either way, also as types
+    /// of elements (CEL specification, "Gradual Type Checking").
+    func fits(_ needed: StaticType) -> Bool {
+        if isUnknown || needed.isUnknown { return true }
+        return switch (self, needed) {
+        case (.list(let element), .list(let neededElement)): element.fits(neededElement)
+        case (.map(let key, let value), .map(let neededKey, let neededValue)):
+            key.fits(neededKey) && value.fits(neededValue)
+        default: self == needed
+        }
+    }
+
+    /// Whether values of both types may be compared for equality: one type, or null with a type whose values the host
+    /// may leave unset.
+    func isComparable(with other: StaticType) -> Bool {
+        fits(other) || (self == .null && other.isNullable) || (other == .null && isNullable)
+    }
+
+    private var isNullable: Bool {
+        switch self {
+        case .structure, .timestamp, .duration: true
+        default: false
+        }
+    }
+
+    /// The least type both fit, or nil where there is none but `dyn`.
+    func joined(with other: StaticType) -> StaticType? {
+        switch (self, other) {
+        case (.error, _), (_, .error): return .error
+        case (.open, let type), (let type, .open): return type
+        case (.dyn, _), (_, .dyn): return .dyn
+        case (.list(let left), .list(let right)):
+            return left.joined(with: right).map { .list($0) }
+        case (.map(let leftKey, let leftValue), .map(let rightKey, let rightValue)):
+            guard let key = leftKey.joined(with: rightKey), let value = leftValue.joined(with: rightValue) else {
+                return nil
+            }
+            return .map(key, value)
+        default: return self == other ? self : nil
+        }
+    }
+}
+
+extension StaticType: CustomStringConvertible {
+    var description: String { valueType.description }
+}

@@ -1,0 +1,158 @@
+/// What was parsed: nodes in one array, every child before its parent.
+///
+/// The flat form lets checker and compiler walk the tree front to back without recursion, and lets a tree of any shape
+/// be destroyed in constant stack space.
+struct SyntaxTree: Sendable {
+    /// A node's position in ``nodes``.
+    typealias ID = Int
+
+    struct Node: Sendable {
+        var kind: Kind
+        /// The source of the node with all its operands, and the parentheses around it.
+        var range: SourceRange
+        /// The levels of evaluation the node needs; see ``SyntaxTree/spine(of:)``.
+        let height: Int
+        /// The number of operators in a row along the left operand, this one included; 0 for other nodes.
+        let spine: Int
+        var isParenthesized = false
+    }
+
+    enum Kind: Sendable {
+        /// A part that was reported, or a node whose operands another took over. Evaluation never reaches it.
+        case none
+        case literal(Value)
+        case variable(name: String)
+        /// The variable of a macro, by its position in ``SyntaxTree/bindings``.
+        case binding(Int)
+        case select(operand: ID, name: Name)
+        /// `has(operand.name)`.
+        case has(operand: ID, name: Name)
+        case index(operand: ID, index: ID)
+        /// A call; the receiver of a member call is the first operand.
+        case call(function: Name, hasReceiver: Bool, operands: [ID])
+        case unary(UnaryOperator, operand: ID)
+        case binary(BinaryOperator, left: ID, right: ID, operatorRange: SourceRange)
+        /// `a && b && c` or `a || b || c`.
+        case logic(LogicOperator, operands: [ID])
+        case conditional(condition: ID, then: ID, otherwise: ID)
+        case list([ID])
+        case map([Entry])
+        case comprehension(Comprehension)
+    }
+
+    struct Name: Sendable {
+        let text: String
+        let range: SourceRange
+    }
+
+    struct Entry: Sendable {
+        let key: ID
+        let value: ID
+    }
+
+    /// A macro that walks over a list or map.
+    struct Comprehension: Sendable {
+        let macro: Macro
+        let macroRange: SourceRange
+        let range: ID
+        /// The first slot for its variables; a second one follows where there are two.
+        let slot: Int
+        let hasTwoVariables: Bool
+        /// The condition of `filter` and of the longer forms of `map` and its like.
+        let filter: ID?
+        /// The predicate or the transformation; nil for `filter`.
+        let body: ID?
+        /// The steps one turn costs.
+        let weight: Int
+    }
+
+    /// A variable of a macro.
+    struct Binding: Sendable {
+        enum Role: Sendable {
+            /// The only variable: an element of a list or a key of a map.
+            case item
+            /// The first of two: the position in a list or the key of a map.
+            case key
+            /// The second of two: the element of a list or the value of a map.
+            case value
+        }
+
+        let slot: Int
+        let role: Role
+        /// What the macro walks over.
+        let range: ID
+    }
+
+    /// Operators in a row along the left operand, such as `a + b + c` or `a.b.c`, are evaluated by nested calls up to
+    /// this length, and by a loop beyond it, so that they cost no more stack however long they are.
+    static let longestNestedSpine = 8
+
+    var nodes: [Node] = []
+    var bindings: [Binding] = []
+    /// How many slots the variables of macros need.
+    var slots = 0
+    var root: ID = 0
+}
+
+enum UnaryOperator: Sendable {
+    case not, negate
+
+    var symbol: String { self == .not ? "!" : "-" }
+}
+
+enum LogicOperator: Sendable {
+    case and, or
+
+    var symbol: String { self == .and ? "&&" : "||" }
+}
+
+enum BinaryOperator: String, Sendable {
+    case add = "+"
+    case subtract = "-"
+    case multiply = "*"
+    case divide = "/"
+    case remainder = "%"
+    case equal = "=="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+    case `in` = "in"
+
+    var symbol: String { rawValue }
+
+    /// The outcomes of a comparison for which an ordering or equality operator is true, as a set of bits.
+    var outcomes: UInt8 {
+        switch self {
+        case .equal: Comparison.equal.rawValue
+        case .notEqual: Comparison.less.rawValue | Comparison.greater.rawValue | Comparison.unordered.rawValue
+        case .less: Comparison.less.rawValue
+        case .lessOrEqual: Comparison.less.rawValue | Comparison.equal.rawValue
+        case .greater: Comparison.greater.rawValue
+        case .greaterOrEqual: Comparison.greater.rawValue | Comparison.equal.rawValue
+        case .add, .subtract, .multiply, .divide, .remainder, .in: 0
+        }
+    }
+}
+
+/// The macros that walk over a list or map (CEL specification, "Macros", and the two-variable forms of its extension).
+enum Macro: String, Sendable, CaseIterable {
+    case all
+    case exists
+    case existsOne = "exists_one"
+    case existsOneTwoVariables = "existsOne"
+    case map
+    case filter
+    case transformList
+    case transformMap
+
+    /// How a call is written, for messages.
+    var form: String {
+        switch self {
+        case .all, .exists, .existsOne, .existsOneTwoVariables, .filter: "\(rawValue)(x, condition)"
+        case .map: "map(x, value)"
+        case .transformList, .transformMap: "\(rawValue)(key, x, value)"
+        }
+    }
+}

@@ -1,0 +1,160 @@
+/// A text in which `${…}` holds an expression. Alone, the expression keeps its type; within text its value becomes
+/// text. `$${` stands for `${` itself; any other `$` stands for itself.
+public struct Template: Sendable {
+    /// A stretch of the source.
+    enum Part: Sendable {
+        /// Text, with `$${` resolved.
+        case text(String)
+        case expression(Expression)
+    }
+
+    /// The template; the ranges of problems are offsets into it.
+    public let source: String
+
+    private let parts: [Part]
+
+    /// Parses a template. Linear in the length of the source.
+    /// - Parameters:
+    ///   - source: The template.
+    ///   - limits: The limits; the one for length holds for the whole template, those for nesting and nodes for each
+    ///     expression.
+    /// - Throws: The problems of all expressions in it.
+    public init(parsing source: String, limits: Limits = .default) throws(Problems) {
+        try Expression.checkLength(of: source, limits)
+        var splitter = TemplateSplitter(source: source, limits: limits)
+        splitter.run()
+        guard splitter.problems.isEmpty else { throw Problems(source: source, sorting: splitter.problems) }
+        self.source = source
+        parts = splitter.parts
+    }
+
+    /// Whether there is no expression in it.
+    public var isLiteral: Bool { literalText != nil }
+
+    /// The text with `$${` resolved, if there is no expression in it.
+    public var literalText: String? {
+        guard let first = parts.first else { return "" }
+        if parts.count == 1, case .text(let text) = first { return text }
+        return nil
+    }
+
+    /// Checks the expressions against an environment and compiles them.
+    ///
+    /// A lone `${…}` has the type of its expression, which must fit what is expected. A text with expressions is a
+    /// `string`, and each expression must be of a type that `string()` takes. A text without is a `string`.
+    /// - Parameters:
+    ///   - environment: The variables the expressions may use, and the limits for evaluation.
+    ///   - expecting: The type the result must have; `dyn` for any.
+    /// - Throws: The problems of all expressions at once.
+    public func checked(in environment: Environment, expecting: ValueType = .dyn) throws(Problems) -> TemplateProgram {
+        if parts.count == 1, case .expression(let expression) = parts[0] {
+            return TemplateProgram(lone: try expression.checked(in: environment, expecting: expecting))
+        }
+        var problems: [Problem] = []
+        if expecting != .dyn, expecting != .string {
+            problems.append(
+                Problem(
+                    code: .typeMismatch,
+                    message: "the text is a string, but \(expecting) is needed; a lone ${…} keeps its type",
+                    range: SourceRange(start: 0, end: source.utf8.count)))
+        }
+        var pieces: [TemplateProgram.Piece] = []
+        for part in parts {
+            switch part {
+            case .text(let text): pieces.append(.text(text))
+            case .expression(let expression):
+                do throws(Problems) {
+                    let program = try expression.checked(in: environment)
+                    if let problem = Self.problem(with: program.type, at: expression.range) { problems.append(problem) }
+                    pieces.append(.program(program, expression.range))
+                } catch {
+                    problems += error.problems
+                }
+            }
+        }
+        guard problems.isEmpty else { throw Problems(source: source, sorting: problems) }
+        return TemplateProgram(pieces, limits: environment.limits, length: source.utf8.count)
+    }
+
+    /// What is wrong with an expression of that type within text.
+    private static func problem(with type: ValueType, at range: SourceRange) -> Problem? {
+        switch type {
+        case .dyn, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration: nil
+        case .null, .list, .map, .structure:
+            Problem(
+                code: .noOverload,
+                message: "\(type) cannot become text; string() takes bool, int, uint, double, string, bytes, timestamp "
+                    + "and duration",
+                range: range)
+        }
+    }
+}
+
+/// Finds the expressions in a template.
+struct TemplateSplitter {
+    private(set) var parts: [Template.Part] = []
+    private(set) var problems: [Problem] = []
+
+    private let source: String
+    private let bytes: [UInt8]
+    private let limits: Limits
+    private var position = 0
+    private var text: [UInt8] = []
+
+    init(source: String, limits: Limits) {
+        self.source = source
+        self.limits = limits
+        bytes = Array(source.utf8)
+    }
+
+    /// Splits all of it; stops where a `${` is not closed.
+    mutating func run() {
+        let (dollar, brace) = (UInt8(ascii: "$"), UInt8(ascii: "{"))
+        while position < bytes.count {
+            let rest = bytes[position...].prefix(3)
+            if rest.elementsEqual([dollar, dollar, brace]) {
+                text += [dollar, brace]
+                position += 3
+            } else if rest.prefix(2).elementsEqual([dollar, brace]) {
+                finishText()
+                guard readExpression() else { return }
+            } else {
+                text.append(bytes[position])
+                position += 1
+            }
+        }
+        finishText()
+    }
+
+    private mutating func finishText() {
+        guard !text.isEmpty else { return }
+        parts.append(.text(String(decoding: text, as: UTF8.self)))
+        text = []
+    }
+
+    /// Reads from `${` to its closing brace; false where there is none.
+    private mutating func readExpression() -> Bool {
+        let start = position
+        var lexer = Lexer(bytes, from: start + 2, extent: .braces)
+        lexer.run()
+        guard lexer.isClosed else {
+            // A string that is not closed takes the brace with it, and was reported itself.
+            problems += lexer.problems
+            if lexer.problems.isEmpty {
+                problems.append(
+                    Problem(
+                        code: .syntax, message: "'${' is not closed with '}'; a literal '${' is written '$${'",
+                        range: SourceRange(start: start, end: start + 2)))
+            }
+            return false
+        }
+        position = lexer.position
+        var parser = Parser(lexer: lexer, limits: limits)
+        parser.run()
+        problems += parser.problems
+        if parser.problems.isEmpty {
+            parts.append(.expression(Expression(parser.tree, source: source, text: SourceText(bytes))))
+        }
+        return true
+    }
+}

@@ -1,0 +1,82 @@
+/// A template that was checked and compiled. Immutable; any number of threads may evaluate it at once.
+public struct TemplateProgram: Sendable {
+    /// A stretch of the result.
+    enum Piece: Sendable {
+        case text(String)
+        case program(Program, SourceRange)
+    }
+
+    /// The static type of the result.
+    public let type: ValueType
+    /// The value, if the template reads no variable and evaluates without error.
+    public let constant: Value?
+    /// What the expressions read; see ``Program/references``.
+    public let references: Set<[String]>
+
+    private let lone: Program?
+    private let pieces: [Piece]
+    private let limits: Limits
+    private let range: SourceRange
+
+    /// A template that is nothing but one expression.
+    init(lone program: Program) {
+        type = program.type
+        constant = program.constant
+        references = program.references
+        lone = program
+        pieces = []
+        limits = .default
+        range = SourceRange(start: 0, end: program.source.utf8.count)
+    }
+
+    /// A text with or without expressions.
+    init(_ pieces: [Piece], limits: Limits, length: Int) {
+        type = .string
+        lone = nil
+        self.pieces = pieces
+        self.limits = limits
+        range = SourceRange(start: 0, end: length)
+        var references: Set<[String]> = []
+        var text: String? = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let literal): text? += literal
+            case .program(let program, _):
+                references.formUnion(program.references)
+                let part = program.constant?.text
+                if let part { text? += part } else { text = nil }
+            }
+        }
+        self.references = references
+        constant = text.flatMap { $0.utf8.count <= limits.valueSize ? .string($0) : nil }
+    }
+
+    /// Evaluates the template.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value. Each expression has the limit for cost to itself; the whole text is held to the
+    ///   limit for size.
+    public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
+        if let lone { return try lone.evaluate(variables) }
+        if let constant { return constant }
+        var text = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let literal): text += literal
+            case .program(let program, let range):
+                let value = try program.evaluate(variables)
+                guard let part = value.text else {
+                    throw EvaluationError(
+                        code: .noSuchOverload, message: "\(value.typeName) cannot become text; string() does not take it",
+                        range: range)
+                }
+                text += part
+            }
+            guard text.utf8.count <= limits.valueSize else {
+                throw EvaluationError(
+                    code: .valueTooLarge,
+                    message: "the text would have more than \(limits.valueSize) bytes, which is the limit", range: range)
+            }
+        }
+        return .string(text)
+    }
+}

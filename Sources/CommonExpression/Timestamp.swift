@@ -1,0 +1,160 @@
+/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, from the beginning of year 1 to the end of
+/// year 9999, without leap seconds (the range of `google.protobuf.Timestamp`, which the CEL specification adopts).
+public struct Timestamp: Sendable, Hashable {
+    /// The first second of the range, 0001-01-01T00:00:00Z.
+    package static let firstSecond: Int64 = -62_135_596_800
+    /// The last second of the range, 9999-12-31T23:59:59Z.
+    package static let lastSecond: Int64 = 253_402_300_799
+
+    /// Whole seconds since 1970-01-01T00:00:00Z, rounded towards the past.
+    public let seconds: Int64
+    /// Nanoseconds to add to `seconds`, 0 ..< 1 000 000 000, also before 1970.
+    public let nanoseconds: Int32
+
+    /// Creates a point in time, or nil where it is out of range.
+    /// - Parameters:
+    ///   - seconds: Whole seconds since 1970-01-01T00:00:00Z.
+    ///   - nanoseconds: Nanoseconds to add, 0 ..< 1 000 000 000.
+    public init?(seconds: Int64, nanoseconds: Int32) {
+        guard seconds >= Self.firstSecond, seconds <= Self.lastSecond, nanoseconds >= 0, nanoseconds < 1_000_000_000
+        else { return nil }
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
+    var totalNanoseconds: Int128 {
+        Int128(seconds) * 1_000_000_000 + Int128(nanoseconds)
+    }
+
+    /// Creates a point in time from nanoseconds since 1970-01-01T00:00:00Z, or nil where it is out of range.
+    init?(totalNanoseconds: Int128) {
+        let (quotient, remainder) = totalNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let isBefore = remainder < 0
+        guard let seconds = Int64(exactly: isBefore ? quotient - 1 : quotient) else { return nil }
+        self.init(seconds: seconds, nanoseconds: Int32(isBefore ? remainder + 1_000_000_000 : remainder))
+    }
+}
+
+extension Timestamp: Comparable {
+    /// Whether one point in time lies before another.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// Reads a point in time written as RFC 3339, section 5.6, for instance `2026-11-21T10:00:00.5Z` or
+    /// `2026-11-21T11:00:00+01:00`. Digits of the fraction beyond the ninth are dropped; the leap second `:60` is not
+    /// accepted. Nil for anything else and out of range.
+    public init?(rfc3339 text: String) {
+        var reader = DigitReader(Array(text.utf8))
+        guard
+            let year = reader.number(digits: 4), reader.take("-"),
+            let month = reader.number(digits: 2), reader.take("-"),
+            let day = reader.number(digits: 2), reader.take("T") || reader.take("t"),
+            let hour = reader.number(digits: 2), reader.take(":"),
+            let minute = reader.number(digits: 2), reader.take(":"),
+            let second = reader.number(digits: 2),
+            let nanoseconds = reader.fraction(),
+            let offset = reader.offset(), reader.isAtEnd,
+            year >= 1, hour <= 23, minute <= 59, second <= 59,
+            let days = CivilDate.days(year: year, month: month, day: day)
+        else { return nil }
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        self.init(seconds: seconds, nanoseconds: Int32(nanoseconds))
+    }
+
+    /// The point in time as RFC 3339 in UTC, with as many digits of the fraction as it needs.
+    public var description: String {
+        let date = CivilDate(secondsSinceEpoch: seconds)
+        func padded(_ number: Int64, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+        }
+        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2)
+            + "T" + padded(date.hour, 2) + ":" + padded(date.minute, 2) + ":" + padded(date.second, 2)
+            + FractionText.text(nanoseconds: nanoseconds) + "Z"
+    }
+}
+
+/// Writes fractions of a second.
+enum FractionText {
+    /// Nothing for zero, else a point and the digits without trailing zeros.
+    static func text(nanoseconds: Int32) -> String {
+        guard nanoseconds > 0 else { return "" }
+        var digits = String(nanoseconds)
+        digits = String(repeating: "0", count: 9 - digits.utf8.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "." + digits
+    }
+}
+
+/// Reads fixed-width numbers from ASCII text.
+struct DigitReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    /// The next byte, if it is a digit.
+    private mutating func digit() -> Int64? {
+        guard position < bytes.count, bytes[position] >= 0x30, bytes[position] <= 0x39 else { return nil }
+        defer { position += 1 }
+        return Int64(bytes[position] - 0x30)
+    }
+
+    /// A number of exactly that many digits.
+    mutating func number(digits: Int) -> Int64? {
+        var number: Int64 = 0
+        for _ in 0..<digits {
+            guard let digit = digit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// Takes the character if it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, UInt32(bytes[position]) == character.value else { return false }
+        position += 1
+        return true
+    }
+
+    /// An optional fraction, in nanoseconds; nil for a point without digits.
+    mutating func fraction() -> Int64? {
+        guard take(".") else { return 0 }
+        guard var nanoseconds = digit() else { return nil }
+        var count = 1
+        while let digit = digit() {
+            if count < 9 {
+                nanoseconds = nanoseconds * 10 + digit
+                count += 1
+            }
+        }
+        while count < 9 {
+            nanoseconds *= 10
+            count += 1
+        }
+        return nanoseconds
+    }
+
+    /// `Z` or an offset `±hh:mm`, in seconds.
+    mutating func offset() -> Int64? {
+        if take("Z") || take("z") { return 0 }
+        let isNegative = take("-")
+        guard isNegative || take("+") else { return nil }
+        return hoursAndMinutes().map { isNegative ? -$0 : $0 }
+    }
+
+    /// `hh:mm` in seconds.
+    mutating func hoursAndMinutes() -> Int64? {
+        guard let hours = number(digits: 2), take(":"), let minutes = number(digits: 2), hours <= 23, minutes <= 59
+        else { return nil }
+        return hours * 3_600 + minutes * 60
+    }
+}

@@ -1,0 +1,41 @@
+/// A lexical element (CEL specification, "Syntax").
+struct Token: Sendable {
+    enum Kind: Sendable, Equatable {
+        /// The end of the text; in a template, the closing brace or the end.
+        case end
+        /// Text that is no token and was already reported.
+        case invalid
+        case identifier
+        /// A name between backticks, which may follow a point only.
+        case quotedIdentifier
+        case int, uint, double, string, bytes
+        case `true`, `false`, null, `in`
+        case leftParenthesis, rightParenthesis, leftBracket, rightBracket, leftBrace, rightBrace
+        case comma, point, colon, question
+        case plus, minus, star, slash, percent, not
+        case less, lessOrEqual, greater, greaterOrEqual, equal, notEqual, and, or
+    }
+
+    let kind: Kind
+    let range: SourceRange
+    /// The literal's or identifier's position among the payloads, or -1.
+    let payload: Int
+}
+
+/// What a literal or name stands for.
+enum Payload: Sendable {
+    /// The digits of an `int` or `uint` literal, without sign.
+    case magnitude(UInt64)
+    case double(Double)
+    /// A string literal's value or a name.
+    case text(String)
+    case bytes([UInt8])
+}
+
+/// The words that are not identifiers (CEL specification, "Syntax", RESERVED).
+enum ReservedWords {
+    static let all: Set<String> = [
+        "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+        "namespace", "return", "var", "void", "while",
+    ]
+}

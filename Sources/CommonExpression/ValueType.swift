@@ -1,0 +1,81 @@
+/// A type as the checker knows it (CEL specification, "Gradual Type Checking").
+public indirect enum ValueType: Sendable, Hashable {
+    /// Any value; what is done with it is checked when it is evaluated.
+    case dyn
+    /// The type of `null`.
+    case null
+    /// Booleans.
+    case bool
+    /// 64-bit signed integers.
+    case int
+    /// 64-bit unsigned integers.
+    case uint
+    /// 64-bit floating-point numbers.
+    case double
+    /// Unicode text.
+    case string
+    /// Octets.
+    case bytes
+    /// Points in time.
+    case timestamp
+    /// Lengths of time.
+    case duration
+    /// Lists of elements of one type.
+    case list(ValueType)
+    /// Maps with keys of one type and values of one type.
+    case map(key: ValueType, value: ValueType)
+    /// Structures of one type.
+    case structure(StructureType)
+}
+
+extension ValueType: CustomStringConvertible {
+    /// The type as messages show it: `int`, `list(string)`, `map(string, int)`, a structure's name, or
+    /// `{ text: string, severity: int }` for an anonymous one.
+    public var description: String {
+        switch self {
+        case .dyn: "dyn"
+        case .null: "null"
+        case .bool: "bool"
+        case .int: "int"
+        case .uint: "uint"
+        case .double: "double"
+        case .string: "string"
+        case .bytes: "bytes"
+        case .timestamp: "timestamp"
+        case .duration: "duration"
+        case .list(let element): "list(\(element))"
+        case .map(let key, let value): "map(\(key), \(value))"
+        case .structure(let type): type.description
+        }
+    }
+}
+
+extension StructureType: CustomStringConvertible {
+    /// The name, or the fields of an anonymous type.
+    public var description: String {
+        if !name.isEmpty { return name }
+        if fields.isEmpty { return "{}" }
+        return "{ " + fields.map { "\($0.name): \($0.type)" }.joined(separator: ", ") + " }"
+    }
+}
+
+extension ValueType {
+    /// Whether a value is of this type. `dyn` accepts every value; null is accepted by `null` and `dyn` only; the
+    /// elements of lists and maps are looked at one by one. There is no implicit conversion: `double` does not accept
+    /// an `int` ("Numeric Values").
+    public func accepts(_ value: Value) -> Bool {
+        switch (self, value) {
+        case (.dyn, _), (.null, .null), (.bool, .bool), (.int, .int), (.uint, .uint), (.double, .double),
+            (.string, .string), (.bytes, .bytes), (.timestamp, .timestamp), (.duration, .duration):
+            true
+        case (.list(let element), .list(let elements)):
+            element == .dyn || elements.allSatisfy(element.accepts)
+        case (.map(let keyType, let valueType), .map(let entries)):
+            entries.allSatisfy { keyType.accepts($0.key) && valueType.accepts($0.value) }
+        case (.structure(let type), .structure(let structure)):
+            type == structure.type
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import CommonExpression
+
+/// Compiles configuration files: documents, then what was written, then what it means.
+///
+/// Every mistake in every file is found in one run, each reported once, where it was made. It touches no disk, and
+/// what it accepts a host can start.
+public enum ConfigurationCompiler {
+    /// Compiles files, in any order: the order changes nothing but which of two systems of one name is called the
+    /// second. Linear in the files' size as long as rules under `any` do not name `state`; those cost once a state.
+    public static func compile(files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin)
+        -> CompilationResult
+    {
+        compile(files: files, effects: effects, unreadable: [])
+    }
+
+    /// Compiles files, with what was found while reading them.
+    static func compile(files: [ConfigurationFile], effects: [EffectSchema], unreadable: [Diagnostic])
+        -> CompilationResult
+    {
+        let findings = Findings()
+        for diagnostic in unreadable { findings.report(diagnostic) }
+        var assembly = Assembly(findings, EffectTable(effects), isIncomplete: !unreadable.isEmpty)
+        let sorted = files.sorted { $0.path < $1.path }
+        if files.count > ConfigurationLimits.files {
+            let message = "\(files.count) files are more than the \(ConfigurationLimits.files) that are allowed"
+            findings.report(Diagnostic(code: .tooLarge, message: message))
+        } else {
+            for file in sorted { assembly.add(file) }
+        }
+        let graph = assembly.graph()
+        return CompilationResult(
+            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: sorted.map(\.path))
+    }
+}
+
+/// Gathers the documents of all files, and then gives them their meaning.
+private struct Assembly {
+    private let findings: Findings
+    private let effects: EffectTable
+    private var systems: [WrittenSystem] = []
+    private var buses: [WrittenBus] = []
+    private var links: [WrittenLink] = []
+    private var brokenSystems: [String] = []
+    private var mayHideSystems: Bool
+    private var mayHideBuses: Bool
+
+    init(_ findings: Findings, _ effects: EffectTable, isIncomplete: Bool) {
+        self.findings = findings
+        self.effects = effects
+        mayHideSystems = isIncomplete
+        mayHideBuses = isIncomplete
+    }
+
+    // First and second stage
+
+    mutating func add(_ file: ConfigurationFile) {
+        guard file.contents.count <= ConfigurationLimits.fileSize else {
+            let location = SourceLocation(file: file.path, line: 1, column: 1)
+            let message = "this file has \(file.contents.count) bytes, more than the "
+                + "\(ConfigurationLimits.fileSize) that are allowed"
+            findings.report(Diagnostic(code: .tooLarge, location: location, message: message))
+            mayHideSystems = true
+            mayHideBuses = true
+            return
+        }
+        let source = SourceText(path: file.path, contents: file.contents)
+        let list = DocumentReader.read(source, findings)
+        brokenSystems += list.brokenSystems
+        mayHideSystems = mayHideSystems || list.mayDefineSystems
+        mayHideBuses = mayHideBuses || list.mayDefineBuses
+        for document in list.documents { add(document) }
+    }
+
+    private mutating func add(_ document: Document) {
+        let decoder = Decoder(source: document.source, findings: findings)
+        guard let entries = decoder.entries(document.root, "a document") else {
+            mayHideSystems = true
+            mayHideBuses = true
+            return
+        }
+        let keyed = Keyed(entries: entries, span: document.root.mark)
+        let isSystem = keyed["system"] != nil
+        let isWiring = entries.contains { WiringDecoder.keys.contains($0.key.text) }
+        guard isSystem || isWiring else {
+            if !entries.isEmpty { complainOfKind(keyed, decoder) }
+            return
+        }
+        let known = isSystem ? SystemDecoder.keys : WiringDecoder.keys
+        for entry in entries where !known.contains(entry.key.text) {
+            if isSystem, WiringDecoder.keys.contains(entry.key.text) {
+                decoder.report(
+                    .documentKind, at: entry.key.span, "'\(entry.key.text)' cannot stand in a system's document",
+                    hint: "put it into a document of its own, after a line '---', or into another file")
+            } else {
+                decoder.unknownKey(entry, isSystem ? "a system" : "a document of buses and links", known: known)
+            }
+        }
+        if isSystem {
+            if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
+                systems.append(system)
+            } else {
+                mayHideSystems = true
+            }
+        }
+        if isWiring {
+            let wiring = WiringDecoder(decoder).wiring(keyed)
+            mayHideBuses = mayHideBuses || wiring.hidesBuses
+            buses += wiring.buses
+            links += wiring.links
+        }
+    }
+
+    private mutating func complainOfKind(_ keyed: Keyed, _ decoder: Decoder) {
+        mayHideSystems = true
+        mayHideBuses = true
+        let known = ["system"] + WiringDecoder.keys
+        let misspelt = keyed.entries.first { nearestName(to: $0.key.text, among: known) != nil }
+        let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
+        decoder.report(
+            .documentKind, at: misspelt?.key.span ?? keyed.span,
+            "a document is a system, with the key 'system', or holds 'buses' and 'links'",
+            hint: near.map { "did you mean '\($0)'?" })
+    }
+
+    // Third stage
+
+    func graph() -> Graph? {
+        let session = Session(findings)
+        let named = unique(systems.map { ($0.name, $0.source, $0) }, "system")
+        var scopes: [String: SystemScope] = [:]
+        scopes.reserveCapacity(named.count)
+        for name in brokenSystems { scopes[name] = SystemScope(brokenName: name) }
+        let ordered = named.enumerated().map { SystemScope($1, index: $0, session: session) }
+        for scope in ordered { scopes[scope.name] = scope }
+        var graph = Graph()
+        graph.systems.reserveCapacity(ordered.count)
+        for (scope, written) in zip(ordered, named) {
+            if let system = SystemCompiler(scope, written, session).system() { graph.systems.append(system) }
+        }
+        let wiring = WiringCompiler(
+            systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
+        var busScopes: [String: BusScope] = [:]
+        for (index, written) in unique(buses.map { ($0.name, $0.source, $0) }, "bus").enumerated() {
+            let bus = wiring.bus(written, index: index)
+            busScopes[written.name.text] = bus.scope
+            if let definition = bus.definition { graph.buses.append(definition) }
+        }
+        for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
+            if let link = wiring.link(written, buses: busScopes) { graph.links.append(link) }
+        }
+        return findings.hasErrors ? nil : graph
+    }
+
+    /// Things sorted by name, each name once; of two, the first in the order of files counts.
+    private func unique<Thing>(_ things: [(name: Scalar, source: SourceText, thing: Thing)], _ what: String) -> [Thing] {
+        var first: [String: Int] = [:]
+        first.reserveCapacity(things.count)
+        for (index, thing) in things.enumerated() {
+            guard let earlier = first[thing.name.text] else {
+                first[thing.name.text] = index
+                continue
+            }
+            let place = things[earlier].source.location(at: things[earlier].name.span.start)
+            findings.report(
+                .duplicateName, in: thing.source, at: thing.name.span,
+                "there is a \(what) '\(thing.name.text)' already, at \(place)", hint: "rename one of them")
+        }
+        return first.sorted { $0.key < $1.key }.map { things[$0.value].thing }
+    }
+}

@@ -1,0 +1,35 @@
+/// One file of a configuration, in memory.
+public struct ConfigurationFile: Sendable, Hashable {
+    /// The path to show in messages; `<stdin>` for standard input.
+    public var path: String
+    /// The bytes, UTF-8 with or without a byte order mark.
+    public var contents: [UInt8]
+
+    /// A file of the given bytes.
+    public init(path: String, contents: [UInt8]) {
+        self.path = path
+        self.contents = contents
+    }
+
+    /// A file of the given text.
+    public init(path: String, text: String) {
+        self.init(path: path, contents: Array(text.utf8))
+    }
+}
+
+/// What compiling gives: a graph if nothing is wrong, and all that is to be said.
+public struct CompilationResult: Sendable {
+    /// What the configuration means; nil if and only if some diagnostic is an error.
+    public let graph: Graph?
+    /// Every finding about every file, sorted.
+    public let diagnostics: [Diagnostic]
+    /// The files' paths, sorted.
+    public let files: [String]
+
+    /// A result of the given parts.
+    public init(graph: Graph?, diagnostics: [Diagnostic], files: [String]) {
+        self.graph = graph
+        self.diagnostics = diagnostics
+        self.files = files
+    }
+}

@@ -1,0 +1,83 @@
+/// One finding about a configuration: what is wrong, why, what to do, and where.
+///
+/// A diagnostic is also the error thrown where only one thing can be wrong (``ConfigurationDirectory/read(_:)``).
+public struct Diagnostic: Error, Sendable, Hashable, Comparable {
+    /// Whether the configuration can be started in spite of it.
+    public enum Severity: String, Sendable, Hashable, CaseIterable {
+        /// There is no graph.
+        case error
+        /// The configuration means something, though perhaps not what was intended.
+        case warning
+    }
+
+    /// Whether the configuration can be started in spite of it.
+    public let severity: Severity
+    /// What kind of mistake it is, for programs.
+    public let code: Code
+    /// The first character of what is wrong; nil when no file is at fault.
+    public let location: SourceLocation?
+    /// What is wrong, in one sentence without a full stop.
+    public let message: String
+    /// What to do about it, or the names that exist.
+    public let hint: String?
+    /// The line of the location, without its line break; of a long line the part around the location, with `…` where
+    /// something was left out. Control characters and tabs are spaces.
+    public let excerpt: String?
+    /// How many characters of the excerpt lie before what is wrong, from 0.
+    public let caretOffset: Int
+    /// How many characters of the excerpt are wrong, at least 1.
+    public let caretLength: Int
+
+    /// A finding. Lengths below 1 and offsets below 0 are raised to these.
+    public init(
+        severity: Severity = .error, code: Code, location: SourceLocation? = nil, message: String, hint: String? = nil,
+        excerpt: String? = nil, caretOffset: Int = 0, caretLength: Int = 1
+    ) {
+        self.severity = severity
+        self.code = code
+        self.location = location
+        self.message = message
+        self.hint = hint
+        self.excerpt = excerpt
+        self.caretOffset = max(0, caretOffset)
+        self.caretLength = max(1, caretLength)
+    }
+
+    /// Orders by file, line and column, those without a location first; then errors before warnings; then by code,
+    /// message and hint.
+    public static func < (left: Diagnostic, right: Diagnostic) -> Bool {
+        switch (left.location, right.location) {
+        case (nil, .some): return true
+        case (.some, nil): return false
+        case (.some(let first), .some(let second)) where first != second: return first < second
+        default: break
+        }
+        if left.severity != right.severity { return left.severity == .error }
+        return (left.code.rawValue, left.message, left.hint ?? "")
+            < (right.code.rawValue, right.message, right.hint ?? "")
+    }
+
+    /// The finding as compilers print it, in up to four lines without a final line break:
+    ///
+    ///     disk.yaml:7:13: error: 'disk-guard' has no state 'Normel' [unknown-state]
+    ///         Cleaned: Normel
+    ///                  ^~~~~~
+    ///       hint: did you mean 'Normal'?
+    ///
+    /// - Parameter colour: Whether to add ANSI escapes for a terminal.
+    public func rendered(colour: Bool = false) -> String {
+        func painted(_ text: String, _ escape: String) -> String {
+            colour ? "\u{1B}[\(escape)m\(text)\u{1B}[0m" : text
+        }
+        let shade = severity == .error ? "1;31" : "1;35"
+        var output = ""
+        if let location { output += painted("\(location): ", "1") }
+        output += painted("\(severity.rawValue): ", shade) + painted(message, "1") + " [\(code.rawValue)]"
+        if let excerpt {
+            let caret = "^" + String(repeating: "~", count: caretLength - 1)
+            output += "\n  \(excerpt)\n  " + String(repeating: " ", count: caretOffset) + painted(caret, "1;32")
+        }
+        if let hint { output += "\n  hint: \(hint)" }
+        return output
+    }
+}

@@ -1,0 +1,114 @@
+extension Diagnostic {
+    /// What kind of mistake a finding is about. Codes may be added; the meaning of one never changes.
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The code as it is printed: lower-case words joined by hyphens.
+        public let rawValue: String
+        /// A code of this text.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The code as it is printed.
+        public var description: String { rawValue }
+
+        // Files
+
+        /// A file or directory is missing, is not what it should be, or cannot be read.
+        public static let unreadable = Code(rawValue: "unreadable")
+        /// A file, or the number of files, nodes, states, events or rules, exceeds its limit.
+        public static let tooLarge = Code(rawValue: "too-large")
+        /// Lists and mappings lie too deep in each other.
+        public static let tooDeep = Code(rawValue: "too-deep")
+        /// A file has more mistakes than are reported.
+        public static let tooManyFindings = Code(rawValue: "too-many-findings")
+        /// A file is not UTF-8, or has characters that YAML does not allow.
+        public static let encoding = Code(rawValue: "encoding")
+
+        // YAML
+
+        /// A document is not YAML.
+        public static let syntax = Code(rawValue: "syntax")
+        /// A tab where YAML wants spaces.
+        public static let tab = Code(rawValue: "tab")
+        /// A key stands twice in one mapping.
+        public static let duplicateKey = Code(rawValue: "duplicate-key")
+        /// `<<`, which YAML 1.2 does not know.
+        public static let mergeKey = Code(rawValue: "merge-key")
+        /// An explicit tag such as `!!str`.
+        public static let tag = Code(rawValue: "tag")
+        /// An alias without its anchor, or within it.
+        public static let alias = Code(rawValue: "alias")
+
+        // Shape
+
+        /// A list where a mapping should be, or the like.
+        public static let wrongShape = Code(rawValue: "wrong-shape")
+        /// A key that has no meaning where it stands.
+        public static let unknownKey = Code(rawValue: "unknown-key")
+        /// A key that must be there.
+        public static let missingKey = Code(rawValue: "missing-key")
+        /// Keys that exclude each other.
+        public static let conflictingKeys = Code(rawValue: "conflicting-keys")
+        /// A list or mapping that needs at least one entry.
+        public static let empty = Code(rawValue: "empty")
+        /// A name with characters, or of a length, that names may not have.
+        public static let invalidName = Code(rawValue: "invalid-name")
+        /// A name with a meaning of its own: `any`, `stay`.
+        public static let reservedName = Code(rawValue: "reserved-name")
+        /// A word that is none of those possible here.
+        public static let unknownChoice = Code(rawValue: "unknown-choice")
+        /// A document that is neither a system nor buses and links, or both.
+        public static let documentKind = Code(rawValue: "document-kind")
+
+        // Names
+
+        /// Two systems, buses, links or states of one name.
+        public static let duplicateName = Code(rawValue: "duplicate-name")
+        /// No such state.
+        public static let unknownState = Code(rawValue: "unknown-state")
+        /// No such event.
+        public static let unknownEvent = Code(rawValue: "unknown-event")
+        /// No such system.
+        public static let unknownSystem = Code(rawValue: "unknown-system")
+        /// No such bus.
+        public static let unknownBus = Code(rawValue: "unknown-bus")
+        /// No such type.
+        public static let unknownType = Code(rawValue: "unknown-type")
+        /// No such field.
+        public static let unknownField = Code(rawValue: "unknown-field")
+        /// No such side effect, or none at all.
+        public static let unknownEffect = Code(rawValue: "unknown-effect")
+        /// The side effect has no such parameter.
+        public static let unknownParameter = Code(rawValue: "unknown-parameter")
+        /// The side effect has no such outcome.
+        public static let unknownOutcome = Code(rawValue: "unknown-outcome")
+
+        // Values
+
+        /// A field that must be given and is not.
+        public static let missingField = Code(rawValue: "missing-field")
+        /// A parameter that must be given and is not.
+        public static let missingParameter = Code(rawValue: "missing-parameter")
+        /// Data or an expression of the wrong type.
+        public static let wrongType = Code(rawValue: "wrong-type")
+        /// A number or duration too small or too large.
+        public static let outOfRange = Code(rawValue: "out-of-range")
+        /// An expression with variables where only a fixed value can stand.
+        public static let notConstant = Code(rawValue: "not-constant")
+
+        // Expressions
+
+        /// An expression that cannot be read, or is too long or too deep.
+        public static let invalidExpression = Code(rawValue: "invalid-expression")
+        /// An expression uses a name that is not there.
+        public static let unknownVariable = Code(rawValue: "unknown-variable")
+        /// An expression calls a function that is not there.
+        public static let unknownFunction = Code(rawValue: "unknown-function")
+
+        // Rules
+
+        /// A rule after one that always holds.
+        public static let unreachableRule = Code(rawValue: "unreachable-rule")
+        /// A condition that is always true or always false (a warning).
+        public static let constantCondition = Code(rawValue: "constant-condition")
+        /// A link whose keys fit none of the four forms.
+        public static let linkForm = Code(rawValue: "link-form")
+    }
+}

@@ -1,0 +1,195 @@
+import CYaml
+
+/// One YAML document of a file.
+struct Document {
+    /// Its file.
+    var source: SourceText
+    /// Its only node.
+    var root: Node
+}
+
+/// What a file holds: its documents, and what can still be said about those that are not YAML.
+struct DocumentList {
+    /// The readable documents, in order.
+    var documents: [Document] = []
+    /// Whether some document could not be read.
+    var isIncomplete = false
+    /// Names of systems that unreadable documents seem to define.
+    var brokenSystems: [String] = []
+    /// Whether buses may be defined in what could not be read.
+    var mayDefineBuses = false
+    /// Whether systems of any name may be defined in what could not be read.
+    var mayDefineSystems = false
+}
+
+/// Reads a file's bytes into trees of nodes, within limits and without recursion, and goes on after a document that
+/// is not YAML with the next one.
+///
+/// It reads libyaml's events rather than Yams's nodes: they say where a scalar ends and how it was written, they cost a
+/// sixth, and nesting, aliases and duplicate keys can be bounded and reported before a tree exists.
+struct DocumentReader {
+    private let source: SourceText
+    private let findings: Findings
+    private var result = DocumentList()
+    private var nodes = 0
+
+    private init(_ source: SourceText, _ findings: Findings) {
+        self.source = source
+        self.findings = findings
+    }
+
+    /// Reads a file. Everything wrong with its YAML is reported.
+    static func read(_ source: SourceText, _ findings: Findings) -> DocumentList {
+        var reader = DocumentReader(source, findings)
+        if let fault = Encoding.firstFault(in: source) {
+            let span = Span(start: fault.offset, end: fault.offset + 1)
+            findings.report(.encoding, in: source, at: span, fault.message, hint: fault.hint)
+            return DocumentList(isIncomplete: true, mayDefineBuses: true, mayDefineSystems: true)
+        }
+        var start = 0
+        var broken = 0
+        while let failure = reader.readDocuments(from: start) {
+            reader.result.isIncomplete = true
+            broken += 1
+            let next = reader.nextDocument(after: failure.offset)
+            reader.salvage(failure.documentStart..<(next ?? source.bytes.count))
+            guard let next, !failure.isFinal else { break }
+            guard broken < ConfigurationLimits.brokenDocuments else {
+                reader.result.mayDefineBuses = true
+                reader.result.mayDefineSystems = true
+                let message = "this file has \(broken) broken documents; the rest of it was not looked at"
+                findings.report(.tooManyFindings, in: source, at: Span(start: next, end: next + 3), message)
+                break
+            }
+            start = next
+        }
+        return reader.result
+    }
+
+    /// Where reading stopped.
+    private struct Failure {
+        var offset: Int
+        var documentStart: Int
+        var isFinal = false
+    }
+
+    /// Reads documents from an offset on, to the end or the first failure, which is reported.
+    private mutating func readDocuments(from start: Int) -> Failure? {
+        let bytes = source.bytes
+        return bytes.withUnsafeBufferPointer { whole -> Failure? in
+            let buffer = UnsafeBufferPointer(rebasing: whole[start...])
+            // libyaml keeps the parser's address, so it must not move.
+            let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
+            defer { parser.deallocate() }
+            guard yaml_parser_initialize(parser) == 1 else {
+                findings.report(.unreadable, in: source, at: Span(start: start, end: start), "out of memory")
+                return Failure(offset: start, documentStart: start, isFinal: true)
+            }
+            defer { yaml_parser_delete(parser) }
+            yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+            yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
+            var cursor = CharacterCursor(source: source, base: start)
+            return readEvents(parser, &cursor)
+        }
+    }
+
+    /// Feeds the parser's events to a builder.
+    private mutating func readEvents(
+        _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor
+    ) -> Failure? {
+        var documentStart = cursor.base
+        var builder = TreeBuilder(source: source, findings: findings, nodes: nodes)
+        while true {
+            var event = yaml_event_t()
+            guard yaml_parser_parse(parser, &event) == 1 else {
+                let offset = SyntaxFault.report(parser, &cursor, source, findings)
+                return Failure(offset: offset, documentStart: documentStart)
+            }
+            defer { yaml_event_delete(&event) }
+            switch event.type {
+            case YAML_STREAM_START_EVENT, YAML_DOCUMENT_END_EVENT, YAML_NO_EVENT:
+                break
+            case YAML_STREAM_END_EVENT:
+                return nil
+            case YAML_DOCUMENT_START_EVENT:
+                documentStart = cursor.offset(of: event.start_mark)
+            default:
+                let span = Span(start: cursor.offset(of: event.start_mark), end: cursor.offset(of: event.end_mark))
+                switch builder.take(event, span) {
+                case .more: break
+                case .abandoned(let isFinal):
+                    nodes = builder.nodes
+                    return Failure(offset: span.start, documentStart: documentStart, isFinal: isFinal)
+                case .root(let root):
+                    nodes = builder.nodes
+                    if !root.isNull { result.documents.append(Document(source: source, root: root)) }
+                    builder = TreeBuilder(source: source, findings: findings, nodes: nodes)
+                }
+            }
+        }
+    }
+
+    /// The offset of the first line after the one of `offset` that begins a document with `---`.
+    private func nextDocument(after offset: Int) -> Int? {
+        var index = source.lineIndex(at: min(offset, source.bytes.count)) + 1
+        while index < source.lineCount {
+            let line = source.line(index)
+            if line.starts(with: "---".utf8), line.count == 3 || line.dropFirst(3).first == UInt8(ascii: " ") {
+                return line.startIndex
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Notes what a broken document seems to define, so that those who refer to it are not blamed as well.
+    private mutating func salvage(_ range: Range<Int>) {
+        var index = source.lineIndex(at: range.lowerBound)
+        while index < source.lineCount {
+            let line = source.line(index)
+            guard line.startIndex < range.upperBound else { break }
+            if line.starts(with: "buses:".utf8) { result.mayDefineBuses = true }
+            if line.starts(with: "system:".utf8) {
+                let rest = String(decoding: line.dropFirst(7), as: UTF8.self)
+                let name = rest.split(whereSeparator: { " \t\"'#".contains($0) }).first
+                if let name { result.brokenSystems.append(String(name)) }
+            }
+            index += 1
+        }
+    }
+}
+
+/// Turns libyaml's marks, which count characters, into byte offsets. Amortized constant, since marks hardly go back.
+struct CharacterCursor {
+    /// The offset that the parser's character 0 has.
+    let base: Int
+    private let source: SourceText
+    private var index = 0
+    private var offset: Int
+
+    /// A cursor for a parser that began at an offset.
+    init(source: SourceText, base: Int) {
+        self.source = source
+        self.base = base
+        offset = base
+    }
+
+    /// The byte offset of a mark.
+    mutating func offset(of mark: yaml_mark_t) -> Int {
+        let target = Int(mark.index)
+        if source.isASCII { return min(base + target, source.bytes.count) }
+        source.bytes.withUnsafeBufferPointer { bytes in
+            while index < target, offset < bytes.count {
+                offset += 1
+                while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
+                index += 1
+            }
+            while index > target, offset > base {
+                offset -= 1
+                while offset > base, bytes[offset] & 0xC0 == 0x80 { offset -= 1 }
+                index -= 1
+            }
+        }
+        return offset
+    }
+}

@@ -1,0 +1,123 @@
+/// A part of a file: zero-based byte offsets into its text without the byte order mark.
+struct Span: Hashable {
+    /// The first byte.
+    var start: Int
+    /// The byte after the last.
+    var end: Int
+}
+
+/// A file's text with its lines, for turning offsets into places and excerpts.
+///
+/// Lines end at LF, CR LF or a lone CR, as in editors; YAML 1.1's other line breaks (NEL, LS, PS) do not count.
+final class SourceText {
+    /// The path to show.
+    let path: String
+    /// The bytes without a byte order mark.
+    let bytes: [UInt8]
+    /// Whether all bytes are ASCII, so that characters and bytes count alike.
+    let isASCII: Bool
+    private let lineStarts: [Int32]
+
+    /// Takes a file's bytes, of which there may be at most `Int32.max`.
+    init(path: String, contents: [UInt8]) {
+        self.path = path
+        bytes = contents.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(contents.dropFirst(3)) : contents
+        var starts: [Int32] = [0]
+        starts.reserveCapacity(bytes.count / 24 + 4)
+        var high: UInt8 = 0
+        bytes.withUnsafeBufferPointer { buffer in
+            for index in buffer.indices {
+                let byte = buffer[index]
+                high |= byte
+                if byte > 0x0D { continue }
+                if byte == 0x0A {
+                    starts.append(Int32(index + 1))
+                } else if byte == 0x0D, index + 1 == buffer.count || buffer[index + 1] != 0x0A {
+                    starts.append(Int32(index + 1))
+                }
+            }
+        }
+        isASCII = high < 0x80
+        lineStarts = starts
+    }
+
+    /// The index of the line that holds an offset, from 0. Logarithmic.
+    func lineIndex(at offset: Int) -> Int {
+        var low = 0
+        var high = lineStarts.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if Int(lineStarts[middle]) <= offset { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    /// The number of lines, at least 1.
+    var lineCount: Int { lineStarts.count }
+
+    /// The bytes of a line without its line break.
+    func line(_ index: Int) -> ArraySlice<UInt8> {
+        let start = Int(lineStarts[index])
+        var end = index + 1 < lineStarts.count ? Int(lineStarts[index + 1]) : bytes.count
+        while end > start, bytes[end - 1] == 0x0A || bytes[end - 1] == 0x0D { end -= 1 }
+        return bytes[start..<end]
+    }
+
+    /// The place of an offset; columns count Unicode scalars.
+    func location(at offset: Int) -> SourceLocation {
+        let bounded = min(max(0, offset), bytes.count)
+        let index = lineIndex(at: bounded)
+        let start = Int(lineStarts[index])
+        let column = isASCII ? bounded - start : scalarCount(start..<bounded)
+        return SourceLocation(file: path, line: index + 1, column: column + 1)
+    }
+
+    /// How many Unicode scalars begin in a range of bytes.
+    private func scalarCount(_ range: Range<Int>) -> Int {
+        bytes[range].reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+    }
+}
+
+extension SourceText {
+    /// The most characters of a line that an excerpt shows.
+    private static let excerptWidth = 160
+
+    /// A part of the file as a diagnostic shows it.
+    func excerpt(of span: Span) -> (text: String, caretOffset: Int, caretLength: Int) {
+        let start = min(max(0, span.start), bytes.count)
+        let slice = line(lineIndex(at: start))
+        var before = Substring(printable(slice[slice.startIndex..<min(max(slice.startIndex, start), slice.endIndex)]))
+        let marked = slice[min(start, slice.endIndex)..<min(max(start, span.end), slice.endIndex)]
+        var length = scalarCount(marked.indices)
+        var text: String
+        if slice.count <= Self.excerptWidth {
+            text = printable(slice)
+        } else {
+            let count = before.unicodeScalars.count
+            if count > Self.excerptWidth / 2 {
+                before = before.unicodeScalars.suffix(Self.excerptWidth / 2).reduce(into: "…") {
+                    $0.unicodeScalars.append($1)
+                }
+            }
+            let rest = slice[min(start, slice.endIndex)...]
+            let tail = printable(rest.prefix(Self.excerptWidth * 4)).unicodeScalars
+            let room = max(8, Self.excerptWidth - before.unicodeScalars.count)
+            text = String(before)
+            text.unicodeScalars.append(contentsOf: tail.prefix(room))
+            length = min(length, room)
+            if tail.count > room || rest.count > Self.excerptWidth * 4 { text += "…" }
+        }
+        while text.unicodeScalars.last == " " { text.unicodeScalars.removeLast() }
+        return (text, before.unicodeScalars.count, max(1, length))
+    }
+
+    /// Bytes as text in which every control character and tab is a space and what is not UTF-8 is U+FFFD.
+    private func printable(_ slice: ArraySlice<UInt8>) -> String {
+        var text = ""
+        for scalar in String(decoding: slice, as: UTF8.self).unicodeScalars {
+            let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+            text.unicodeScalars.append(isControl ? " " : scalar)
+        }
+        return text
+    }
+}

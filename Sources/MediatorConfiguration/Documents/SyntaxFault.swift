@@ -1,0 +1,99 @@
+import CYaml
+
+/// Says in plain words what the parser could not read.
+enum SyntaxFault {
+    /// Reports the parser's error; returns the offset at which it gave up.
+    static func report(
+        _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
+        _ findings: Findings
+    ) -> Int {
+        let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
+        let context = parser.pointee.context.map { String(cString: $0) } ?? ""
+        let stopped = cursor.offset(of: parser.pointee.problem_mark)
+        var place = stopped
+        let begun = cursor.offset(of: parser.pointee.context_mark)
+        if let tab = indentingTab(before: stopped, source) {
+            findings.report(
+                .tab, in: source, at: Span(start: tab, end: tab + 1), "a tab cannot indent in YAML",
+                hint: "indent with spaces")
+            return stopped
+        }
+        let words = explanation(problem, context, source, stopped)
+        if words.isAtBeginning { place = begun }
+        if place >= source.bytes.count, place > 0, !words.isAtBeginning { place = lastCharacter(source) }
+        var message = words.message
+        if !words.isAtBeginning, let what = construct(context), begun < place {
+            let line = source.location(at: begun).line
+            if line != source.location(at: place).line { message += " (in \(what) that begins at line \(line))" }
+        }
+        findings.report(.syntax, in: source, at: Span(start: place, end: place + 1), message, hint: words.hint)
+        return stopped
+    }
+
+    private struct Words {
+        var message: String
+        var hint: String?
+        var isAtBeginning = false
+    }
+
+    private static func explanation(_ problem: String, _ context: String, _ source: SourceText, _ offset: Int) -> Words {
+        switch problem {
+        case "mapping values are not allowed in this context":
+            return Words(
+                message: "a ':' that makes a key is not possible here",
+                hint: "text that holds ': ' needs quotes; a nested mapping begins on a new line")
+        case "could not find expected ':'":
+            return Words(message: "this line is neither 'key: value' nor part of a text", hint: "is a ':' missing?")
+        case "did not find expected key":
+            return Words(
+                message: "a key was expected here",
+                hint: "keys of one mapping stand in the same column; after a closing quote nothing may follow")
+        case "did not find expected '-' indicator":
+            return Words(
+                message: "an entry '- …' of the list was expected here",
+                hint: "entries of one list stand in the same column")
+        case "did not find expected ',' or ']'":
+            return Words(message: "',' or ']' was expected here", hint: "close the list with ']'")
+        case "did not find expected ',' or '}'":
+            return Words(
+                message: "',' or '}' was expected here",
+                hint: "close the mapping with '}'; text with ',', '{' or '}' in it needs quotes here")
+        case "found unexpected end of stream" where context.contains("quoted"):
+            return Words(message: "this quote is never closed", hint: nil, isAtBeginning: true)
+        case "found character that cannot start any token":
+            let character = offset < source.bytes.count ? String(UnicodeScalar(source.bytes[offset])) : ""
+            return Words(
+                message: "a value cannot begin with '\(character)'",
+                hint: "text that begins with '\(character)' needs quotes")
+        case "found unknown escape character":
+            return Words(message: "this escape is not known in double quotes", hint: "write \\\\ for a backslash")
+        default:
+            return Words(message: "not YAML: \(problem)")
+        }
+    }
+
+    /// What the parser was in.
+    private static func construct(_ context: String) -> String? {
+        switch context {
+        case "while parsing a block mapping": "the mapping"
+        case "while parsing a block collection": "the list"
+        case "while parsing a flow mapping": "the '{'"
+        case "while parsing a flow sequence": "the '['"
+        default: nil
+        }
+    }
+
+    /// A tab in the white space before an offset's line begins in earnest.
+    private static func indentingTab(before offset: Int, _ source: SourceText) -> Int? {
+        let line = source.line(source.lineIndex(at: min(offset, source.bytes.count)))
+        let blank = line.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard let tab = blank.firstIndex(of: UInt8(ascii: "\t")), offset <= blank.endIndex else { return nil }
+        return tab
+    }
+
+    private static func lastCharacter(_ source: SourceText) -> Int {
+        var index = source.bytes.count - 1
+        while index > 0, source.bytes[index] <= 0x20 || source.bytes[index] & 0xC0 == 0x80 { index -= 1 }
+        return index
+    }
+}

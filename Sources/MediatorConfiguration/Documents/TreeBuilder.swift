@@ -1,0 +1,232 @@
+import CYaml
+import CommonExpression
+
+/// Builds one document's tree from events: a stack instead of recursion, within limits.
+struct TreeBuilder {
+    /// What an event led to.
+    enum Step {
+        /// The document goes on.
+        case more
+        /// The document is complete.
+        case root(Node)
+        /// The document is given up; `isFinal`: and the rest of the file.
+        case abandoned(isFinal: Bool)
+    }
+
+    /// A list or mapping that is not closed yet.
+    private struct Frame {
+        var start: Int
+        var isMapping: Bool
+        /// Whether this stands where a key should, and is dropped when closed.
+        var isKey: Bool
+        var anchor: String?
+        var firstNode: Int
+        var height = 1
+        var items: [Node] = []
+        var entries: [Node.Entry] = []
+        var key: Key?
+    }
+
+    /// A key whose value is awaited; `usable` nil: it was wrong, and its value is dropped.
+    private struct Key {
+        var usable: Scalar?
+    }
+
+    /// What an anchor stands for.
+    private struct Anchored {
+        var node: Node
+        var nodes: Int
+        var height: Int
+    }
+
+    /// Nodes counted in this file so far, aliases as what they stand for.
+    private(set) var nodes: Int
+    private let source: SourceText
+    private let findings: Findings
+    private var frames: [Frame] = []
+    private var anchors: [String: Anchored] = [:]
+
+    /// A builder for one document of a file in which so many nodes were counted before.
+    init(source: SourceText, findings: Findings, nodes: Int) {
+        self.source = source
+        self.findings = findings
+        self.nodes = nodes
+    }
+
+    /// Takes one event of a node.
+    mutating func take(_ event: yaml_event_t, _ span: Span) -> Step {
+        switch event.type {
+        case YAML_SCALAR_EVENT: return takeScalar(event, span)
+        case YAML_SEQUENCE_START_EVENT:
+            let data = event.data.sequence_start
+            return open(isMapping: false, anchor: data.anchor, tag: data.tag, span)
+        case YAML_MAPPING_START_EVENT:
+            let data = event.data.mapping_start
+            return open(isMapping: true, anchor: data.anchor, tag: data.tag, span)
+        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: return close(span)
+        case YAML_ALIAS_EVENT: return takeAlias(String(cString: event.data.alias.anchor), span)
+        default: return .more
+        }
+    }
+
+    private mutating func takeScalar(_ event: yaml_event_t, _ span: Span) -> Step {
+        let data = event.data.scalar
+        complainOfTag(data.tag, span)
+        guard count(1, at: span) else { return .abandoned(isFinal: true) }
+        let text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
+        let style: Scalar.Style =
+            switch data.style {
+            case YAML_SINGLE_QUOTED_SCALAR_STYLE: .singleQuoted
+            case YAML_DOUBLE_QUOTED_SCALAR_STYLE: .doubleQuoted
+            case YAML_LITERAL_SCALAR_STYLE: .literal
+            case YAML_FOLDED_SCALAR_STYLE: .folded
+            default: .plain
+            }
+        let node = Node(content: .scalar(Scalar(text: text, style: style, span: span)), span: span)
+        if let anchor = data.anchor {
+            anchors[String(cString: anchor)] = Anchored(node: node, nodes: 1, height: 0)
+        }
+        return add(node)
+    }
+
+    private mutating func open(
+        isMapping: Bool, anchor: UnsafePointer<yaml_char_t>?, tag: UnsafePointer<yaml_char_t>?, _ span: Span
+    ) -> Step {
+        complainOfTag(tag, span)
+        guard count(1, at: span) else { return .abandoned(isFinal: true) }
+        guard frames.count < ConfigurationLimits.nesting else {
+            complainOfDepth(span)
+            return .abandoned(isFinal: false)
+        }
+        var isKey = false
+        if let parent = frames.last, parent.isMapping, parent.key == nil {
+            isKey = true
+            let kind = isMapping ? "a mapping" : "a list"
+            findings.report(
+                .wrongShape, in: source, at: Span(start: span.start, end: span.start + 1),
+                "a key is a name, not \(kind)", hint: "text that begins with '{' or '[' needs quotes")
+        }
+        frames.append(
+            Frame(
+                start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
+                firstNode: nodes))
+        return .more
+    }
+
+    private mutating func close(_ span: Span) -> Step {
+        guard let frame = frames.popLast() else { return .more }
+        let content: Node.Content =
+            frame.isMapping ? .mapping(withoutDuplicates(frame.entries)) : .sequence(frame.items)
+        let node = Node(content: content, span: Span(start: frame.start, end: span.end))
+        if let anchor = frame.anchor {
+            anchors[anchor] = Anchored(node: node, nodes: nodes - frame.firstNode + 1, height: frame.height)
+        }
+        if let last = frames.indices.last {
+            frames[last].height = max(frames[last].height, frame.height + 1)
+            if frame.isKey {
+                frames[last].key = Key(usable: nil)
+                return .more
+            }
+        }
+        return add(node)
+    }
+
+    private mutating func takeAlias(_ name: String, _ span: Span) -> Step {
+        guard let anchored = anchors[name] else {
+            if frames.contains(where: { $0.anchor == name }) {
+                findings.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
+            } else {
+                let near = nearestName(to: name, among: anchors.keys.sorted())
+                findings.report(
+                    .alias, in: source, at: span, "there is no anchor '&\(name)' before this alias",
+                    hint: near.map { "did you mean '*\($0)'?" } ?? "text that begins with '*' needs quotes")
+            }
+            return .abandoned(isFinal: false)
+        }
+        guard count(anchored.nodes, at: span) else { return .abandoned(isFinal: true) }
+        guard frames.count + anchored.height <= ConfigurationLimits.nesting else {
+            complainOfDepth(span)
+            return .abandoned(isFinal: false)
+        }
+        if let last = frames.indices.last {
+            frames[last].height = max(frames[last].height, anchored.height + 1)
+        }
+        return add(anchored.node)
+    }
+
+    /// Puts a complete node where it belongs.
+    private mutating func add(_ node: Node) -> Step {
+        guard let last = frames.indices.last else { return .root(node) }
+        guard frames[last].isMapping else {
+            frames[last].items.append(node)
+            return .more
+        }
+        if let key = frames[last].key {
+            frames[last].key = nil
+            if let usable = key.usable { frames[last].entries.append(Node.Entry(key: usable, value: node)) }
+            return .more
+        }
+        guard let scalar = node.scalar else {
+            findings.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
+            frames[last].key = Key(usable: nil)
+            return .more
+        }
+        if scalar.text == "<<", scalar.style == .plain {
+            findings.report(
+                .mergeKey, in: source, at: scalar.span, "YAML 1.2 has no merge key '<<'",
+                hint: "write the entries out, or use an alias for a whole value")
+            frames[last].key = Key(usable: nil)
+        } else {
+            frames[last].key = Key(usable: scalar)
+        }
+        return .more
+    }
+
+    /// The entries, each key once; linear.
+    private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {
+        var kept: [Node.Entry] = []
+        if entries.count <= 8 {
+            for index in entries.indices {
+                let text = entries[index].key.text
+                if entries[..<index].contains(where: { $0.key.text == text }) { break }
+                if index == entries.count - 1 { return entries }
+            }
+        }
+        var first: [String: Int] = [:]
+        for entry in entries {
+            if let earlier = first[entry.key.text] {
+                let line = source.location(at: earlier).line
+                findings.report(
+                    .duplicateKey, in: source, at: entry.key.span,
+                    "the key '\(entry.key.text)' is already in this mapping, at line \(line)")
+            } else {
+                first[entry.key.text] = entry.key.span.start
+                kept.append(entry)
+            }
+        }
+        return kept
+    }
+
+    private mutating func count(_ more: Int, at span: Span) -> Bool {
+        nodes += more
+        if nodes <= ConfigurationLimits.nodes { return true }
+        findings.report(
+            .tooLarge, in: source, at: span,
+            "this file has more than \(ConfigurationLimits.nodes) nodes, aliases counted as what they stand for",
+            hint: "split the file")
+        return false
+    }
+
+    private func complainOfDepth(_ span: Span) {
+        findings.report(
+            .tooDeep, in: source, at: Span(start: span.start, end: span.start + 1),
+            "lists and mappings lie more than \(ConfigurationLimits.nesting) deep in each other")
+    }
+
+    private func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {
+        guard tag != nil else { return }
+        findings.report(
+            .tag, in: source, at: Span(start: span.start, end: span.start + 1),
+            "tags such as '!!str' are not used here", hint: "text that begins with '!' needs quotes")
+    }
+}

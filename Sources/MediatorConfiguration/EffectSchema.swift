@@ -1,0 +1,131 @@
+public import CommonExpression
+
+/// What a configuration may say about one side effect of the catalogue: its parameters and its outcomes. How it is
+/// carried out is the host's matter.
+public struct EffectSchema: Sendable {
+    /// One thing a side effect is given.
+    public struct Parameter: Sendable {
+        /// Its name, unique within the side effect.
+        public let name: String
+        /// Its type.
+        public let type: ValueType
+        /// Whether it must be given.
+        public let required: Bool
+        /// What it is when not given; nil: the side effect is given none.
+        public let `default`: Value?
+        /// The only texts it may be; empty: any. Checked where it is written as a fixed value.
+        public let choices: [String]
+        /// Whether a list or text written in the configuration may be empty.
+        public let allowsEmpty: Bool
+
+        /// A parameter.
+        public init(
+            name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
+            allowsEmpty: Bool = true
+        ) {
+            self.name = name
+            self.type = type
+            self.required = required
+            self.default = `default`
+            self.choices = choices
+            self.allowsEmpty = allowsEmpty
+        }
+    }
+
+    /// One way a side effect ends or reports, for which a feedback may name events.
+    public struct Outcome: Sendable {
+        /// The key, such as `onSuccess`.
+        public let name: String
+        /// The type of the variable `result`.
+        public let result: StructureType
+
+        /// An outcome.
+        public init(name: String, result: StructureType) {
+            self.name = name
+            self.result = result
+        }
+    }
+
+    /// The key in a feedback, such as `run`.
+    public let name: String
+    /// Its parameters.
+    public let parameters: [Parameter]
+    /// The parameter that is meant when the argument is not a mapping; nil: it must be one.
+    public let shortForm: String?
+    /// Its outcomes.
+    public let outcomes: [Outcome]
+    /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
+    /// outcomes under the side effect's name.
+    public let emitsDirectly: Bool
+
+    /// A side effect.
+    public init(
+        name: String, parameters: [Parameter] = [], shortForm: String? = nil, outcomes: [Outcome] = [],
+        emitsDirectly: Bool = false
+    ) {
+        self.name = name
+        self.parameters = parameters
+        self.shortForm = shortForm
+        self.outcomes = outcomes
+        self.emitsDirectly = emitsDirectly
+    }
+
+    /// The parameter of a name.
+    func parameter(_ name: String) -> Parameter? { parameters.first { $0.name == name } }
+    /// The outcome of a name.
+    func outcome(_ name: String) -> Outcome? { outcomes.first { $0.name == name } }
+}
+
+extension EffectSchema {
+    /// Runs a command: its program and arguments, without a shell.
+    ///
+    /// `exitCode` is −1 if the command ended by a signal or never began, `signal` is 0 if none ended it, `number`
+    /// counts lines from 1.
+    public static let run = EffectSchema(
+        name: "run",
+        parameters: [
+            Parameter(name: "command", type: .list(.string), required: true, allowsEmpty: false),
+            Parameter(name: "timeout", type: .duration),
+            Parameter(name: "directory", type: .string, allowsEmpty: false),
+            Parameter(name: "environment", type: .map(key: .string, value: .string)),
+        ],
+        shortForm: "command",
+        outcomes: [
+            Outcome(name: "onSuccess", result: finished),
+            Outcome(name: "onFailure", result: finished),
+            Outcome(
+                name: "onLine",
+                result: StructureType(
+                    name: "result",
+                    fields: [
+                        StructureType.Field(name: "line", type: .string),
+                        StructureType.Field(name: "number", type: .int),
+                    ])),
+        ])
+
+    /// Emits an event of the system itself, at once or by schedule.
+    public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
+
+    /// Writes a line to the log.
+    public static let log = EffectSchema(
+        name: "log",
+        parameters: [
+            Parameter(name: "message", type: .string, required: true),
+            Parameter(
+                name: "level", type: .string, default: .string("info"),
+                choices: ["debug", "info", "notice", "warning", "error"]),
+        ],
+        shortForm: "message")
+
+    /// What every host can do.
+    public static let builtin: [EffectSchema] = [run, emit, log]
+
+    private static let finished = StructureType(
+        name: "result",
+        fields: [
+            StructureType.Field(name: "exitCode", type: .int),
+            StructureType.Field(name: "signal", type: .int),
+            StructureType.Field(name: "output", type: .string),
+            StructureType.Field(name: "error", type: .string),
+        ])
+}

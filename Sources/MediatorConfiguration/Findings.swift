@@ -1,0 +1,52 @@
+/// Gathers what is found. One mistake is to be reported once, where it was made.
+final class Findings {
+    private var gathered: [Diagnostic] = []
+    private var counts: [String: Int] = [:]
+    /// Whether some finding is an error.
+    private(set) var hasErrors = false
+
+    /// Reports a part of a file.
+    func report(
+        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil,
+        severity: Diagnostic.Severity = .error
+    ) {
+        if severity == .error { hasErrors = true }
+        let count = counts[source.path, default: 0]
+        counts[source.path] = count + 1
+        guard count < ConfigurationLimits.findings else {
+            if count == ConfigurationLimits.findings {
+                let end = SourceLocation(file: source.path, line: source.lineCount + 1, column: 1)
+                let message = "more than \(ConfigurationLimits.findings) findings in this file; the others are not shown"
+                gathered.append(Diagnostic(code: .tooManyFindings, location: end, message: message))
+            }
+            return
+        }
+        let excerpt = source.excerpt(of: span)
+        gathered.append(
+            Diagnostic(
+                severity: severity, code: code, location: source.location(at: span.start),
+                message: Self.printable(message), hint: hint.map(Self.printable), excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
+                caretLength: excerpt.caretLength))
+    }
+
+    /// Text without control characters, since names and data may hold any and a terminal would obey them.
+    private static func printable(_ text: String) -> String {
+        let isControl = { (scalar: UnicodeScalar) in scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) }
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return text.unicodeScalars.reduce(into: "") { $0.unicodeScalars.append(isControl($1) ? " " : $1) }
+    }
+
+    /// Reports what has no place in a text.
+    func report(_ diagnostic: Diagnostic) {
+        if diagnostic.severity == .error { hasErrors = true }
+        gathered.append(diagnostic)
+    }
+
+    /// Everything found, sorted; what was found twice at one place (through an alias) is there once.
+    func sorted() -> [Diagnostic] {
+        var result: [Diagnostic] = []
+        result.reserveCapacity(gathered.count)
+        for diagnostic in gathered.sorted() where diagnostic != result.last { result.append(diagnostic) }
+        return result
+    }
+}

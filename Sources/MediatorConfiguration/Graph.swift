@@ -1,0 +1,353 @@
+public import CommonExpression
+
+/// What a configuration means: every name resolved, every expression checked and compiled, every type known.
+///
+/// A graph exists only when the configuration it was made from has no error, so whoever holds one can start it
+/// without further checks. References are indices into the arrays beside them.
+public struct Graph: Sendable {
+    /// The systems, sorted by name.
+    public var systems: [SystemDefinition]
+    /// The buses, sorted by name.
+    public var buses: [BusDefinition]
+    /// The links, sorted by name.
+    public var links: [LinkDefinition]
+
+    /// A graph of the given parts.
+    public init(systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = []) {
+        self.systems = systems
+        self.buses = buses
+        self.links = links
+    }
+}
+
+/// A place in a configuration file. Line and column count from 1; columns count Unicode scalars.
+public struct SourceLocation: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The file's path as it was given or found; `<stdin>` for standard input.
+    public let file: String
+    /// The line, from 1.
+    public let line: Int
+    /// The column, from 1.
+    public let column: Int
+
+    /// A place in a file.
+    public init(file: String, line: Int, column: Int) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+
+    /// `file:line:column`, as compilers print it.
+    public var description: String { "\(file):\(line):\(column)" }
+
+    /// Orders by file, then line, then column.
+    public static func < (left: SourceLocation, right: SourceLocation) -> Bool {
+        (left.file, left.line, left.column) < (right.file, right.line, right.column)
+    }
+}
+
+/// One system as configured.
+public struct SystemDefinition: Sendable {
+    /// Its unique name.
+    public var name: String
+    /// What its author says it is for.
+    public var description: String?
+    /// Where it is written.
+    public var source: SourceLocation
+    /// Its states; a state's index is its identity within the system.
+    public var states: [StateDefinition]
+    /// Its events; an event's index is its identity within the system.
+    public var events: [EventDefinition]
+    /// The state it starts in.
+    public var initialState: StateProgram
+    /// Its feedbacks, in the order written.
+    public var feedbacks: [FeedbackDefinition]
+    /// For each state (first index) and event (second index) the rules to try in order; the first whose condition
+    /// holds decides. The wildcards are already expanded: exact rules come first, then (state, any event), then
+    /// (any state, event), then (any, any). No rule, or none that holds: the event is unhandled.
+    public var rules: [[[TransitionRule]]]
+    /// The transitions as written, for drawing and listing.
+    public var transitions: [WrittenTransition]
+    /// How many events may wait for it.
+    public var mailbox: BufferPolicy
+    /// The states that count as ready; empty: ready when started.
+    public var readyStates: [Int]
+}
+
+/// A state: its name and the fields of its data.
+public struct StateDefinition: Sendable {
+    /// Its name, unique within the system.
+    public var name: String
+    /// The type of its data; the type's name is the state's.
+    public var type: StructureType
+}
+
+/// An event: its name and the fields it carries.
+public struct EventDefinition: Sendable {
+    /// Its name, unique within the system.
+    public var name: String
+    /// The type of its data; the type's name is the event's.
+    public var type: StructureType
+}
+
+/// How a buffer is bounded.
+public struct BufferPolicy: Sendable, Hashable {
+    /// What happens to a value for which there is no room.
+    public enum Overflow: String, Sendable, Hashable, CaseIterable {
+        /// The oldest waiting value makes room.
+        case dropOldest
+        /// The new value is dropped.
+        case dropNewest
+    }
+    /// How many values may wait, at least 1.
+    public var limit: Int
+    /// What happens beyond.
+    public var overflow: Overflow
+
+    /// A policy of the given limit.
+    public init(limit: Int, overflow: Overflow) {
+        self.limit = limit
+        self.overflow = overflow
+    }
+
+    /// What a system has when its file says nothing: 10 000 events, the newest dropped.
+    public static let mailboxDefault = BufferPolicy(limit: 10_000, overflow: .dropNewest)
+    /// What a bus has when its file says nothing: 1 024 values, the oldest dropped.
+    public static let busDefault = BufferPolicy(limit: 1_024, overflow: .dropOldest)
+}
+
+/// How to make the value of one field or argument.
+public enum DataProgram: Sendable {
+    /// The same value each time.
+    case constant(Value)
+    /// Evaluated each time.
+    case template(TemplateProgram)
+    /// A structure of which some field is evaluated each time.
+    case structure(StructureType, [DataProgram])
+    /// A list of which some element is evaluated each time.
+    case list([DataProgram])
+    /// A map of which some value is evaluated each time; its keys differ.
+    case map([Entry])
+
+    /// One key of a map, and how to make its value.
+    public struct Entry: Sendable {
+        /// The key.
+        public var key: String
+        /// The value.
+        public var value: DataProgram
+
+        /// An entry.
+        public init(key: String, value: DataProgram) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The value, for these variables. What is constant costs nothing.
+    public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
+        switch self {
+        case .constant(let value): return value
+        case .template(let program): return try program.evaluate(variables)
+        case .structure(let type, let fields):
+            var values: [Value] = []
+            values.reserveCapacity(fields.count)
+            for field in fields { values.append(try field.evaluate(variables)) }
+            return .structure(Structure(type: type, fields: values))
+        case .list(let elements):
+            var values: [Value] = []
+            values.reserveCapacity(elements.count)
+            for element in elements { values.append(try element.evaluate(variables)) }
+            return .list(values)
+        case .map(let entries):
+            var values: [Value: Value] = [:]
+            values.reserveCapacity(entries.count)
+            for entry in entries { values[.string(entry.key)] = try entry.value.evaluate(variables) }
+            return .map(values)
+        }
+    }
+}
+
+/// How to make one field of a new state.
+public enum FieldProgram: Sendable {
+    /// Evaluated.
+    case data(DataProgram)
+    /// Kept from the old state, where it is the field of this index.
+    case keep(Int)
+}
+
+/// How to make a state: which, and its fields in order.
+public struct StateProgram: Sendable {
+    /// The state's index.
+    public var state: Int
+    /// One program a field.
+    public var fields: [FieldProgram]
+}
+
+/// How to make an event: which, and its fields in order.
+public struct EventProgram: Sendable {
+    /// The event's index within the system that receives it.
+    public var event: Int
+    /// Always a structure of the event's type.
+    public var data: DataProgram
+}
+
+/// One rule of a transition. Variables of its programs: `state`, `event`, `now`, in this order.
+public struct TransitionRule: Sendable {
+    /// What becomes of the state.
+    public enum Outcome: Sendable {
+        /// A new state.
+        case to(StateProgram)
+        /// Handled, and nothing changes.
+        case stay
+    }
+    /// The condition; nil: always.
+    public var condition: Program?
+    /// What it does.
+    public var outcome: Outcome
+    /// Where it is written.
+    public var source: SourceLocation
+}
+
+/// A transition as its author wrote it.
+public struct WrittenTransition: Sendable, Hashable {
+    /// The state's name, or `any`.
+    public var from: String
+    /// The event's name, or `any`.
+    public var event: String
+    /// The new state's name, or `stay`.
+    public var to: String
+    /// The condition's text.
+    public var condition: String?
+    /// Where it is written.
+    public var source: SourceLocation
+}
+
+/// Which states a feedback or a link looks at.
+public struct StateSelector: Sendable {
+    /// The states' indices; every state for `any`.
+    public var states: [Int]
+    /// Data the state must equal; only with exactly one state. Fields not named are not looked at.
+    public var equals: [(field: Int, value: Value)]
+    /// The condition on `state`, `now` by state index (compiled for each state's type); absent: always.
+    public var conditions: [Int: Program]
+    /// The text as written, for listing: `Online`, `any`, `Degraded, Offline`.
+    public var text: String
+
+    /// A selector of the given parts.
+    public init(states: [Int], equals: [(field: Int, value: Value)], conditions: [Int: Program], text: String) {
+        self.states = states
+        self.equals = equals
+        self.conditions = conditions
+        self.text = text
+    }
+}
+
+/// What becomes of a running side effect when a new state arrives.
+public enum Strategy: String, Sendable, Hashable, CaseIterable {
+    /// It is cancelled.
+    case cancelOnNewState
+    /// It goes on.
+    case continueOnNewState
+}
+
+/// One feedback.
+public struct FeedbackDefinition: Sendable {
+    /// Its name, unique within the system.
+    public var name: String
+    /// Where it is written.
+    public var source: SourceLocation
+    /// In which states its side effect runs.
+    public var selector: StateSelector
+    /// What a new state does to a running side effect.
+    public var strategy: Strategy
+    /// When the side effect runs, once the state is entered.
+    public var schedule: Schedule
+    /// The side effect's name in the catalogue: `run`, `emit`, `log`.
+    public var effect: String
+    /// By state index, since templates are compiled for each state's type: what the side effect is given, by
+    /// parameter name. Variables: `state`, `now`.
+    public var arguments: [Int: [String: DataProgram]]
+    /// By state index, what its outcomes emit. Variables: `state`, `now`, `result`.
+    public var outcomes: [Int: [String: [EmissionRule]]]
+}
+
+/// When a side effect runs.
+public enum Schedule: Sendable {
+    /// At once, when the state is entered.
+    case atOnce
+    /// Once, this long after the state was entered. Variables by state index: `state`, `now`.
+    case after([Int: DataProgram])
+    /// At once and then again each time this long has passed since the run before began, or as soon as it has ended
+    /// if that is later.
+    case every([Int: DataProgram])
+}
+
+/// One rule of an outcome: the first whose condition holds emits its event.
+public struct EmissionRule: Sendable {
+    /// The condition; nil: always.
+    public var condition: Program?
+    /// The event.
+    public var event: EventProgram
+}
+
+/// Whether a bus remembers.
+public enum BusKind: String, Sendable, Hashable, CaseIterable {
+    /// No memory: who comes late gets nothing.
+    case passthrough
+    /// Remembers its last value, and gives it first to whoever comes.
+    case currentValue
+}
+
+/// One bus.
+public struct BusDefinition: Sendable {
+    /// Its unique name.
+    public var name: String
+    /// What its author says it is for.
+    public var description: String?
+    /// Where it is written.
+    public var source: SourceLocation
+    /// Whether it remembers.
+    public var kind: BusKind
+    /// The type of its values.
+    public var valueType: ValueType
+    /// A current-value bus's first value; nil for a passthrough bus.
+    public var initial: Value?
+    /// How many values may wait on it.
+    public var buffer: BufferPolicy
+}
+
+/// One link.
+public struct LinkDefinition: Sendable {
+    /// The four forms (the two of bus → system differ only in their filter).
+    public enum Form: Sendable {
+        /// A state of the system puts a value on the bus. By state index (variables `state`, `now`).
+        case systemToBus(bus: Int, selector: StateSelector, value: [Int: DataProgram])
+        /// A value of the bus puts an event into the system. Variables: `value`, `now`.
+        case busToSystem(bus: Int, filter: ValueFilter, event: EventProgram)
+        /// A state of the system puts an event into another system. By state index (variables `state`, `now`).
+        case systemToSystem(target: Int, selector: StateSelector, event: [Int: EventProgram])
+    }
+    /// Its unique name.
+    public var name: String
+    /// Where it is written.
+    public var source: SourceLocation
+    /// The attached system's index.
+    public var system: Int
+    /// What it joins, and how.
+    public var form: Form
+    /// One line for people: `disk-guard: Full → bus alarms`.
+    public var summary: String
+    /// The condition as written.
+    public var conditionText: String?
+    /// What it emits, as written (one line).
+    public var emits: String
+}
+
+/// Which values of a bus a link lets through.
+public enum ValueFilter: Sendable {
+    /// All.
+    case all
+    /// Those equal to this one.
+    case equals(Value)
+    /// Those for which this holds (variables `value`, `now`).
+    case condition(Program)
+}

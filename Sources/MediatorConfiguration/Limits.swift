@@ -1,0 +1,33 @@
+/// What a configuration may grow to. Beyond any of these there is an error, never a slow or failing daemon.
+public enum ConfigurationLimits {
+    /// Bytes of one file: 1 MiB.
+    public static let fileSize = 1 << 20
+    /// Files of one configuration.
+    public static let files = 10_000
+    /// How deep lists and mappings may lie in each other.
+    public static let nesting = 64
+    /// Nodes (keys and values) of one file, aliases counted as what they stand for.
+    public static let nodes = 200_000
+    /// Errors and warnings reported for one file; one more says that there are others.
+    public static let findings = 1_000
+    /// Broken documents of one file after which the rest of it is not looked at.
+    public static let brokenDocuments = 20
+    /// Characters of a system's, bus's, link's, feedback's, state's, event's or field's name.
+    public static let nameLength = 128
+    /// States of one system.
+    public static let states = 1_000
+    /// Events of one system.
+    public static let events = 1_000
+    /// Rules of one system once wildcards are expanded, and pairs of state and event.
+    public static let expandedRules = 200_000
+    /// Programs compiled for one feedback or link because each of several states needs its own.
+    public static let statePrograms = 100_000
+    /// How deep types may lie in each other: `list(list(int))` is 3.
+    public static let typeNesting = 8
+    /// Events or values that may wait in a mailbox or on a bus.
+    public static let bufferLimit = 1_000_000
+    /// The shortest period of `every`, in nanoseconds: 1 ms.
+    public static let shortestPeriod: Int64 = 1_000_000
+    /// Characters of a summary line's data.
+    static let summaryLength = 200
+}

@@ -1,0 +1,243 @@
+import CommonExpression
+
+/// What data is for, put into words only when something is wrong with it.
+struct Subject: CustomStringConvertible {
+    private let role: String
+    private let name: String
+    private var isElement = false
+
+    /// A thing of a role and a name: the field 'used'.
+    init(_ role: String, _ name: String) {
+        self.role = role
+        self.name = name
+    }
+
+    /// An element of it.
+    var element: Subject {
+        var copy = self
+        copy.isElement = true
+        return copy
+    }
+
+    var description: String {
+        let text = name.isEmpty ? role : "\(role) '\(name)'"
+        return isElement ? "an element of \(text)" : text
+    }
+}
+
+/// Turns plain YAML data into programs, guided by the type it should have.
+struct DataCompiler {
+    private let session: Session
+    private let source: SourceText
+
+    /// A compiler of a file's data.
+    init(_ session: Session, _ source: SourceText) {
+        self.session = session
+        self.source = source
+    }
+
+    private func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: String? = nil) {
+        session.findings.report(code, in: source, at: span, message, hint: hint)
+    }
+
+    /// Compiles data; nil after reporting, or if something it depends on is broken.
+    func data(_ node: Node, as type: ValueType, _ what: Subject, _ scope: VariableScope)
+        -> DataProgram?
+    {
+        switch (node.content, type) {
+        case (.scalar(let scalar), _):
+            return self.scalar(scalar, as: type, what, scope)
+        case (_, .dyn):
+            return nil
+        case (.sequence(let items), .list(let element)):
+            return list(items, of: element, what, scope)
+        case (.mapping(let entries), .map(_, let value)):
+            return map(entries, of: value, what, scope)
+        case (.mapping(let entries), .structure(let structure)):
+            return self.structure(entries, as: structure, what, at: node.mark, scope)
+        default:
+            report(.wrongType, at: node.mark, "\(what) is of type \(type), not \(node.kind)")
+            return nil
+        }
+    }
+
+    /// Compiles data that must be the same each time.
+    func constant(_ node: Node, as type: ValueType, _ what: Subject) -> Value? {
+        guard let program = data(node, as: type, what, .fixed) else { return nil }
+        if case .constant(let value) = program { return value }
+        report(.notConstant, at: node.mark, "\(what) must be a fixed value")
+        return nil
+    }
+
+    /// Compiles all fields of a structure.
+    func structure(
+        _ entries: [Node.Entry], as type: StructureType, _ what: Subject, at span: Span,
+        _ scope: VariableScope
+    ) -> DataProgram? {
+        guard let given = fields(entries, of: type, what, scope) else { return nil }
+        let missing = type.fields.indices.filter { given[$0] == nil }
+        guard missing.isEmpty else {
+            let names = missing.map { "'\(type.fields[$0].name)'" }.joined(separator: ", ")
+            report(
+                .missingField, at: span, "\(what) needs the field\(missing.count > 1 ? "s" : "") \(names)",
+                hint: "its fields are { \(Self.list(type)) }")
+            return nil
+        }
+        let programs = type.fields.indices.compactMap { given[$0] }
+        if let values = Self.constants(programs) { return .constant(.structure(Structure(type: type, fields: values))) }
+        return .structure(type, programs)
+    }
+
+    /// Compiles some fields of a structure, by index; nil if any is wrong.
+    func fields(
+        _ entries: [Node.Entry], of type: StructureType, _ what: Subject, _ scope: VariableScope
+    ) -> [Int: DataProgram]? {
+        var given: [Int: DataProgram] = [:]
+        var isWhole = true
+        for entry in entries {
+            let name = entry.key.text
+            guard let index = type.index(of: name) else {
+                isWhole = false
+                let decoder = Decoder(source: source, findings: session.findings)
+                let hint = decoder.colonHint(entry) ?? Names.hint(for: name, among: type.fields.map(\.name))
+                report(
+                    .unknownField, at: entry.key.span, "\(what) has no field '\(name)'", hint: hint ?? "it has none")
+                continue
+            }
+            if let program = data(entry.value, as: type.fields[index].type, Subject("the field", name), scope) {
+                given[index] = program
+            } else {
+                isWhole = false
+            }
+        }
+        return isWhole ? given : nil
+    }
+
+    /// A structure's fields as one writes them.
+    static func list(_ type: StructureType) -> String {
+        type.fields.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+    }
+
+    private static func constants(_ programs: [DataProgram]) -> [Value]? {
+        var values: [Value] = []
+        values.reserveCapacity(programs.count)
+        for program in programs {
+            guard case .constant(let value) = program else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    private func list(_ items: [Node], of type: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
+        var programs: [DataProgram] = []
+        var isWhole = true
+        for item in items {
+            if let program = data(item, as: type, what.element, scope) {
+                programs.append(program)
+            } else {
+                isWhole = false
+            }
+        }
+        guard isWhole else { return nil }
+        return Self.constants(programs).map { .constant(.list($0)) } ?? .list(programs)
+    }
+
+    private func map(
+        _ entries: [Node.Entry], of type: ValueType, _ what: Subject, _ scope: VariableScope
+    ) -> DataProgram? {
+        var programs: [DataProgram.Entry] = []
+        var isWhole = true
+        for entry in entries {
+            if let program = data(entry.value, as: type, Subject("the entry", entry.key.text), scope) {
+                programs.append(DataProgram.Entry(key: entry.key.text, value: program))
+            } else {
+                isWhole = false
+            }
+        }
+        guard isWhole else { return nil }
+        guard let values = Self.constants(programs.map(\.value)) else { return .map(programs) }
+        let pairs = zip(programs, values).map { (Value.string($0.key), $1) }
+        return .constant(.map(Dictionary(pairs, uniquingKeysWith: { first, _ in first })))
+    }
+
+    private func scalar(_ scalar: Scalar, as type: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
+        var text = scalar.text
+        if text.contains("${") {
+            guard let literal = session.literal(scalar) else {
+                return session.template(scalar, as: type, scope, in: source).map { program in
+                    program.constant.map { .constant($0) } ?? .template(program)
+                }
+            }
+            text = literal
+        }
+        if case .dyn = type { return nil }
+        let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text
+        return value(resolved, text, as: type, what, at: scalar.span).map { .constant($0) }
+    }
+
+    /// A fixed scalar as a value of a type, or nil after reporting why not.
+    private func value(_ resolved: CoreSchema, _ text: String, as type: ValueType, _ what: Subject, at span: Span)
+        -> Value?
+    {
+        switch (type, resolved) {
+        case (.string, .text): return .string(text)
+        case (.bool, .bool(let value)): return .bool(value)
+        case (.int, .int(let isNegative, let magnitude)):
+            if !isNegative, let value = Int64(exactly: magnitude) { return .int(value) }
+            if isNegative, magnitude <= UInt64(Int64.max) + 1 { return .int(Int64(truncatingIfNeeded: 0 &- magnitude)) }
+        case (.uint, .int(let isNegative, let magnitude)):
+            if !isNegative || magnitude == 0 { return .uint(magnitude) }
+        case (.double, .int), (.double, .hugeInt), (.double, .float):
+            if let value = Self.double(resolved, text) { return .double(value) }
+        case (.duration, .text):
+            if let value = TimeSpan(text: text) { return .duration(value) }
+        case (.timestamp, .text):
+            if let value = Timestamp(rfc3339: text) { return .timestamp(value) }
+        default: break
+        }
+        complain(resolved, text, type, what, span)
+        return nil
+    }
+
+    private static func double(_ resolved: CoreSchema, _ text: String) -> Double? {
+        switch resolved {
+        case .float(let value): value
+        case .int(let isNegative, let magnitude): isNegative ? -Double(magnitude) : Double(magnitude)
+        case .hugeInt: Double(text).flatMap { $0.isFinite ? $0 : nil }
+        default: nil
+        }
+    }
+
+    private func complain(_ resolved: CoreSchema, _ text: String, _ type: ValueType, _ what: Subject, _ span: Span) {
+        let shown = String(text.prefix(60).map { $0.isNewline ? " " : $0 })
+        switch (type, resolved) {
+        case (.int, .int), (.int, .hugeInt), (.uint, .int), (.uint, .hugeInt), (.double, .hugeFloat),
+            (.double, .hugeInt):
+            report(.outOfRange, at: span, "\(what) is of type \(type), which cannot hold \(shown)")
+            return
+        default: break
+        }
+        var hint: String?
+        switch (type, resolved) {
+        case (.string, .null): hint = "write \"\" for an empty text"
+        case (.string, _): hint = "write \"\(shown)\""
+        case (.duration, _): hint = "write a number and a unit, such as 5s, 200ms or 1h30m"
+        case (.timestamp, _): hint = "write a time such as 2026-11-21T10:00:00Z"
+        case (.list, _): hint = "write a list: [\(resolved == .null ? "" : shown)]"
+        case (.structure(let structure), _): hint = "write its fields: { \(Self.list(structure)) }"
+        case (.bool, .text) where ["on", "yes"].contains(text.lowercased()): hint = "write true"
+        case (.bool, .text) where ["off", "no"].contains(text.lowercased()): hint = "write false"
+        default: break
+        }
+        report(.wrongType, at: span, "\(what) is of type \(type), but \(Self.word(resolved, shown))", hint: hint)
+    }
+
+    private static func word(_ resolved: CoreSchema, _ shown: String) -> String {
+        switch resolved {
+        case .null: shown.isEmpty ? "there is nothing" : "'\(shown)' is nothing"
+        case .bool: "'\(shown)' is a bool"
+        case .int, .hugeInt, .float, .hugeFloat: "\(shown) is a number"
+        case .text: shown.isEmpty ? "there is an empty text" : "'\(shown)' is text"
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import CommonExpression
+
+/// Gives a feedback as written its meaning.
+struct FeedbackCompiler {
+    private let written: WrittenFeedback
+    private let scope: SystemScope
+    private let lookup: Lookup
+    private let data: DataCompiler
+
+    /// A compiler of one feedback.
+    init(_ written: WrittenFeedback, _ scope: SystemScope, _ lookup: Lookup) {
+        self.written = written
+        self.scope = scope
+        self.lookup = lookup
+        data = DataCompiler(lookup.session, lookup.source)
+    }
+
+    /// Compiles it; nil after reporting, or if something it depends on is broken.
+    func feedback() -> FeedbackDefinition? {
+        guard let form = written.selector,
+            let selector = lookup.selector(form, condition: written.condition, of: scope)
+        else { return nil }
+        let schedule = schedule(selector.states)
+        guard let effect = written.effect else { return nil }
+        let arguments = arguments(effect, selector.states)
+        let outcomes = outcomes(effect, selector.states)
+        guard let schedule, let arguments, let outcomes else { return nil }
+        return FeedbackDefinition(
+            name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
+            strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
+            outcomes: outcomes)
+    }
+
+    private func schedule(_ states: [Int]) -> Schedule? {
+        switch written.schedule {
+        case .atOnce: .atOnce
+        case .broken: nil
+        case .after(let text): delay(text, "after", atLeast: 1, states).map { .after($0) }
+        case .every(let text):
+            delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states).map { .every($0) }
+        }
+    }
+
+    private func delay(_ text: Scalar, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
+        let node = Node(content: .scalar(text), span: text.span)
+        return lookup.perState(states, of: scope) { variables in
+            guard let program = data.data(node, as: .duration, Subject("", key), variables) else { return nil }
+            guard case .constant(.duration(let span)) = program else { return program }
+            guard span.isAtLeast(nanoseconds: least) else {
+                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
+                lookup.report(.outOfRange, at: text.span, message)
+                return nil
+            }
+            return program
+        }
+    }
+
+    // Arguments
+
+    private func arguments(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: DataProgram]]? {
+        if effect.schema.emitsDirectly {
+            return Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
+        }
+        guard let given = given(effect) else { return nil }
+        return lookup.perState(states, of: scope) { variables in
+            var programs: [String: DataProgram] = [:]
+            var isWhole = true
+            for parameter in effect.schema.parameters {
+                if let node = given[parameter.name] {
+                    programs[parameter.name] = argument(node, parameter, variables)
+                    isWhole = isWhole && programs[parameter.name] != nil
+                } else if let value = parameter.default {
+                    programs[parameter.name] = .constant(value)
+                }
+            }
+            return isWhole ? programs : nil
+        }
+    }
+
+    /// What is written for each parameter.
+    private func given(_ effect: WrittenEffect) -> [String: Node]? {
+        let schema = effect.schema
+        guard case .mapping(let entries) = effect.argument.content else {
+            guard let parameter = schema.shortForm, !effect.argument.isNull else {
+                let hint =
+                    schema.parameters.isEmpty
+                    ? "write { }" : "its parameters are \(schema.parameters.map(\.name).joined(separator: ", "))"
+                lookup.report(
+                    .wrongShape, at: effect.argument.isNull ? effect.key.span : effect.argument.mark,
+                    "'\(schema.name)' needs its parameters, not \(effect.argument.kind)", hint: hint)
+                return nil
+            }
+            return [parameter: effect.argument]
+        }
+        var given: [String: Node] = [:]
+        var isWhole = true
+        let names = schema.parameters.map(\.name)
+        for entry in entries {
+            guard schema.parameter(entry.key.text) != nil else {
+                isWhole = false
+                let decoder = Decoder(source: lookup.source, findings: lookup.session.findings)
+                lookup.report(
+                    .unknownParameter, at: entry.key.span, "'\(schema.name)' has no parameter '\(entry.key.text)'",
+                    hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
+                continue
+            }
+            given[entry.key.text] = entry.value
+        }
+        let missing = schema.parameters.filter { $0.required && given[$0.name] == nil }
+        if isWhole, !missing.isEmpty {
+            let list = missing.map { "'\($0.name)'" }.joined(separator: ", ")
+            lookup.report(
+                .missingParameter, at: effect.key.span,
+                "'\(schema.name)' needs the parameter\(missing.count > 1 ? "s" : "") \(list)")
+            isWhole = false
+        }
+        return isWhole ? given : nil
+    }
+
+    private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
+        -> DataProgram?
+    {
+        guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
+        else { return nil }
+        switch program {
+        case .constant(.list(let items)) where items.isEmpty && !parameter.allowsEmpty:
+            lookup.report(.empty, at: node.mark, "the parameter '\(parameter.name)' needs at least one element")
+            return nil
+        case .constant(.string(let text)) where text.isEmpty && !parameter.allowsEmpty:
+            lookup.report(.empty, at: node.mark, "the parameter '\(parameter.name)' cannot be empty")
+            return nil
+        case .constant(.string(let text)) where !parameter.choices.isEmpty && !parameter.choices.contains(text):
+            lookup.report(
+                .unknownChoice, at: node.mark, "the parameter '\(parameter.name)' cannot be '\(text.prefix(60))'",
+                hint: Names.hint(for: text, among: parameter.choices))
+            return nil
+        case .constant(.duration(let span)) where !span.isAtLeast(nanoseconds: 1):
+            lookup.report(.outOfRange, at: node.mark, "the parameter '\(parameter.name)' must be longer than nothing")
+            return nil
+        default: return program
+        }
+    }
+
+    // Outcomes
+
+    private func outcomes(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: [EmissionRule]]]? {
+        var byState: [Int: [String: [EmissionRule]]] = [:]
+        for state in states { byState[state] = [:] }
+        if let emission = effect.emission {
+            let programs = lookup.perState(states, of: scope) { lookup.event(emission, of: scope, $0) }
+            guard let programs else { return nil }
+            for (state, program) in programs {
+                byState[state]?[effect.schema.name] = [EmissionRule(condition: nil, event: program)]
+            }
+        }
+        var isWhole = true
+        for outcome in written.outcomes {
+            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
+            let result = Environment.Variable(name: "result", type: .structure(schema.result))
+            checkOrder(outcome.rules)
+            for rule in outcome.rules {
+                let programs = lookup.perState(states, of: scope, result: result) { self.rule(rule, $0) }
+                isWhole = isWhole && programs != nil
+                for (state, program) in programs ?? [:] {
+                    byState[state]?[outcome.key.text, default: []].append(program)
+                }
+            }
+        }
+        return isWhole ? byState : nil
+    }
+
+    private func rule(_ rule: WrittenEmission, _ variables: VariableScope) -> EmissionRule? {
+        var condition: Program?
+        if let text = rule.condition {
+            condition = lookup.session.condition(text, variables, in: lookup.source)
+        }
+        let event = lookup.event(rule.event, of: scope, variables)
+        guard let event, rule.condition == nil || condition != nil else { return nil }
+        return EmissionRule(condition: condition, event: event)
+    }
+
+    private func checkOrder(_ rules: [WrittenEmission]) {
+        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        lookup.report(
+            .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
+            hint: "give the one before a 'when', or move it to the end")
+    }
+}
+
+extension TimeSpan {
+    /// Whether it is at least so many nanoseconds long, which must be less than a second.
+    func isAtLeast(nanoseconds least: Int64) -> Bool {
+        seconds > 0 || (seconds == 0 && Int64(nanoseconds) >= least)
+    }
+}

@@ -1,0 +1,76 @@
+import CommonExpression
+
+/// Gives a system as written its meaning.
+struct SystemCompiler {
+    private let scope: SystemScope
+    private let written: WrittenSystem
+    private let session: Session
+    private let lookup: Lookup
+
+    /// A compiler of one system.
+    init(_ scope: SystemScope, _ written: WrittenSystem, _ session: Session) {
+        self.scope = scope
+        self.written = written
+        self.session = session
+        lookup = Lookup(session: session, source: written.source)
+    }
+
+    /// Compiles it; nil after reporting what is wrong.
+    func system() -> SystemDefinition? {
+        session.begin()
+        guard isWithinLimits() else { return nil }
+        let initial = initialState()
+        let ready = written.ready.compactMap(readyState)
+        let feedbacks = written.feedbacks.compactMap { FeedbackCompiler($0, scope, lookup).feedback() }
+        let transitions = TransitionCompiler(written.transitions, scope, lookup).compile()
+        guard let initial, let transitions, !session.findings.hasErrors else { return nil }
+        return SystemDefinition(
+            name: scope.name, description: written.description,
+            source: written.source.location(at: written.name.span.start),
+            states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
+            events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
+            feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
+            mailbox: written.mailbox, readyStates: ready)
+    }
+
+    private func isWithinLimits() -> Bool {
+        func complain(_ what: String) -> Bool {
+            lookup.report(
+                .tooLarge, at: written.name.span, "'\(scope.name)' has more than \(what)",
+                hint: "make several systems of it")
+            return false
+        }
+        if scope.states.count > ConfigurationLimits.states { return complain("\(ConfigurationLimits.states) states") }
+        if scope.events.count > ConfigurationLimits.events { return complain("\(ConfigurationLimits.events) events") }
+        if scope.states.count * scope.events.count > ConfigurationLimits.expandedRules {
+            return complain("\(ConfigurationLimits.expandedRules) pairs of state and event")
+        }
+        return true
+    }
+
+    private func readyState(_ name: Scalar) -> Int? {
+        guard name.text != Names.any else {
+            lookup.report(
+                .reservedName, at: name.span, "'any' is not a state", hint: "without 'ready' a system is ready at once")
+            return nil
+        }
+        return lookup.state(name, of: scope)
+    }
+
+    private func initialState() -> StateProgram? {
+        guard let construct = written.initialState, let index = lookup.state(construct.name, of: scope),
+            !scope.states[index].isBroken
+        else { return nil }
+        let type = scope.states[index].type
+        let program = DataCompiler(session, written.source).structure(
+            construct.fields ?? [], as: type, Subject("the initial state", construct.name.text),
+            at: construct.name.span, .initial)
+        switch program {
+        case .constant(.structure(let value)):
+            return StateProgram(state: index, fields: value.fields.map { .data(.constant($0)) })
+        case .structure(_, let fields):
+            return StateProgram(state: index, fields: fields.map { .data($0) })
+        default: return nil
+        }
+    }
+}

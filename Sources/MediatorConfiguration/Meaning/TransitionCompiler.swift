@@ -1,0 +1,233 @@
+import CommonExpression
+
+/// Compiles a system's transitions and expands their wildcards.
+struct TransitionCompiler {
+    private let lists: [WrittenTransitionList]
+    private let scope: SystemScope
+    private let lookup: Lookup
+
+    /// A compiler of one system's transitions.
+    init(_ lists: [WrittenTransitionList], _ scope: SystemScope, _ lookup: Lookup) {
+        self.lists = lists
+        self.scope = scope
+        self.lookup = lookup
+    }
+
+    /// Rules by state, of one level of precision.
+    private typealias ByState = [Int: [TransitionRule]]
+    /// The same by event, nil standing for any.
+    private typealias ByEvent = [Int?: ByState]
+
+    /// Compiles all; nil if anything is wrong.
+    func compile() -> (rules: [[[TransitionRule]]], written: [WrittenTransition])? {
+        var written: [WrittenTransition] = []
+        var exact: ByEvent = [:]
+        var wild: ByEvent = [:]
+        var isWhole = true
+        for list in lists {
+            let isAnyState = list.from.text == Names.any
+            let isAnyEvent = list.event.text == Names.any
+            let from = isAnyState ? nil : lookup.state(list.from, of: scope)
+            guard isAnyState || from != nil else {
+                isWhole = false
+                continue
+            }
+            if list.rules.isEmpty, list.event.span == list.from.span { continue }
+            let event = isAnyEvent ? nil : lookup.event(list.event, of: scope)
+            guard isAnyEvent || event != nil else {
+                isWhole = false
+                continue
+            }
+            checkOrder(list.rules)
+            let states = from.map { [$0] } ?? Array(scope.states.indices)
+            guard let compiled = compile(list.rules, from: states, on: event) else {
+                isWhole = false
+                continue
+            }
+            if from == nil {
+                wild[event, default: [:]].merge(compiled) { first, _ in first }
+            } else {
+                exact[event, default: [:]].merge(compiled) { first, _ in first }
+            }
+            written += list.rules.map { rule in
+                WrittenTransition(
+                    from: list.from.text, event: list.event.text, to: rule.target.text,
+                    condition: rule.condition?.text, source: lookup.source.location(at: rule.span.start))
+            }
+        }
+        guard isWhole else { return nil }
+        return expand(exact, wild).map { ($0, written) }
+    }
+
+    /// Reports the first rule of a list that comes after one without a condition.
+    private func checkOrder(_ rules: [WrittenRule]) {
+        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        lookup.report(
+            .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
+            hint: "give the one before a 'when', or move it to the end")
+    }
+
+    /// Compiles one list of rules for some states.
+    private func compile(_ rules: [WrittenRule], from states: [Int], on event: Int?) -> ByState? {
+        var byState: ByState = [:]
+        byState.reserveCapacity(states.count)
+        for state in states { byState[state] = [] }
+        var isWhole = true
+        for rule in rules {
+            var compiler = RuleCompiler(rule, scope, lookup, event: event, hasLabels: states.count > 1)
+            for state in states {
+                if let compiled = compiler.rule(from: state) {
+                    byState[state]?.append(compiled)
+                } else {
+                    isWhole = false
+                    break
+                }
+            }
+        }
+        return isWhole ? byState : nil
+    }
+
+    /// Puts the rules of each pair in the order in which they are tried, up to the first that always holds.
+    private func expand(_ exactly: ByEvent, _ anywhere: ByEvent) -> [[[TransitionRule]]]? {
+        var count = 0
+        var table: [[[TransitionRule]]] = []
+        table.reserveCapacity(scope.states.count)
+        for state in scope.states.indices {
+            var row: [[TransitionRule]] = []
+            row.reserveCapacity(scope.events.count)
+            for event in scope.events.indices {
+                var rules: [TransitionRule] = []
+                for level in [exactly[event], exactly[nil], anywhere[event], anywhere[nil]] {
+                    if let last = rules.last, last.condition == nil { break }
+                    guard let more = level?[state], !more.isEmpty else { continue }
+                    if rules.isEmpty { rules = more } else { rules += more }
+                }
+                count += rules.count
+                row.append(rules)
+            }
+            table.append(row)
+            guard count <= ConfigurationLimits.expandedRules else {
+                lookup.report(
+                    .tooLarge, at: scope.written?.name.span ?? Span(start: 0, end: 1),
+                    "'\(scope.name)' has more than \(ConfigurationLimits.expandedRules) rules "
+                        + "once 'any' is written out", hint: "make several systems of it")
+                return nil
+            }
+        }
+        return table
+    }
+}
+
+/// Compiles one rule for one state after another, as little of it anew as possible.
+private struct RuleCompiler {
+    /// What does not depend on the old state's fields by name.
+    private struct Parts {
+        var condition: Program?
+        var set: [Int: DataProgram]
+    }
+
+    private let written: WrittenRule
+    private let scope: SystemScope
+    private let lookup: Lookup
+    private let event: Int?
+    private let hasLabels: Bool
+    private let source: SourceLocation
+    private let target: Int?
+    private var shared: Parts?
+
+    init(_ written: WrittenRule, _ scope: SystemScope, _ lookup: Lookup, event: Int?, hasLabels: Bool) {
+        self.written = written
+        self.scope = scope
+        self.lookup = lookup
+        self.event = event
+        self.hasLabels = hasLabels
+        source = lookup.source.location(at: written.span.start)
+        target = written.isStay ? nil : Self.target(written, scope, lookup)
+    }
+
+    private static func target(_ written: WrittenRule, _ scope: SystemScope, _ lookup: Lookup) -> Int? {
+        if written.target.text == Names.any {
+            lookup.report(
+                .reservedName, at: written.target.span, "a transition cannot lead to 'any'",
+                hint: "write a state, or 'stay'")
+            return nil
+        }
+        return lookup.state(written.target, of: scope)
+    }
+
+    /// The rule for a state; nil after reporting, or if something it depends on is broken.
+    mutating func rule(from state: Int) -> TransitionRule? {
+        let parts = shared ?? parts(from: state)
+        guard let parts else { return nil }
+        guard !written.isStay else {
+            return TransitionRule(condition: parts.condition, outcome: .stay, source: source)
+        }
+        guard let target, let fields = fields(of: target, from: state, parts.set) else { return nil }
+        return TransitionRule(
+            condition: parts.condition, outcome: .to(StateProgram(state: target, fields: fields)), source: source)
+    }
+
+    private mutating func parts(from state: Int) -> Parts? {
+        guard lookup.session.spend(1) else {
+            lookup.report(
+                .tooLarge, at: written.span,
+                "'\(scope.name)' needs more than \(ConfigurationLimits.statePrograms) programs, one for each of many "
+                    + "states", hint: "make several systems of it")
+            return nil
+        }
+        let variables = VariableScope.transition(
+            scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
+        lookup.session.mentionsState = false
+        var condition: Program?
+        var isWhole = true
+        if let text = written.condition {
+            condition = lookup.session.condition(text, variables, in: lookup.source)
+            isWhole = condition != nil
+        }
+        var set: [Int: DataProgram]? = [:]
+        if let target, !scope.states[target].isBroken {
+            set = DataCompiler(lookup.session, lookup.source).fields(
+                written.set, of: scope.states[target].type, Subject("the state", written.target.text), variables)
+        }
+        guard isWhole, let set else { return nil }
+        let parts = Parts(condition: condition, set: set)
+        if !lookup.session.mentionsState { shared = parts }
+        return parts
+    }
+
+    /// The new state's fields: set, or kept from the old state.
+    private func fields(of target: Int, from state: Int, _ set: [Int: DataProgram]) -> [FieldProgram]? {
+        let old = scope.states[state]
+        let new = scope.states[target]
+        if old.isBroken || new.isBroken { return nil }
+        var programs: [FieldProgram] = []
+        programs.reserveCapacity(new.type.fields.count)
+        var missing: [String] = []
+        var isBroken = false
+        for (index, field) in new.type.fields.enumerated() {
+            if let program = set[index] {
+                programs.append(.data(program))
+            } else if let kept = old.type.index(of: field.name) {
+                let type = old.type.fields[kept].type
+                if type == field.type {
+                    programs.append(.keep(kept))
+                } else if type == .dyn || field.type == .dyn {
+                    isBroken = true
+                } else {
+                    missing.append("'\(field.name)' (\(type) there, \(field.type) here)")
+                }
+            } else {
+                missing.append("'\(field.name)'")
+            }
+        }
+        guard missing.isEmpty else {
+            lookup.report(
+                .missingField, at: written.target.span,
+                "'\(new.name)' needs the field\(missing.count > 1 ? "s" : "") \(missing.joined(separator: ", ")), "
+                    + "which '\(old.name)' does not have",
+                hint: "write { to: \(new.name), set: { \(DataCompiler.list(new.type)) } }")
+            return nil
+        }
+        return isBroken ? nil : programs
+    }
+}

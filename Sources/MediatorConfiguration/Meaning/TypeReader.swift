@@ -1,0 +1,88 @@
+import CommonExpression
+
+/// Reads types: `int`, `list(string)`, `map(string, double)`.
+struct TypeReader {
+    /// The file being read.
+    let source: SourceText
+    /// Where mistakes go.
+    let findings: Findings
+
+    private static let simple: [(name: String, type: ValueType)] = [
+        ("bool", .bool), ("int", .int), ("uint", .uint), ("double", .double), ("string", .string),
+        ("timestamp", .timestamp), ("duration", .duration),
+    ]
+    private static let elsewhere = [
+        "boolean": "bool", "integer": "int", "long": "int", "int64": "int", "number": "double", "float": "double",
+        "real": "double", "text": "string", "str": "string", "time": "timestamp", "date": "timestamp",
+        "datetime": "timestamp", "interval": "duration", "timespan": "duration", "array": "list(string)",
+        "list": "list(string)", "map": "map(string, string)", "dictionary": "map(string, string)",
+    ]
+
+    /// A state or event with its fields' types.
+    func record(_ written: WrittenRecord, variable: String) -> RecordScope {
+        let type = StructureType(name: written.name.text, fields: fields(written.fields))
+        return RecordScope(
+            name: written.name.text, type: type, isBroken: written.isBroken,
+            variable: Environment.Variable(name: variable, type: .structure(type)))
+    }
+
+    /// Fields with their types, `dyn` where the type is a mistake.
+    func fields(_ written: [WrittenRecord.Field]) -> [StructureType.Field] {
+        written.map { StructureType.Field(name: $0.name.text, type: type($0.type, "the field '\($0.name.text)'") ?? .dyn) }
+    }
+
+    /// The type a node names, or nil after reporting what it is instead.
+    func type(_ node: Node, _ what: @autoclosure () -> String) -> ValueType? {
+        guard let scalar = node.scalar, !scalar.isNull else {
+            findings.report(
+                .wrongShape, in: source, at: node.isNull ? node.span : node.mark,
+                "\(what()) needs a type, not \(node.kind)", hint: "types are \(Self.list)")
+            return nil
+        }
+        if let type = Self.parse(scalar.text[...], depth: 1) { return type }
+        let text = scalar.text
+        var hint: String?
+        if text.contains("("), !text.contains(")"), scalar.style == .plain {
+            hint = "within { } a type with a comma needs quotes: \"map(string, int)\""
+        } else if let meant = Self.elsewhere[text.lowercased()] {
+            hint = "did you mean '\(meant)'?"
+        } else if let near = nearestName(to: text, among: Self.simple.map(\.name)) {
+            hint = "did you mean '\(near)'?"
+        }
+        findings.report(
+            .unknownType, in: source, at: scalar.span, "there is no type '\(text.prefix(80))'",
+            hint: hint ?? "types are \(Self.list)")
+        return nil
+    }
+
+    private static let list = simple.map(\.name).joined(separator: ", ") + ", list(…), map(string, …)"
+
+    /// Reads a type's text; nil if it is none, or lies too deep.
+    private static func parse(_ text: Substring, depth: Int) -> ValueType? {
+        guard depth <= ConfigurationLimits.typeNesting else { return nil }
+        let text = trimmed(text)
+        for (name, type) in simple where text == name { return type }
+        if let inner = argument(of: "list", in: text) {
+            return parse(inner, depth: depth + 1).map { .list($0) }
+        }
+        if let inner = argument(of: "map", in: text) {
+            guard let comma = inner.firstIndex(of: ","), trimmed(inner[..<comma]) == "string" else { return nil }
+            return parse(inner[inner.index(after: comma)...], depth: depth + 1).map { .map(key: .string, value: $0) }
+        }
+        return nil
+    }
+
+    private static func argument(of name: String, in text: Substring) -> Substring? {
+        guard text.hasPrefix(name), text.hasSuffix(")") else { return nil }
+        let rest = trimmed(text.dropFirst(name.count))
+        guard rest.first == "(" else { return nil }
+        return rest.dropFirst().dropLast()
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text
+        while let first = text.first, first == " " || first == "\n" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\n" { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,182 @@
+import CommonExpression
+
+/// A bus as links see it.
+struct BusScope {
+    /// Its index in the graph.
+    let index: Int
+    /// Its values' type; `dyn` if that is a mistake.
+    let type: ValueType
+    /// Whether nothing is known of its values.
+    let isBroken: Bool
+}
+
+/// Gives buses and links as written their meaning.
+struct WiringCompiler {
+    private let systems: [String: SystemScope]
+    private let session: Session
+    /// Whether buses or systems may be defined where nobody could read them.
+    private let mayHideBuses: Bool
+    private let mayHideSystems: Bool
+
+    /// A compiler for all buses and links.
+    init(systems: [String: SystemScope], mayHideSystems: Bool, mayHideBuses: Bool, session: Session) {
+        self.systems = systems
+        self.session = session
+        self.mayHideBuses = mayHideBuses
+        self.mayHideSystems = mayHideSystems
+    }
+
+    // Buses
+
+    /// Compiles a bus; its definition is nil after reporting.
+    func bus(_ written: WrittenBus, index: Int) -> (scope: BusScope, definition: BusDefinition?) {
+        guard let node = written.value, let type = type(node, written) else {
+            return (BusScope(index: index, type: .dyn, isBroken: true), nil)
+        }
+        let scope = BusScope(index: index, type: type, isBroken: false)
+        guard let kind = written.kind, let initial = initial(written, kind, type) else { return (scope, nil) }
+        let definition = BusDefinition(
+            name: written.name.text, description: written.description,
+            source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
+            initial: initial.value, buffer: written.buffer)
+        return (scope, definition)
+    }
+
+    private func type(_ node: Node, _ written: WrittenBus) -> ValueType? {
+        let reader = TypeReader(source: written.source, findings: session.findings)
+        guard case .mapping(let entries) = node.content else {
+            return reader.type(node, "the value of '\(written.name.text)'")
+        }
+        let decoder = Decoder(source: written.source, findings: session.findings)
+        return .structure(StructureType(name: "", fields: reader.fields(decoder.fields(entries))))
+    }
+
+    /// The first value, wrapped to tell "none" from "wrong".
+    private func initial(_ written: WrittenBus, _ kind: BusKind, _ type: ValueType) -> (value: Value?, Void)? {
+        let lookup = Lookup(session: session, source: written.source)
+        switch (kind, written.initial) {
+        case (.passthrough, nil): return (nil, ())
+        case (.passthrough, .some):
+            lookup.report(
+                .conflictingKeys, at: written.initialKey?.span ?? written.span,
+                "the passthrough bus '\(written.name.text)' has no initial value, since it remembers none",
+                hint: "leave 'initial' out, or write kind: currentValue")
+            return nil
+        case (.currentValue, nil):
+            lookup.report(
+                .missingKey, at: written.span, "the currentValue bus '\(written.name.text)' needs 'initial'",
+                hint: "write the value it has before anyone sets it")
+            return nil
+        case (.currentValue, .some(let node)):
+            let value = DataCompiler(session, written.source).constant(node, as: type, Subject("'initial'", ""))
+            return value.map { ($0, ()) }
+        }
+    }
+
+    // Links
+
+    /// Compiles a link; nil after reporting, or if something it depends on is broken.
+    func link(_ written: WrittenLink, buses: [String: BusScope]) -> LinkDefinition? {
+        session.begin()
+        let lookup = Lookup(session: session, source: written.source)
+        let system = system(written.system, lookup)
+        let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
+        switch written.form {
+        case .systemToBus(let name, let selector, let value):
+            let bus = bus(name, buses, lookup)
+            compiled = system.flatMap { system in
+                systemToBus(written, system, bus, selector, value, lookup).map { form, selector in
+                    (form, "\(system.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
+                }
+            }
+        case .busToSystem(let name, let onValue, let event):
+            let bus = bus(name, buses, lookup)
+            compiled = busToSystem(written, system, bus, onValue, event, lookup).map {
+                ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", FlowText.of(event.node))
+            }
+        case .systemToSystem(let name, let selector, let event):
+            let target = self.system(name, lookup)
+            compiled = system.flatMap { system in
+                systemToSystem(written, system, target, selector, event, lookup).map { form, selector in
+                    (form, "\(system.name): \(selector.text) → \(name.text): \(event.name.text)", FlowText.of(event.node))
+                }
+            }
+        }
+        guard let compiled, let system else { return nil }
+        return LinkDefinition(
+            name: written.name.text, source: written.source.location(at: written.name.span.start),
+            system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
+            emits: compiled.emits)
+    }
+
+    private func condition(_ written: WrittenLink) -> String? {
+        if let condition = written.condition { return condition.text }
+        if case .busToSystem(_, .some(let value), _) = written.form { return "onValue: \(FlowText.of(value))" }
+        return nil
+    }
+
+    private func system(_ name: Scalar, _ lookup: Lookup) -> SystemScope? {
+        if let system = systems[name.text] { return system }
+        guard !mayHideSystems else { return nil }
+        lookup.report(
+            .unknownSystem, at: name.span, "there is no system '\(name.text)'",
+            hint: Names.hint(for: name.text, among: systems.keys.sorted()))
+        return nil
+    }
+
+    private func bus(_ name: Scalar, _ buses: [String: BusScope], _ lookup: Lookup) -> BusScope? {
+        if let bus = buses[name.text] { return bus }
+        guard !mayHideBuses else { return nil }
+        var hint = Names.hint(for: name.text, among: buses.keys.sorted())
+        if systems[name.text] != nil { hint = "'\(name.text)' is a system: write toSystem instead of to" }
+        lookup.report(
+            .unknownBus, at: name.span, "there is no bus '\(name.text)'", hint: hint ?? "add it under 'buses'")
+        return nil
+    }
+
+    private typealias Selected = (form: LinkDefinition.Form, selector: StateSelector)
+
+    private func systemToBus(
+        _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ selector: WrittenSelector, _ value: Node,
+        _ lookup: Lookup
+    ) -> Selected? {
+        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
+        guard let bus, !bus.isBroken else { return nil }
+        let data = DataCompiler(session, written.source)
+        let programs = lookup.perState(selector.states, of: system) {
+            data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
+        }
+        return programs.map { (.systemToBus(bus: bus.index, selector: selector, value: $0), selector) }
+    }
+
+    private func busToSystem(
+        _ written: WrittenLink, _ system: SystemScope?, _ bus: BusScope?, _ onValue: Node?, _ event: WrittenConstruct,
+        _ lookup: Lookup
+    ) -> LinkDefinition.Form? {
+        let scope = VariableScope.bus(bus?.type ?? .dyn, isBroken: bus?.isBroken ?? true)
+        var filter: ValueFilter? = .all
+        if let condition = written.condition {
+            filter = session.condition(condition, scope, in: written.source).map { .condition($0) }
+        } else if let onValue {
+            filter = bus.flatMap { bus in
+                bus.isBroken
+                    ? nil
+                    : DataCompiler(session, written.source).constant(
+                        onValue, as: bus.type, Subject("'onValue'", "")
+                    ).map { .equals($0) }
+            }
+        }
+        guard let system, let program = lookup.event(event, of: system, scope), let filter, let bus else { return nil }
+        return .busToSystem(bus: bus.index, filter: filter, event: program)
+    }
+
+    private func systemToSystem(
+        _ written: WrittenLink, _ system: SystemScope, _ target: SystemScope?, _ selector: WrittenSelector,
+        _ event: WrittenConstruct, _ lookup: Lookup
+    ) -> Selected? {
+        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
+        guard let target else { return nil }
+        let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target, $0) }
+        return programs.map { (.systemToSystem(target: target.index, selector: selector, event: $0), selector) }
+    }
+}

@@ -1,0 +1,60 @@
+import CommonExpression
+
+/// What names may look like, and what to say about unknown ones.
+enum Names {
+    /// The names with a meaning of their own among states.
+    static let any = "any"
+    /// A rule's target when nothing is to change.
+    static let stay = "stay"
+
+    /// The most names listed in a hint.
+    private static let listed = 8
+
+    /// The nearest of the names that exist, or else the names.
+    static func hint(for name: String, among known: [String]) -> String? {
+        if let near = nearestName(to: name, among: known) { return "did you mean '\(near)'?" }
+        guard !known.isEmpty else { return nil }
+        let names = known.prefix(listed).joined(separator: ", ")
+        return "possible here: \(names)\(known.count > listed ? ", …" : "")"
+    }
+
+    /// `[A-Za-z][A-Za-z0-9._-]*`: systems, buses, links, feedbacks.
+    static func isPublicName(_ name: String) -> Bool {
+        isName(name) { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+    }
+
+    /// `[A-Za-z][A-Za-z0-9_]*`: states, events, fields.
+    static func isIdentifier(_ name: String) -> Bool {
+        isName(name) { $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isName(_ name: String, allowing isExtra: (UInt8) -> Bool) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, isLetter(first), bytes.count <= ConfigurationLimits.nameLength else {
+            return false
+        }
+        return bytes.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || isExtra($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}
+
+extension Decoder {
+    /// Checks a name of a system, bus, link or feedback.
+    func checkPublicName(_ name: Scalar, _ what: String) {
+        guard !Names.isPublicName(name.text) else { return }
+        report(
+            .invalidName, at: name.span, "'\(name.text.prefix(ConfigurationLimits.nameLength))' cannot name \(what)",
+            hint: "a letter, then letters, digits, '.', '_' and '-', at most \(ConfigurationLimits.nameLength)")
+    }
+
+    /// Checks a name of a state, event or field.
+    func checkIdentifier(_ name: Scalar, _ what: String) {
+        guard !Names.isIdentifier(name.text) else { return }
+        report(
+            .invalidName, at: name.span, "'\(name.text.prefix(ConfigurationLimits.nameLength))' cannot name \(what)",
+            hint: "a letter, then letters, digits and '_', at most \(ConfigurationLimits.nameLength)")
+    }
+}

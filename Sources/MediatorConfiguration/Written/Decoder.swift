@@ -1,0 +1,168 @@
+import CommonExpression
+
+/// Reads nodes as what they should be, and reports what they are instead. Every reader of the second stage is written
+/// with it: nothing throws, a nil means that the mistake is reported.
+struct Decoder {
+    /// The file being read.
+    let source: SourceText
+    /// Where mistakes go.
+    let findings: Findings
+
+    /// Reports a mistake.
+    func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: String? = nil) {
+        findings.report(code, in: source, at: span, message, hint: hint)
+    }
+
+    /// The place of an offset.
+    func location(_ span: Span) -> SourceLocation { source.location(at: span.start) }
+
+    /// The entries of a mapping.
+    func entries(_ node: Node, _ what: String) -> [Node.Entry]? {
+        if case .mapping(let entries) = node.content { return entries }
+        let hint = node.isNull ? "write '{}' if there is nothing to say" : nil
+        report(.wrongShape, at: node.mark, "\(what) must be a mapping, not \(node.kind)", hint: hint)
+        return nil
+    }
+
+    /// The entries of a mapping whose keys are fixed. Others are reported.
+    func keyed(_ node: Node, _ what: String, known: [String]) -> Keyed? {
+        guard let entries = entries(node, what) else { return nil }
+        for entry in entries where !known.contains(entry.key.text) {
+            unknownKey(entry, what, known: known)
+        }
+        return Keyed(entries: entries, span: node.mark)
+    }
+
+    /// Reports a key that has no meaning.
+    func unknownKey(_ entry: Node.Entry, _ what: String, known: [String]) {
+        report(
+            .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
+            hint: colonHint(entry) ?? Names.hint(for: entry.key.text, among: known))
+    }
+
+    /// A word on `{a:1}`, which YAML reads as one long key.
+    func colonHint(_ entry: Node.Entry) -> String? {
+        guard entry.value.isNull, entry.key.style == .plain, entry.key.text.contains(":") else { return nil }
+        return "a ':' needs a space after it"
+    }
+
+    /// What a required key holds.
+    func required(_ key: String, of keyed: Keyed, _ what: String, hint: String? = nil) -> Node? {
+        if let node = keyed[key] { return node }
+        report(.missingKey, at: keyed.span, "\(what) needs '\(key)'", hint: hint)
+        return nil
+    }
+
+    /// A single value that is not nothing.
+    func scalar(_ node: Node, _ what: String, hint: String? = nil) -> Scalar? {
+        if let scalar = node.scalar, !scalar.isNull { return scalar }
+        report(.wrongShape, at: node.mark, "\(what) must be a single value, not \(node.kind)", hint: hint)
+        return nil
+    }
+
+    /// A condition: the text of an expression.
+    func condition(_ node: Node) -> Scalar? {
+        scalar(node, "a condition", hint: node.isNull ? nil : "an expression that begins with '[' or '{' needs quotes")
+    }
+
+    /// A description, if there is one.
+    func description(_ keyed: Keyed) -> String? {
+        keyed["description"].flatMap { scalar($0, "a description") }?.text
+    }
+
+    /// One of a few words.
+    func choice<Choice>(_ node: Node, _ what: String) -> Choice?
+    where Choice: RawRepresentable<String> & CaseIterable {
+        guard let scalar = scalar(node, what) else { return nil }
+        if let choice = Choice(rawValue: scalar.text) { return choice }
+        let words = Choice.allCases.map(\.rawValue)
+        report(
+            .unknownChoice, at: scalar.span,
+            "\(what) is \(words.map { "'\($0)'" }.joined(separator: " or ")), not '\(scalar.text)'",
+            hint: nearestName(to: scalar.text, among: words).map { "did you mean '\($0)'?" })
+        return nil
+    }
+
+    /// A whole number within a range.
+    func integer(_ node: Node, _ what: String, in range: ClosedRange<Int>) -> Int? {
+        guard let scalar = scalar(node, what) else { return nil }
+        if scalar.style == .plain {
+            switch CoreSchema(plain: scalar.text) {
+            case .int(false, let magnitude):
+                if let value = Int(exactly: magnitude), range.contains(value) { return value }
+                fallthrough
+            case .int, .hugeInt:
+                report(
+                    .outOfRange, at: scalar.span,
+                    "\(what) is from \(range.lowerBound) to \(range.upperBound), not \(scalar.text)")
+                return nil
+            default: break
+            }
+        }
+        report(.wrongType, at: scalar.span, "\(what) is a whole number, not '\(scalar.text)'")
+        return nil
+    }
+
+    /// A state or event and its fields: a name, or a mapping from a name to fields.
+    func construct(_ node: Node, _ what: String) -> WrittenConstruct? {
+        switch node.content {
+        case .scalar:
+            return scalar(node, what).map { WrittenConstruct(name: $0, fields: nil, node: node) }
+        case .mapping(let entries) where entries.count == 1:
+            let entry = entries[0]
+            if case .mapping(let fields) = entry.value.content {
+                return WrittenConstruct(name: entry.key, fields: fields, node: node)
+            }
+            if entry.value.isNull, colonHint(entry) == nil {
+                return WrittenConstruct(name: entry.key, fields: nil, node: node)
+            }
+            report(
+                .wrongShape, at: entry.value.mark,
+                "the fields of '\(entry.key.text)' must be a mapping, not \(entry.value.kind)",
+                hint: colonHint(entry) ?? "write { \(entry.key.text): { field: value } }")
+            return nil
+        default:
+            report(
+                .wrongShape, at: node.mark,
+                "\(what) must be a name, or one name with its fields, not \(node.kind)\(plural(node))",
+                hint: "write Name, or { Name: { field: value } }")
+            return nil
+        }
+    }
+
+    private func plural(_ node: Node) -> String {
+        if case .mapping(let entries) = node.content { " of \(entries.count) keys" } else { "" }
+    }
+
+    /// A buffer's limit and overflow policy from two keys of a mapping.
+    func bufferPolicy(_ keyed: Keyed, _ what: String, default policy: BufferPolicy) -> BufferPolicy {
+        var policy = policy
+        if let node = keyed["limit"],
+            let limit = integer(node, "the limit of \(what)", in: 1...ConfigurationLimits.bufferLimit)
+        {
+            policy.limit = limit
+        }
+        if let node = keyed["overflow"], let overflow: BufferPolicy.Overflow = choice(node, "overflow") {
+            policy.overflow = overflow
+        }
+        return policy
+    }
+}
+
+/// The entries of a mapping whose keys are fixed.
+struct Keyed {
+    /// All of them, unknown ones among them.
+    let entries: [Node.Entry]
+    /// Where the mapping begins.
+    var span: Span
+
+    /// What a key holds; nil if it is not there. Linear in the few keys.
+    subscript(key: String) -> Node? {
+        entries.first { $0.key.text == key }?.value
+    }
+
+    /// The key as written.
+    func key(_ key: String) -> Scalar? {
+        entries.first { $0.key.text == key }?.key
+    }
+}

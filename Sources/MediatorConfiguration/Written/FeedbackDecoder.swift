@@ -1,0 +1,141 @@
+import CommonExpression
+
+/// Reads one feedback: shape only.
+struct FeedbackDecoder {
+    /// The keys every feedback may have.
+    static let keys = ["onState", "when", "strategy", "every", "after"]
+
+    private let decoder: Decoder
+    private let effects: EffectTable
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder, effects: EffectTable) {
+        self.decoder = decoder
+        self.effects = effects
+    }
+
+    /// Reads a feedback.
+    func feedback(_ entry: Node.Entry) -> WrittenFeedback? {
+        guard let entries = decoder.entries(entry.value, "a feedback") else { return nil }
+        let keyed = Keyed(entries: entries, span: entry.key.span)
+        let what = "the feedback '\(entry.key.text)'"
+        let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
+            .flatMap(decoder.selector)
+        var strategy = Strategy.cancelOnNewState
+        if let node = keyed["strategy"], let chosen: Strategy = decoder.choice(node, "strategy") { strategy = chosen }
+        let isEffectKnown = checkKeys(keyed, what)
+        let effect = isEffectKnown ? effect(keyed) : nil
+        return WrittenFeedback(
+            name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
+            strategy: strategy, schedule: schedule(keyed), effect: effect, outcomes: outcomes(keyed, effect))
+    }
+
+    private func schedule(_ keyed: Keyed) -> WrittenFeedback.Schedule {
+        if keyed["every"] != nil, let second = keyed.key("after") {
+            decoder.report(
+                .conflictingKeys, at: second.span, "'every' and 'after' exclude each other", hint: "keep one of them")
+            return .broken
+        }
+        let hint = "write a duration such as 5s, or \"${state.delay}\""
+        if let node = keyed["every"] {
+            return decoder.scalar(node, "'every'", hint: hint).map { .every($0) } ?? .broken
+        }
+        if let node = keyed["after"] {
+            return decoder.scalar(node, "'after'", hint: hint).map { .after($0) } ?? .broken
+        }
+        return .atOnce
+    }
+
+    /// Reports unknown keys, and that there is not exactly one side effect.
+    private func checkKeys(_ keyed: Keyed, _ what: String) -> Bool {
+        var unknown: [Node.Entry] = []
+        var named: [Scalar] = []
+        for entry in keyed.entries {
+            let text = entry.key.text
+            if effects[text] != nil {
+                named.append(entry.key)
+            } else if !Self.keys.contains(text), !effects.outcomes.contains(text) {
+                unknown.append(entry)
+            }
+        }
+        // Without a side effect, an unknown key that resembles no other key is meant to be one.
+        let possible = Self.keys + effects.outcomes
+        if named.isEmpty, let index = unknown.firstIndex(where: { nearestName(to: $0.key.text, among: possible) == nil })
+        {
+            let entry = unknown.remove(at: index)
+            decoder.report(
+                .unknownEffect, at: entry.key.span, "there is no side effect '\(entry.key.text)'",
+                hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: effects.names))
+        } else if named.isEmpty {
+            decoder.report(
+                .unknownEffect, at: keyed.span, "\(what) has no side effect",
+                hint: "add one of: \(effects.names.joined(separator: ", "))")
+        }
+        for entry in unknown { decoder.unknownKey(entry, what, known: possible + effects.names) }
+        for second in named.dropFirst() {
+            decoder.report(
+                .conflictingKeys, at: second.span,
+                "a feedback has one side effect, and '\(named[0].text)' is there already",
+                hint: "write a second feedback for '\(second.text)'")
+        }
+        return !named.isEmpty
+    }
+
+    private func effect(_ keyed: Keyed) -> WrittenEffect? {
+        for entry in keyed.entries {
+            guard let schema = effects[entry.key.text] else { continue }
+            var emission: WrittenConstruct?
+            if schema.emitsDirectly {
+                emission = decoder.construct(entry.value, "the event of '\(schema.name)'")
+                guard emission != nil else { return nil }
+            }
+            return WrittenEffect(schema: schema, key: entry.key, argument: entry.value, emission: emission)
+        }
+        return nil
+    }
+
+    private func outcomes(_ keyed: Keyed, _ effect: WrittenEffect?) -> [WrittenOutcome] {
+        var outcomes: [WrittenOutcome] = []
+        for entry in keyed.entries where effects.outcomes.contains(entry.key.text) {
+            if let schema = effect?.schema, schema.outcome(entry.key.text) == nil {
+                let names = schema.outcomes.map(\.name)
+                decoder.report(
+                    .unknownOutcome, at: entry.key.span, "'\(schema.name)' has no outcome '\(entry.key.text)'",
+                    hint: names.isEmpty ? "it has none" : Names.hint(for: entry.key.text, among: names))
+                continue
+            }
+            outcomes.append(WrittenOutcome(key: entry.key, rules: rules(entry)))
+        }
+        return outcomes
+    }
+
+    /// What an outcome emits: an event, a rule, or a list of rules.
+    private func rules(_ entry: Node.Entry) -> [WrittenEmission] {
+        guard case .sequence(let items) = entry.value.content else {
+            return rule(entry.value, entry.key.text).map { [$0] } ?? []
+        }
+        if items.isEmpty {
+            decoder.report(.empty, at: entry.value.mark, "'\(entry.key.text)' needs at least one rule")
+        }
+        return items.compactMap { rule($0, entry.key.text) }
+    }
+
+    private func rule(_ node: Node, _ outcome: String) -> WrittenEmission? {
+        guard case .mapping(let entries) = node.content,
+            entries.contains(where: { $0.key.text == "emit" || $0.key.text == "when" })
+        else {
+            return decoder.construct(node, "the event of '\(outcome)'").map {
+                WrittenEmission(condition: nil, event: $0, span: node.mark)
+            }
+        }
+        let what = "a rule of '\(outcome)'"
+        guard let keyed = decoder.keyed(node, what, known: ["when", "emit"]) else { return nil }
+        let condition = keyed["when"].map { ($0, decoder.condition($0)) }
+        guard let event = decoder.required("emit", of: keyed, what), condition == nil || condition?.1 != nil else {
+            return nil
+        }
+        return decoder.construct(event, "the event of '\(outcome)'").map {
+            WrittenEmission(condition: condition?.1, event: $0, span: node.mark)
+        }
+    }
+}

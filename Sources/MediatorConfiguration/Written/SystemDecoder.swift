@@ -1,0 +1,162 @@
+import CommonExpression
+
+/// Reads a document as a system: shape only.
+struct SystemDecoder {
+    /// The keys of a system.
+    static let keys = [
+        "system", "description", "states", "events", "initialState", "ready", "mailbox", "feedbacks", "transitions",
+    ]
+
+    private let decoder: Decoder
+    private let effects: EffectTable
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder, effects: EffectTable) {
+        self.decoder = decoder
+        self.effects = effects
+    }
+
+    /// Reads the document, whose keys are checked already. Nil if it has no usable name.
+    func system(_ keyed: Keyed) -> WrittenSystem? {
+        let name = keyed["system"].flatMap { decoder.scalar($0, "the name of a system") }
+        if let name { decoder.checkPublicName(name, "a system") }
+        let description = decoder.description(keyed)
+        let states = decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
+        if let states, states.isEmpty, let node = keyed["states"] {
+            decoder.report(.empty, at: node.mark, "a system needs at least one state")
+        }
+        let events = keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") } ?? []
+        let initial = decoder.required("initialState", of: keyed, "a system").flatMap {
+            decoder.construct($0, "the initial state")
+        }
+        let ready = keyed["ready"].flatMap { names($0, "ready") } ?? []
+        let mailbox = keyed["mailbox"].map(mailbox) ?? .mailboxDefault
+        let feedbacks = keyed["feedbacks"].map(feedbacks) ?? []
+        let transitions = keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
+        guard let name else { return nil }
+        return WrittenSystem(
+            source: decoder.source, name: name, description: description, states: states, events: events,
+            initialState: initial, ready: ready, mailbox: mailbox, feedbacks: feedbacks, transitions: transitions)
+    }
+
+    /// States or events.
+    private func records(_ node: Node, _ key: String, _ what: String) -> [WrittenRecord]? {
+        guard let entries = decoder.entries(node, "'\(key)'") else { return nil }
+        return entries.map { entry in
+            decoder.checkIdentifier(entry.key, what)
+            if entry.key.text == Names.any || (entry.key.text == Names.stay && key == "states") {
+                decoder.report(
+                    .reservedName, at: entry.key.span, "\(what) cannot be named '\(entry.key.text)'",
+                    hint: "in transitions '\(entry.key.text)' has a meaning of its own")
+            }
+            if entry.value.isNull {
+                if let hint = decoder.colonHint(entry) {
+                    decoder.report(.wrongShape, at: entry.key.span, "'\(entry.key.text)' is not \(what)", hint: hint)
+                }
+                return WrittenRecord(name: entry.key, fields: [], isBroken: false)
+            }
+            guard let fields = decoder.entries(entry.value, "the fields of '\(entry.key.text)'") else {
+                return WrittenRecord(name: entry.key, fields: [], isBroken: true)
+            }
+            return WrittenRecord(name: entry.key, fields: decoder.fields(fields), isBroken: false)
+        }
+    }
+
+    /// A name or a list of names.
+    private func names(_ node: Node, _ what: String) -> [Scalar]? {
+        guard case .sequence(let items) = node.content else {
+            return decoder.scalar(node, "'\(what)'").map { [$0] }
+        }
+        if items.isEmpty { decoder.report(.empty, at: node.mark, "'\(what)' needs at least one state") }
+        return items.compactMap { decoder.scalar($0, "a state's name") }
+    }
+
+    private func mailbox(_ node: Node) -> BufferPolicy {
+        guard let keyed = decoder.keyed(node, "a mailbox", known: ["limit", "overflow"]) else { return .mailboxDefault }
+        return decoder.bufferPolicy(keyed, "a mailbox", default: .mailboxDefault)
+    }
+
+    private func feedbacks(_ node: Node) -> [WrittenFeedback] {
+        if node.isNull { return [] }
+        guard let entries = decoder.entries(node, "'feedbacks'") else { return [] }
+        return entries.compactMap { entry in
+            decoder.checkPublicName(entry.key, "a feedback")
+            return FeedbackDecoder(decoder, effects: effects).feedback(entry)
+        }
+    }
+}
+
+extension Decoder {
+    /// The fields of a state, an event or a bus's structure.
+    func fields(_ entries: [Node.Entry]) -> [WrittenRecord.Field] {
+        var fields: [WrittenRecord.Field] = []
+        fields.reserveCapacity(entries.count)
+        var isWithinParenthesis = false
+        for entry in entries {
+            let text = entry.key.text
+            if isWithinParenthesis, entry.value.isNull {
+                // The rest of `map(string, int)` that a flow mapping cut at its comma; reported with its beginning.
+                isWithinParenthesis = !text.hasSuffix(")")
+                continue
+            }
+            isWithinParenthesis = false
+            checkIdentifier(entry.key, "a field")
+            fields.append(WrittenRecord.Field(name: entry.key, type: entry.value))
+            if let type = entry.value.scalar, type.style == .plain, type.text.contains("("), !type.text.contains(")") {
+                isWithinParenthesis = true
+            }
+        }
+        return fields
+    }
+
+    /// Which states are meant.
+    func selector(_ node: Node) -> WrittenSelector? {
+        switch node.content {
+        case .scalar(let scalar):
+            if !scalar.isNull {
+                return WrittenSelector(form: scalar.text == Names.any ? .any : .states([scalar]), span: node.mark)
+            }
+        case .sequence(let items):
+            if items.isEmpty {
+                report(.empty, at: node.mark, "'onState' needs at least one state")
+                return nil
+            }
+            var names: [Scalar] = []
+            for item in items {
+                guard let name = scalar(item, "a state's name") else { return nil }
+                guard name.text != Names.any else {
+                    report(.conflictingKeys, at: name.span, "'any' stands alone", hint: "write onState: any")
+                    return nil
+                }
+                names.append(name)
+            }
+            return WrittenSelector(form: .states(names), span: node.mark)
+        case .mapping:
+            return construct(node, "'onState'").map { WrittenSelector(form: .equals($0), span: node.mark) }
+        }
+        report(
+            .wrongShape, at: node.mark, "'onState' is empty",
+            hint: "write a state, a list of states, 'any' or { State: { field: value } }")
+        return nil
+    }
+}
+
+/// The catalogue of side effects by name.
+struct EffectTable {
+    /// The names, in the catalogue's order.
+    let names: [String]
+    /// The outcomes' names of all.
+    let outcomes: [String]
+    private let byName: [String: EffectSchema]
+
+    /// A table of a catalogue; of two with one name the first counts.
+    init(_ effects: [EffectSchema]) {
+        names = effects.map(\.name)
+        byName = Dictionary(effects.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var seen: Set<String> = []
+        outcomes = effects.flatMap { $0.outcomes.map(\.name) }.filter { seen.insert($0).inserted }
+    }
+
+    /// The side effect of a name.
+    subscript(name: String) -> EffectSchema? { byName[name] }
+}

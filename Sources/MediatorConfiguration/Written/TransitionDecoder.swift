@@ -1,0 +1,76 @@
+/// Reads transitions, from: on: to; shape only.
+struct TransitionDecoder {
+    private static let keys = ["when", "to", "set"]
+    private let decoder: Decoder
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder) { self.decoder = decoder }
+
+    /// Reads the whole table.
+    func transitions(_ node: Node) -> [WrittenTransitionList] {
+        if node.isNull { return [] }
+        guard let states = decoder.entries(node, "'transitions'") else { return [] }
+        var lists: [WrittenTransitionList] = []
+        for state in states {
+            if state.value.isNull, decoder.colonHint(state) == nil {
+                lists.append(WrittenTransitionList(from: state.key, event: state.key, rules: []))
+                continue
+            }
+            guard case .mapping(let events) = state.value.content else {
+                decoder.report(
+                    .wrongShape, at: state.value.isNull ? state.key.span : state.value.mark,
+                    "the transitions from '\(state.key.text)' must be a mapping, not \(state.value.kind)",
+                    hint: decoder.colonHint(state) ?? "write the event below the state: from, on, to")
+                continue
+            }
+            for event in events {
+                lists.append(
+                    WrittenTransitionList(from: state.key, event: event.key, rules: rules(event)))
+            }
+        }
+        return lists
+    }
+
+    private func rules(_ entry: Node.Entry) -> [WrittenRule] {
+        guard case .sequence(let items) = entry.value.content else {
+            return rule(entry.value).map { [$0] } ?? []
+        }
+        if items.isEmpty {
+            decoder.report(.empty, at: entry.value.mark, "the transition on '\(entry.key.text)' needs at least one rule")
+        }
+        return items.compactMap(rule)
+    }
+
+    private func rule(_ node: Node) -> WrittenRule? {
+        guard case .mapping(let entries) = node.content else {
+            return decoder.scalar(
+                node, "a transition", hint: "write a state, 'stay', { when: …, to: …, set: { … } } or a list of these"
+            ).map { WrittenRule(condition: nil, target: $0, set: [], span: node.mark) }
+        }
+        if entries.count == 1, let entry = entries.first, !Self.keys.contains(entry.key.text),
+            case .mapping = entry.value.content
+        {
+            decoder.report(
+                .unknownKey, at: entry.key.span, "a transition has no key '\(entry.key.text)'",
+                hint: "write { to: \(entry.key.text), set: { … } }")
+            return nil
+        }
+        guard let keyed = decoder.keyed(node, "a transition", known: Self.keys) else { return nil }
+        let condition = keyed["when"].map { ($0, decoder.condition($0)) }
+        var set: [Node.Entry] = []
+        if let node = keyed["set"] {
+            guard let entries = decoder.entries(node, "'set'") else { return nil }
+            set = entries
+        }
+        guard let to = decoder.required("to", of: keyed, "a transition", hint: "write to: stay to change nothing"),
+            let target = decoder.scalar(to, "'to'"), condition == nil || condition?.1 != nil
+        else { return nil }
+        if target.text == Names.stay, let key = keyed.key("set") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "'stay' changes nothing, so 'set' has no meaning here",
+                hint: "to stay with other data write to: with the state's own name")
+            return nil
+        }
+        return WrittenRule(condition: condition?.1, target: target, set: set, span: node.mark)
+    }
+}

@@ -1,0 +1,134 @@
+/// Reads a document of buses and links: shape only.
+struct WiringDecoder {
+    /// The keys of such a document.
+    static let keys = ["buses", "links"]
+    private static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description"]
+    private static let linkKeys = [
+        "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent",
+    ]
+    private let decoder: Decoder
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder) { self.decoder = decoder }
+
+    /// Reads the document, whose keys are checked already.
+    func wiring(_ keyed: Keyed) -> WrittenWiring {
+        var hidesBuses = false
+        var buses: [WrittenBus] = []
+        if let node = keyed["buses"], !node.isNull {
+            if let entries = decoder.entries(node, "'buses'") {
+                buses = entries.map(bus)
+            } else {
+                hidesBuses = true
+            }
+        }
+        var links: [WrittenLink] = []
+        if let node = keyed["links"], !node.isNull {
+            links = decoder.entries(node, "'links'")?.compactMap(link) ?? []
+        }
+        return WrittenWiring(source: decoder.source, buses: buses, links: links, hidesBuses: hidesBuses)
+    }
+
+    private func bus(_ entry: Node.Entry) -> WrittenBus {
+        decoder.checkPublicName(entry.key, "a bus")
+        let what = "the bus '\(entry.key.text)'"
+        var bus = WrittenBus(
+            source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
+            initialKey: nil, buffer: .busDefault, span: entry.key.span)
+        guard var keyed = decoder.keyed(entry.value, what, known: Self.busKeys) else { return bus }
+        keyed.span = entry.key.span
+        bus.description = decoder.description(keyed)
+        bus.kind = decoder.required("kind", of: keyed, what, hint: "write kind: passthrough or kind: currentValue")
+            .flatMap { decoder.choice($0, "kind") }
+        bus.value = decoder.required("value", of: keyed, what, hint: "write the type of its values, such as string")
+        bus.initial = keyed["initial"]
+        bus.initialKey = keyed.key("initial")
+        bus.buffer = decoder.bufferPolicy(keyed, "a bus", default: .busDefault)
+        return bus
+    }
+
+    private func link(_ entry: Node.Entry) -> WrittenLink? {
+        decoder.checkPublicName(entry.key, "a link")
+        let what = "the link '\(entry.key.text)'"
+        guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
+        keyed.span = entry.key.span
+        let system = decoder.required("attach", of: keyed, what, hint: "write attach: and the system's name")
+            .flatMap { decoder.scalar($0, "'attach'") }
+        let condition = keyed["when"].map { ($0, decoder.condition($0)) }
+        guard let form = form(keyed, what), let system, condition == nil || condition?.1 != nil else { return nil }
+        return WrittenLink(
+            source: decoder.source, name: entry.key, system: system, condition: condition?.1, form: form)
+    }
+
+    /// Decides the form; whatever does not fit it is one mistake.
+    private func form(_ keyed: Keyed, _ what: String) -> WrittenLink.Form? {
+        func misfit(_ key: String, _ message: String, _ hint: String) -> WrittenLink.Form? {
+            decoder.report(.linkForm, at: keyed.key(key)?.span ?? keyed.span, message, hint: hint)
+            return nil
+        }
+        guard keyed["to"] != nil || keyed["toSystem"] != nil else {
+            return misfit("", "\(what) leads nowhere", "write to: and a bus, or toSystem: and a system")
+        }
+        guard keyed["to"] == nil || keyed["toSystem"] == nil else {
+            return misfit("toSystem", "\(what) has both 'to' and 'toSystem'", "write two links")
+        }
+        guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil else {
+            let hint = keyed["to"] == nil ? "add emitEvent" : "add emitValue (to the bus) or emitEvent (from the bus)"
+            return misfit("", "\(what) emits nothing", hint)
+        }
+        guard keyed["emitValue"] == nil || keyed["emitEvent"] == nil else {
+            return misfit(
+                "emitEvent", "\(what) has both 'emitValue' and 'emitEvent'",
+                "emitValue puts a value on a bus, emitEvent puts an event into a system: write two links")
+        }
+        if let target = keyed["toSystem"] { return systemToSystem(keyed, what, target, misfit) }
+        guard let to = keyed["to"], let bus = decoder.scalar(to, "'to'") else { return nil }
+        if let value = keyed["emitValue"] {
+            if keyed["onValue"] != nil {
+                return misfit(
+                    "onValue", "a link with 'emitValue' looks at states, not at values of the bus",
+                    "use onState, or emitEvent instead of emitValue")
+            }
+            guard keyed["onState"] != nil else {
+                return misfit("emitValue", "a link with 'emitValue' needs 'onState'", "say in which state it emits")
+            }
+            return selector(keyed).map { .systemToBus(bus: bus, selector: $0, value: value) }
+        }
+        if keyed["onState"] != nil {
+            return misfit(
+                "onState", "a link with 'emitEvent' from a bus looks at values of the bus, not at states",
+                "use onValue or when; to emit into a system when a state comes, use toSystem instead of to")
+        }
+        if keyed["onValue"] != nil, keyed["when"] != nil {
+            return misfit("when", "'onValue' and 'when' exclude each other", "put both into when: value == … && …")
+        }
+        return event(keyed).map { .busToSystem(bus: bus, onValue: keyed["onValue"], event: $0) }
+    }
+
+    private func systemToSystem(
+        _ keyed: Keyed, _ what: String, _ target: Node, _ misfit: (String, String, String) -> WrittenLink.Form?
+    ) -> WrittenLink.Form? {
+        if keyed["emitValue"] != nil {
+            return misfit(
+                "emitValue", "a link with 'toSystem' emits an event, not a value",
+                "use emitEvent, or to: and a bus instead of toSystem")
+        }
+        if keyed["onValue"] != nil {
+            return misfit("onValue", "a link with 'toSystem' looks at states, not at values of a bus", "use onState")
+        }
+        guard keyed["onState"] != nil else {
+            return misfit("toSystem", "a link with 'toSystem' needs 'onState'", "say in which state it emits")
+        }
+        let name = decoder.scalar(target, "'toSystem'")
+        let selector = selector(keyed)
+        let event = event(keyed)
+        guard let name, let selector, let event else { return nil }
+        return .systemToSystem(target: name, selector: selector, event: event)
+    }
+
+    private func selector(_ keyed: Keyed) -> WrittenSelector? { keyed["onState"].flatMap(decoder.selector) }
+
+    private func event(_ keyed: Keyed) -> WrittenConstruct? {
+        keyed["emitEvent"].flatMap { decoder.construct($0, "'emitEvent'") }
+    }
+}

@@ -1,0 +1,111 @@
+/// A system as its author wrote it: the right shape, nothing looked up yet.
+struct WrittenSystem {
+    var source: SourceText
+    var name: Scalar
+    var description: String?
+    /// Nil if missing or of the wrong shape: then nobody knows which states there are.
+    var states: [WrittenRecord]?
+    /// Nil if of the wrong shape.
+    var events: [WrittenRecord]?
+    var initialState: WrittenConstruct?
+    var ready: [Scalar]
+    var mailbox: BufferPolicy
+    var feedbacks: [WrittenFeedback]
+    var transitions: [WrittenTransitionList]
+}
+
+/// A state's or event's name and fields.
+struct WrittenRecord {
+    var name: Scalar
+    var fields: [Field]
+    /// Whether its fields could not be read.
+    var isBroken: Bool
+
+    /// One field.
+    struct Field {
+        var name: Scalar
+        var type: Node
+    }
+}
+
+/// A state or event with data.
+struct WrittenConstruct {
+    var name: Scalar
+    /// Nil if only the name was written.
+    var fields: [Node.Entry]?
+    /// All of it.
+    var node: Node
+}
+
+/// Which states are meant, as written.
+struct WrittenSelector {
+    /// The three ways to say it.
+    enum Form {
+        case any
+        case states([Scalar])
+        case equals(WrittenConstruct)
+    }
+    var form: Form
+    var span: Span
+}
+
+/// A feedback as written.
+struct WrittenFeedback {
+    /// When its side effect runs, as written.
+    enum Schedule {
+        case atOnce
+        case after(Scalar)
+        case every(Scalar)
+        /// Reported.
+        case broken
+    }
+    var name: Scalar
+    var selector: WrittenSelector?
+    var condition: Scalar?
+    var strategy: Strategy
+    var schedule: Schedule
+    /// Nil if it is missing or unknown.
+    var effect: WrittenEffect?
+    var outcomes: [WrittenOutcome]
+}
+
+/// A side effect as written.
+struct WrittenEffect {
+    var schema: EffectSchema
+    var key: Scalar
+    var argument: Node
+    /// What it emits, for side effects whose argument is an event.
+    var emission: WrittenConstruct?
+}
+
+/// What one outcome emits, as written.
+struct WrittenOutcome {
+    var key: Scalar
+    var rules: [WrittenEmission]
+}
+
+/// One rule of an outcome.
+struct WrittenEmission {
+    var condition: Scalar?
+    var event: WrittenConstruct
+    var span: Span
+}
+
+/// What happens from one state (or any) on one event (or any), as written.
+struct WrittenTransitionList {
+    var from: Scalar
+    var event: Scalar
+    var rules: [WrittenRule]
+}
+
+/// One rule, as written.
+struct WrittenRule {
+    var condition: Scalar?
+    /// A state's name, or `stay`.
+    var target: Scalar
+    var set: [Node.Entry]
+    var span: Span
+
+    /// Whether nothing is to change.
+    var isStay: Bool { target.text == Names.stay }
+}

@@ -1,0 +1,37 @@
+/// The buses and links of one document, as written.
+struct WrittenWiring {
+    var source: SourceText
+    var buses: [WrittenBus]
+    var links: [WrittenLink]
+    /// Whether `buses` had the wrong shape, so that nobody knows which there are.
+    var hidesBuses: Bool
+}
+
+/// A bus as written.
+struct WrittenBus {
+    var source: SourceText
+    var name: Scalar
+    var description: String?
+    var kind: BusKind?
+    /// Its values' type; nil if missing.
+    var value: Node?
+    var initial: Node?
+    var initialKey: Scalar?
+    var buffer: BufferPolicy
+    var span: Span
+}
+
+/// A link as written, its form already decided.
+struct WrittenLink {
+    /// The forms, each with what it needs.
+    enum Form {
+        case systemToBus(bus: Scalar, selector: WrittenSelector, value: Node)
+        case busToSystem(bus: Scalar, onValue: Node?, event: WrittenConstruct)
+        case systemToSystem(target: Scalar, selector: WrittenSelector, event: WrittenConstruct)
+    }
+    var source: SourceText
+    var name: Scalar
+    var system: Scalar
+    var condition: Scalar?
+    var form: Form
+}

@@ -1,0 +1,68 @@
+public import CommonExpression
+public import Logging
+public import MediatorConfiguration
+
+/// A kind of side effect that configured systems may use.
+///
+/// What it is called and which parameters and outcomes it has is its schema, against which configurations are checked,
+/// so that ``run(_:in:)`` gets only arguments of the right types.
+public protocol EffectImplementation: Sendable {
+    /// Its name, parameters and outcomes.
+    var schema: EffectSchema { get }
+
+    /// Runs once, reports its outcomes through the context, and returns when nothing of it is left.
+    ///
+    /// Cancellation of the task asks it to end; it must return soon, having ended whatever it started.
+    /// - Parameter arguments: by parameter name; optional ones may be missing.
+    func run(_ arguments: [String: Value], in context: EffectContext) async
+}
+
+/// What a side effect may use while it runs.
+public struct EffectContext: Sendable {
+    /// The system it runs for.
+    public let system: String
+    /// The feedback that started it.
+    public let feedback: String
+    /// The clock to wait by.
+    public let clock: any Clock<Duration>
+    /// Where to say what an administrator should know; it carries the system and the feedback.
+    public let logger: Logger
+    private let outcome: @Sendable (String, Value) -> Void
+
+    package init(
+        system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
+        outcome: @escaping @Sendable (String, Value) -> Void
+    ) {
+        self.system = system
+        self.feedback = feedback
+        self.clock = clock
+        self.logger = logger
+        self.outcome = outcome
+    }
+
+    /// Reports an outcome, which becomes an event as the configuration says.
+    ///
+    /// - Parameters:
+    ///   - name: an outcome of the schema.
+    ///   - result: a structure of the outcome's result type.
+    public func report(_ name: String, _ result: Value) {
+        outcome(name, result)
+    }
+}
+
+/// The kinds of side effects that a host knows, by name.
+public struct EffectCatalogue: Sendable {
+    private let byName: [String: any EffectImplementation]
+
+    /// A catalogue; of two kinds with one name the last counts.
+    public init(_ effects: [any EffectImplementation]) {
+        byName = Dictionary(effects.map { ($0.schema.name, $0) }) { _, last in last }
+    }
+
+    /// The schemas, against which configurations are checked, sorted by name.
+    public var schemas: [EffectSchema] {
+        byName.values.map(\.schema).sorted { $0.name < $1.name }
+    }
+
+    subscript(name: String) -> (any EffectImplementation)? { byName[name] }
+}

@@ -1,0 +1,131 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+/// Runs the side effect of one feedback of a configured system, as its schedule says, and turns outcomes into events.
+final class EffectRunner: Sendable {
+    private let definition: FeedbackDefinition
+    private let implementation: (any EffectImplementation)?
+    private let system: String
+    private let time: HostTime
+    private let logger: Logger
+    private let note: @Sendable (Fault) -> Void
+    private let ticker: Ticker
+    private let running = Atomic<Int>(0)
+
+    init(
+        definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String, time: HostTime,
+        logger: Logger, note: @escaping @Sendable (Fault) -> Void
+    ) {
+        self.definition = definition
+        self.implementation = implementation
+        self.system = system
+        self.time = time
+        self.logger = logger
+        self.note = note
+        ticker = Ticker(time: time)
+    }
+
+    /// What a state asks for. Called for every state the system enters.
+    func effect(for state: SystemState) -> Effect<SystemEvent> {
+        let generation = if case .every = definition.schedule { ticker.enter() } else { UInt64(0) }
+        do {
+            let variables = [state.data, .timestamp(time.now())]
+            guard try definition.selector.matches(state, variables) else { return .nothing }
+            switch definition.schedule {
+            case .atOnce where implementation == nil:
+                // An event emitted at once needs no task.
+                return .call { self.event(for: "emit", .null, in: state) }
+            case .atOnce:
+                return .run { send in await self.run(state, send) }
+            case .after(let delays):
+                let delay = try duration(delays, state, variables)
+                return .run { send in
+                    guard (try? await send.clock.sleep(for: delay)) != nil else { return }
+                    await self.run(state, send)
+                }
+            case .every(let intervals):
+                let interval = try duration(intervals, state, variables)
+                return .run { [ticker] send in
+                    await ticker.tick(generation, every: interval) { await self.run(state, send) }
+                }
+            }
+        } catch {
+            note(Fault(place: place, message: error.message))
+            return .nothing
+        }
+    }
+
+    private var place: String { "feedback \(definition.name), \(definition.source)" }
+
+    private func duration(
+        _ programs: [Int: DataProgram], _ state: SystemState, _ variables: [Value]
+    ) throws(EvaluationError) -> Duration {
+        guard case .duration(let span)? = try programs[state.index]?.evaluate(variables) else {
+            preconditionFailure("a schedule has a duration for every state it applies to")
+        }
+        // An expression may come to nothing or less: then it is as soon as possible, but never a tight loop.
+        return max(span.swiftDuration, .milliseconds(1))
+    }
+
+    /// Runs the side effect once.
+    private func run(_ state: SystemState, _ send: Send<SystemEvent>) async {
+        guard let implementation else {
+            if let event = event(for: "emit", .null, in: state) { send(event) }
+            return
+        }
+        let count = running.add(1, ordering: .relaxed).newValue
+        defer { running.subtract(1, ordering: .relaxed) }
+        guard count <= HostedSystem.maximumRuns else {
+            let limit = HostedSystem.maximumRuns
+            note(Fault(place: place, message: "\(limit) of its side effects run already; this one was not started"))
+            return
+        }
+        var arguments: [String: Value] = [:]
+        do {
+            let variables = [state.data, .timestamp(time.now())]
+            for (name, program) in definition.arguments[state.index] ?? [:] {
+                arguments[name] = try program.evaluate(variables)
+            }
+        } catch {
+            note(Fault(place: place, message: error.message))
+            return
+        }
+        let context = EffectContext(
+            system: system, feedback: definition.name, clock: time.clock, logger: logger
+        ) { [self] outcome, result in
+            if let event = event(for: outcome, result, in: state) { send(event) }
+        }
+        await implementation.run(arguments, in: context)
+    }
+
+    /// The event an outcome leads to.
+    private func event(for outcome: String, _ result: Value, in state: SystemState) -> SystemEvent? {
+        guard let rules = definition.outcomes[state.index]?[outcome] else { return nil }
+        let variables = [state.data, .timestamp(time.now()), result]
+        do {
+            for rule in rules {
+                if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
+                return SystemEvent(index: rule.event.event, data: try rule.event.data.evaluate(variables))
+            }
+        } catch {
+            note(Fault(place: "\(outcome) of \(place)", message: error.message))
+        }
+        return nil
+    }
+}
+
+extension StateSelector {
+    /// Whether the state is one of those selected. `variables`: its data and the time.
+    func matches(_ state: SystemState, _ variables: [Value]) throws(EvaluationError) -> Bool {
+        guard states.contains(state.index) else { return false }
+        if !equals.isEmpty {
+            guard case .structure(let data) = state.data else { return false }
+            for (field, value) in equals where data.fields[field] != value { return false }
+        }
+        guard let condition = conditions[state.index] else { return true }
+        return try condition.evaluateBool(variables)
+    }
+}

@@ -1,0 +1,31 @@
+/// Why a host did not do what it was asked.
+public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// There is no system of this name.
+    case noSuchSystem(String, nearest: String?)
+    /// There is no bus of this name.
+    case noSuchBus(String, nearest: String?)
+    /// There is no link of this name.
+    case noSuchLink(String, nearest: String?)
+    /// The system has no event of this name.
+    case noSuchEvent(system: String, event: String, nearest: String?)
+    /// A value does not have the type it must have.
+    case wrongType(path: String, expected: String, found: String)
+    /// The system takes no events now.
+    case notAccepted(system: String, reason: String)
+
+    /// What is wrong, and what might be right.
+    public var description: String {
+        switch self {
+        case .noSuchSystem(let name, let nearest): "no system \(name)" + Self.hint(nearest)
+        case .noSuchBus(let name, let nearest): "no bus \(name)" + Self.hint(nearest)
+        case .noSuchLink(let name, let nearest): "no link \(name)" + Self.hint(nearest)
+        case .noSuchEvent(let system, let event, let nearest): "system \(system) has no event \(event)" + Self.hint(nearest)
+        case .wrongType(let path, let expected, let found): "\(path) must be \(expected), not \(found)"
+        case .notAccepted(let system, let reason): "system \(system) did not accept the event: \(reason)"
+        }
+    }
+
+    private static func hint(_ nearest: String?) -> String {
+        nearest.map { "; did you mean \($0)?" } ?? ""
+    }
+}

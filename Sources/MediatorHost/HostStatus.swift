@@ -1,0 +1,53 @@
+public import CommonExpression
+public import FeedbackKit
+public import MediatorConfiguration
+
+/// How a system stands.
+public struct SystemStatus: Sendable {
+    /// How it was configured.
+    public let definition: SystemDefinition
+    /// How it is.
+    public let health: Health
+    /// Its state.
+    public let state: SystemState
+    /// Where its loop stands in its life, what has been counted, and which side effects run.
+    public let loop: LoopSnapshot
+    /// How often a part of it has failed.
+    public let faults: UInt64
+    /// What failed last.
+    public let lastFault: Fault?
+    /// The links it takes part in, by index.
+    public let links: [Int]
+
+    /// How many side effects of a feedback run.
+    public func running(_ feedback: String) -> Int {
+        loop.feedbacks.first { $0.name == feedback }?.running ?? 0
+    }
+}
+
+/// How a bus stands.
+public struct BusStatus: Sendable {
+    /// How it was configured.
+    public let definition: BusDefinition
+    /// The value of a current-value bus.
+    public let value: Value?
+    /// Since when it has the value; for a passthrough bus, when a value came last.
+    public let since: Timestamp?
+    /// What has been counted.
+    public let mediator: MediatorSnapshot
+    /// The links that read it, by index.
+    public let readers: [Int]
+    /// The links that write it, by index.
+    public let writers: [Int]
+}
+
+/// How a link stands.
+public struct LinkStatus: Sendable {
+    /// How it was configured.
+    public let definition: LinkDefinition
+    /// How often it has fired.
+    public let fired: UInt64
+    /// When it fired last.
+    public let lastFired: Timestamp?
+}
+

@@ -1,0 +1,141 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+/// A configured system in its loop.
+final class HostedSystem: Sendable {
+    /// How many side effects of one feedback may run at once; more are not started, which is a fault.
+    static let maximumRuns = 64
+
+    private struct Status {
+        var isReady = false
+        var lastFault: Fault?
+        var isFaulty = false
+        var faults: UInt64 = 0
+        var isProbed = false
+    }
+
+    let definition: SystemDefinition
+    let loop: Loop<SystemState, SystemEvent>
+    private let status: Mutex<Status>
+    private let logger: Logger
+    private let time: HostTime
+
+    init(_ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger) {
+        self.definition = definition
+        self.time = time
+        self.logger = logger
+        status = Mutex(Status(isReady: definition.readyStates.isEmpty))
+        let machine = RuleMachine(definition: definition, now: time.now)
+        let faults = FaultBox()
+        loop = Loop(
+            initial: initial,
+            executor: .sharedPool,
+            clock: time.clock,
+            mailboxLimit: definition.mailbox.limit,
+            overflow: definition.mailbox.overflow == .dropOldest ? .dropOldest : .dropNewest
+        ) { state, event in
+            machine.reduce(&state, event) { faults.report($0) }
+        }
+        faults.connect { [weak self] in self?.note($0) }
+        loop.setObserver(SystemObserver(definition: definition, logger: logger) { [weak self] in self?.entered($0) })
+        for feedback in definition.feedbacks {
+            loop.add(makeFeedback(feedback, effects))
+        }
+    }
+
+    // MARK: Health
+
+    /// How the system is.
+    var health: Health {
+        switch loop.phase {
+        case .notStarted: return .starting
+        case .stopping, .cancelling, .stopped: return .stopped
+        case .running:
+            return status.withLock { !$0.isReady ? .starting : $0.isFaulty ? .degraded : .healthy }
+        }
+    }
+
+    /// Whether it has reached a state that counts as ready.
+    var isReady: Bool { status.withLock { $0.isReady } }
+
+    /// The last fault, and how many there were.
+    var faults: (last: Fault?, count: UInt64) { status.withLock { ($0.lastFault, $0.faults) } }
+
+    private func entered(_ state: SystemState) {
+        let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
+        status.withLock { status in
+            if isReadyState { status.isReady = true }
+            status.isFaulty = false
+        }
+    }
+
+    /// Notes a fault: it is counted, logged and shown until the next transition.
+    func note(_ fault: Fault) {
+        status.withLock { status in
+            status.lastFault = fault
+            status.isFaulty = true
+            status.faults += 1
+        }
+        logger.error("a part of the system failed", metadata: ["place": "\(fault.place)", "reason": "\(fault.message)"])
+    }
+
+    /// Asks the loop to prove that it turns: `done` is called when it does. `false` if the proof before is outstanding.
+    func probe(_ done: @escaping @Sendable () -> Void) -> Bool {
+        let isFree = status.withLock { status in
+            defer { status.isProbed = true }
+            return !status.isProbed
+        }
+        guard isFree else { return false }
+        loop.afterPending { [weak self] in
+            self?.status.withLock { $0.isProbed = false }
+            done()
+        }
+        return true
+    }
+
+    // MARK: Feedbacks
+
+    private func makeFeedback(
+        _ feedback: FeedbackDefinition, _ effects: EffectCatalogue
+    ) -> Feedback<SystemState, SystemEvent> {
+        let runner = EffectRunner(
+            definition: feedback,
+            implementation: effects[feedback.effect],
+            system: definition.name,
+            time: time,
+            logger: logger.with(["feedback": "\(feedback.name)"]),
+            note: { [weak self] in self?.note($0) })
+        return Feedback(
+            name: feedback.name,
+            cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
+        ) { state, _ in
+            runner.effect(for: state)
+        }
+    }
+}
+
+/// Carries faults out of the reducer, which is made before the system it belongs to.
+private final class FaultBox: Sendable {
+    private let receiver = Mutex<(@Sendable (Fault) -> Void)?>(nil)
+
+    func connect(_ receive: @escaping @Sendable (Fault) -> Void) {
+        receiver.withLock { $0 = receive }
+    }
+
+    func report(_ fault: Fault) {
+        let receive = receiver.withLock { $0 }
+        receive?(fault)
+    }
+}
+
+extension Logger {
+    /// The same logger, which says more about where it logs from.
+    func with(_ metadata: Logger.Metadata) -> Logger {
+        var copy = self
+        for (key, value) in metadata { copy[metadataKey: key] = value }
+        return copy
+    }
+}

@@ -1,0 +1,67 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+
+/// The transitions of a configured system, as a pure reducer.
+struct RuleMachine: Sendable {
+    let definition: SystemDefinition
+    let now: @Sendable () -> Timestamp
+
+    /// Finds the first rule that holds. An expression that errs is a fault, and the event counts as unhandled.
+    func reduce(_ state: inout SystemState, _ event: SystemEvent, report: (Fault) -> Void) -> Reduction {
+        let rules = definition.rules[state.index][event.index]
+        if rules.isEmpty { return .unhandled }
+        let now = now()
+        let variables = [state.data, event.data, .timestamp(now)]
+        for rule in rules {
+            do {
+                if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
+                switch rule.outcome {
+                case .stay: return .stay
+                case .to(let program):
+                    state = SystemState(
+                        index: program.state,
+                        data: try make(program, from: state.data, variables),
+                        since: now,
+                        previous: state.index,
+                        event: event,
+                        serial: state.serial + 1)
+                    return .handled
+                }
+            } catch {
+                let names = (definition.states[state.index].name, definition.events[event.index].name)
+                report(Fault(place: "transition from \(names.0) on \(names.1), \(rule.source)", message: error.message))
+                return .unhandled
+            }
+        }
+        return .unhandled
+    }
+
+    private func make(
+        _ program: StateProgram, from old: Value, _ variables: [Value]
+    ) throws(EvaluationError) -> Value {
+        var fields: [Value] = []
+        fields.reserveCapacity(program.fields.count)
+        for field in program.fields {
+            switch field {
+            case .data(let data): fields.append(try data.evaluate(variables))
+            case .keep(let index):
+                guard case .structure(let structure) = old else {
+                    preconditionFailure("the data of a state is a structure")
+                }
+                fields.append(structure.fields[index])
+            }
+        }
+        return .structure(Structure(type: definition.states[program.state].type, fields: fields))
+    }
+
+    /// The state a system starts in.
+    static func initial(
+        _ definition: SystemDefinition, now: Timestamp
+    ) throws(EvaluationError) -> SystemState {
+        let machine = RuleMachine(definition: definition) { now }
+        let data = try machine.make(definition.initialState, from: .null, [.timestamp(now)])
+        return SystemState(
+            index: definition.initialState.state, data: data, since: now, previous: nil, event: nil, serial: 1)
+    }
+}

@@ -1,0 +1,54 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+
+/// Tells the log, and the hosted system, what its loop does.
+struct SystemObserver: LoopObserver {
+    let definition: SystemDefinition
+    let logger: Logger
+    let entered: @Sendable (SystemState) -> Void
+
+    func loopDidStart(with state: SystemState) {
+        entered(state)
+        logger.info("started", metadata: ["state": "\(name(state))"])
+    }
+
+    func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
+        entered(new)
+        // A state that only repeats itself is not news.
+        let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
+        logger.log(
+            level: level, "\(definition.states[old.index].name) → \(describe(new))",
+            metadata: ["event": "\(definition.events[event.index].name)"])
+    }
+
+    func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
+        logger.debug(
+            "event not handled",
+            metadata: ["event": "\(definition.events[event.index].name)", "state": "\(name(state))"])
+    }
+
+    func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {
+        if reason == .stopped {
+            logger.debug("event dropped", metadata: ["event": "\(definition.events[event.index].name)"])
+        } else {
+            logger.warning(
+                "event dropped",
+                metadata: ["event": "\(definition.events[event.index].name)", "reason": "\(reason.rawValue)"])
+        }
+    }
+
+    func loopDidStop(with state: SystemState) {
+        logger.debug("stopped", metadata: ["state": "\(name(state))"])
+    }
+
+    private func name(_ state: SystemState) -> String { definition.states[state.index].name }
+
+    /// The state with its data: `Filling { used: 83 }`.
+    private func describe(_ state: SystemState) -> String {
+        guard case .structure(let data) = state.data, !data.fields.isEmpty else { return name(state) }
+        let fields = zip(data.type.fields, data.fields).map { "\($0.name): \($1)" }
+        return "\(name(state)) { \(fields.joined(separator: ", ")) }"
+    }
+}
