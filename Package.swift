@@ -19,7 +19,9 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         // Layer 0
@@ -44,6 +46,32 @@ let package = Package(
             name: "MediatorHost",
             dependencies: [
                 "FeedbackKit", "MediatorConfiguration", "CommonExpression", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SideEffects",
+            dependencies: [
+                "MediatorHost", "MediatorConfiguration", "CommonExpression",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MediatorHostTests",
+            dependencies: [
+                "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", "FeedbackKitTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SideEffectsTests",
+            dependencies: [
+                "SideEffects", "MediatorHost", "CommonExpression", "FeedbackKitTesting",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

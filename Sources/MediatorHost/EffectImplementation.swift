@@ -59,9 +59,10 @@ public struct EffectCatalogue: Sendable {
         byName = Dictionary(effects.map { ($0.schema.name, $0) }) { _, last in last }
     }
 
-    /// The schemas, against which configurations are checked, sorted by name.
+    /// The schemas, against which configurations are checked, sorted by name. `emit` is always among them: the host
+    /// does it itself.
     public var schemas: [EffectSchema] {
-        byName.values.map(\.schema).sorted { $0.name < $1.name }
+        (byName.values.map(\.schema) + [.emit]).sorted { $0.name < $1.name }
     }
 
     subscript(name: String) -> (any EffectImplementation)? { byName[name] }

@@ -19,7 +19,8 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case .noSuchSystem(let name, let nearest): "no system \(name)" + Self.hint(nearest)
         case .noSuchBus(let name, let nearest): "no bus \(name)" + Self.hint(nearest)
         case .noSuchLink(let name, let nearest): "no link \(name)" + Self.hint(nearest)
-        case .noSuchEvent(let system, let event, let nearest): "system \(system) has no event \(event)" + Self.hint(nearest)
+        case .noSuchEvent(let system, let event, let nearest):
+            "system \(system) has no event \(event)" + Self.hint(nearest)
         case .wrongType(let path, let expected, let found): "\(path) must be \(expected), not \(found)"
         case .notAccepted(let system, let reason): "system \(system) did not accept the event: \(reason)"
         }

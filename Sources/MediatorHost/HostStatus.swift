@@ -50,4 +50,3 @@ public struct LinkStatus: Sendable {
     /// When it fired last.
     public let lastFired: Timestamp?
 }
-

@@ -23,7 +23,8 @@ final class HostedSystem: Sendable {
     private let logger: Logger
     private let time: HostTime
 
-    init(_ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger) {
+    init(_ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger)
+    {
         self.definition = definition
         self.time = time
         self.logger = logger
@@ -79,7 +80,8 @@ final class HostedSystem: Sendable {
             status.isFaulty = true
             status.faults += 1
         }
-        logger.error("a part of the system failed", metadata: ["place": "\(fault.place)", "reason": "\(fault.message)"])
+        logger.error(
+            "a part of the system failed", metadata: ["place": "\(fault.place)", "reason": "\(fault.message)"])
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. `false` if the proof before is outstanding.

@@ -1,0 +1,58 @@
+import Glibc
+import SystemPackage
+
+/// A process group whose leader has not been reaped, so that its number is nobody else's.
+struct ProcessGroup: Sendable {
+    let leader: pid_t
+
+    /// Asks every member to end, waits, and kills what is left after the grace.
+    func end(within grace: Duration) async {
+        guard hasLivingMembers else { return }
+        kill(-leader, SIGTERM)
+        // A stopped process does not see that it is asked to end.
+        kill(-leader, SIGCONT)
+        let clock = ContinuousClock()
+        let deadline = clock.now.advanced(by: grace)
+        var pause = Duration.milliseconds(5)
+        while clock.now < deadline {
+            guard hasLivingMembers else { return }
+            // The kernel tells nobody but a parent when a process ends, and members need not be our children: look again,
+            // at first soon, then at longer intervals.
+            try? await clock.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+        }
+        kill(-leader, SIGKILL)
+    }
+
+    /// Whether a member still runs; those that have ended and wait to be reaped do not count.
+    var hasLivingMembers: Bool {
+        guard kill(-leader, 0) == 0 else { return false }
+        guard let directory = opendir("/proc") else { return true }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let pid = withUnsafeBytes(of: entry.pointee.d_name) { name in
+                pid_t(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+            }
+            if let pid, isLivingMember(pid) { return true }
+        }
+        return false
+    }
+
+    /// Reads `/proc/PID/stat` (proc(5)): the state and the process group stand behind the name, which is in parentheses
+    /// and may itself hold any character.
+    private func isLivingMember(_ pid: pid_t) -> Bool {
+        guard
+            let file = try? FileDescriptor.open("/proc/\(pid)/stat", .readOnly),
+            let text = try? file.closeAfter({
+                try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
+                    let count = try file.read(into: buffer)
+                    return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
+                }
+            }),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 2, let group = pid_t(fields[2]) else { return false }
+        return group == leader && fields[0] != "Z" && fields[0] != "X"
+    }
+}

@@ -1,0 +1,402 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// An effect of the test's own: it waits for the clock, then says so.
+private struct WaitEffect: EffectImplementation {
+    let began: @Sendable (String) -> Void
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "wait",
+            parameters: [.init(name: "name", type: .string, required: true), .init(name: "for", type: .duration)],
+            shortForm: "name",
+            outcomes: [
+                .init(
+                    name: "onDone", result: StructureType(name: "result", fields: [.init(name: "name", type: .string)]))
+            ])
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard let name = arguments["name"]?.text else { return }
+        began(name)
+        if case .duration(let span)? = arguments["for"] {
+            guard (try? await context.clock.sleep(for: span.swiftDuration)) != nil else { return }
+        }
+        context.report("onDone", .structure(Structure(type: schema.outcomes[0].result, fields: [.string(name)])))
+    }
+}
+
+/// A host with a clock that is moved by hand.
+private final class Fixture: Sendable {
+    let clock = ManualClock()
+    let host: Host
+    let began = Mutex<[String]>([])
+
+    init(_ text: String) throws {
+        let began = Mutex<@Sendable (String) -> Void>({ _ in })
+        let catalogue = EffectCatalogue([WaitEffect { name in began.withLock { $0 }(name) }])
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
+        for diagnostic in result.diagnostics { Issue.record("\(diagnostic.rendered())") }
+        let graph = try #require(result.graph)
+        let clock = clock
+        let time = HostTime(clock: clock) {
+            Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)!
+        }
+        host = try Host(
+            graph: graph, effects: catalogue, time: time,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        began.withLock { $0 = { [weak self] name in self?.began.withLock { $0.append(name) } } }
+    }
+
+    /// The states of a system as text, from now on, until one of them is `last`.
+    func states(of system: String, until last: String) async throws -> [String] {
+        var seen: [String] = []
+        for await change in try host.watchSystem(system) {
+            seen.append(try text(change.subject, in: system))
+            if seen.last == last { break }
+        }
+        return seen
+    }
+
+    func text(_ state: SystemState, in system: String) throws -> String {
+        let definition = try host.systemStatus(system).definition
+        guard case .structure(let data) = state.data, !data.fields.isEmpty else {
+            return definition.states[state.index].name
+        }
+        return definition.states[state.index].name + " " + data.fields.map(\.description).joined(separator: " ")
+    }
+
+    func state(_ system: String) throws -> String { try text(host.systemStatus(system).state, in: system) }
+
+    /// Returns when every system has taken what it was sent.
+    func settle() async {
+        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+}
+
+private let counter = """
+    system: counter
+    states: { Count: { value: int, note: string }, Done: { value: int } }
+    events: { Add: { by: int }, Divide: { by: int }, Same: {}, Unknown: {} }
+    initialState: { Count: { value: 1, note: "since ${now}" } }
+    transitions:
+      Count:
+        Add:
+          - { when: state.value + event.by > 100, to: Done, set: { value: "${state.value + event.by}" } }
+          - { when: event.by > 0, to: Count, set: { value: "${state.value + event.by}" } }
+        Divide: { to: Count, set: { value: "${state.value / event.by}" } }
+        Same: stay
+      any:
+        Add: { to: Done, set: { value: -1 } }
+
+    """
+
+@Suite(.timeLimit(.minutes(1))) struct `The host` {
+    @Test func `transitions choose by condition, set and keep fields, and fall through to the wildcard`() async throws {
+        let fixture = try Fixture(counter)
+        fixture.host.start()
+        await fixture.settle()
+        #expect(try fixture.state("counter") == #"Count 1 "since 2023-11-14T22:13:20Z""#)
+        try fixture.host.emit("Add", to: "counter", fields: [.int(41)])
+        try fixture.host.emit("Same", to: "counter", fields: [])
+        try fixture.host.emit("Unknown", to: "counter", fields: [])
+        await fixture.settle()
+        #expect(try fixture.state("counter") == #"Count 42 "since 2023-11-14T22:13:20Z""#)
+        var status = try fixture.host.systemStatus("counter")
+        #expect(status.loop.counters.events == 3)
+        #expect(status.loop.counters.transitions == 1)
+        #expect(status.loop.counters.unhandled == 1)
+        // No rule of Count holds for a negative number: the rule for any state does.
+        try fixture.host.emit("Add", to: "counter", fields: [.int(-1)])
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Done -1")
+        status = try fixture.host.systemStatus("counter")
+        #expect(status.state.previous == 0)
+        #expect(status.state.event?.index == 0)
+        await fixture.host.stop(within: .seconds(1))
+        #expect(fixture.host.health == .stopped)
+    }
+
+    @Test func `an expression that errs is a fault, changes nothing, and is shown until the next transition`()
+        async throws
+    {
+        let fixture = try Fixture(counter)
+        fixture.host.start()
+        try fixture.host.emit("Divide", to: "counter", fields: [.int(0)])
+        await fixture.settle()
+        var status = try fixture.host.systemStatus("counter")
+        #expect(status.health == .degraded)
+        #expect(status.faults == 1)
+        #expect(status.lastFault?.place.hasPrefix("transition from Count on Divide, test.yaml:10:") == true)
+        #expect(fixture.host.statusText == "1 system: 1 degraded")
+        #expect(try fixture.state("counter").hasPrefix("Count 1 "))
+        try fixture.host.emit("Add", to: "counter", fields: [.int(1)])
+        await fixture.settle()
+        status = try fixture.host.systemStatus("counter")
+        #expect(status.health == .healthy)
+        #expect(status.faults == 1)
+    }
+
+    @Test func `what is asked wrongly changes nothing and says what would be right`() throws {
+        let fixture = try Fixture(counter)
+        fixture.host.start()
+        #expect(throws: HostError.noSuchSystem("conter", nearest: "counter")) {
+            try fixture.host.emit("Add", to: "conter", fields: [])
+        }
+        #expect(throws: HostError.noSuchEvent(system: "counter", event: "Ad", nearest: "Add")) {
+            try fixture.host.emit("Ad", to: "counter", fields: [])
+        }
+        #expect(throws: HostError.wrongType(path: "Add.by", expected: "int", found: "string")) {
+            try fixture.host.emit("Add", to: "counter", fields: [.string("1")])
+        }
+        #expect(throws: HostError.noSuchBus("x", nearest: nil)) { try fixture.host.publish(.int(1), on: "x") }
+        #expect(try fixture.host.systemStatus("counter").loop.counters.events == 0)
+    }
+
+    @Test func `every seconds keeps its cadence though each run leads to a new state`() async throws {
+        let fixture = try Fixture(
+            """
+            system: probe
+            states: { Up: { runs: int } }
+            events: { Ran: {} }
+            initialState: { Up: { runs: 0 } }
+            feedbacks:
+              look: { onState: any, every: 10s, wait: "${'run ' + string(state.runs)}", onDone: Ran }
+            transitions: { Up: { Ran: { to: Up, set: { runs: "${state.runs + 1}" } } } }
+            """)
+        fixture.host.start()
+        #expect(try await fixture.states(of: "probe", until: "Up 1").last == "Up 1")
+        for runs in 2...5 {
+            await fixture.clock.sleepers(atLeast: 1)
+            #expect(fixture.clock.nextDeadline == .init(offset: .seconds((runs - 1) * 10)))
+            fixture.clock.advance(by: .seconds(10))
+            #expect(try await fixture.states(of: "probe", until: "Up \(runs)").last == "Up \(runs)")
+        }
+        #expect(fixture.began.withLock { $0 } == (0..<5).map { "run \($0)" })
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `after waits, and a new state ends the waiting`() async throws {
+        let fixture = try Fixture(
+            """
+            system: lamp
+            states: { Off: {}, On: { left: int } }
+            events: { Press: {}, Expire: {} }
+            initialState: Off
+            feedbacks:
+              expire: { onState: On, after: "${duration(string(state.left) + 's')}", emit: Expire }
+            transitions:
+              Off: { Press: { to: On, set: { left: 30 } } }
+              On: { Expire: Off, Press: { to: On, set: { left: 60 } } }
+            """)
+        fixture.host.start()
+        try fixture.host.emit("Press", to: "lamp", fields: [])
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(30)))
+        fixture.clock.advance(by: .seconds(20))
+        try fixture.host.emit("Press", to: "lamp", fields: [])
+        _ = try await fixture.states(of: "lamp", until: "On 60")
+        await fixture.clock.sleepers(atLeast: 1)
+        while fixture.clock.nextDeadline != .init(offset: .seconds(80)) { await Task.yield() }
+        #expect(try fixture.state("lamp") == "On 60")
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try await fixture.states(of: "lamp", until: "Off").last == "Off")
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test(arguments: ["cancelOnNewState", "continueOnNewState"])
+    func `the strategy decides what a new state does to a run`(strategy: String) async throws {
+        let fixture = try Fixture(
+            """
+            system: job
+            states: { Working: {}, Waiting: { got: string } }
+            events: { Leave: {}, Finished: { name: string } }
+            initialState: Working
+            feedbacks:
+              work:
+                onState: Working
+                strategy: \(strategy)
+                wait: { name: it, for: 60s }
+                onDone: { Finished: { name: "${result.name}" } }
+            transitions:
+              Working: { Leave: { to: Waiting, set: { got: nothing } } }
+              Waiting: { Finished: { to: Waiting, set: { got: "${event.name}" } } }
+            """)
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(try fixture.host.systemStatus("job").running("work") == 1)
+        try fixture.host.emit("Leave", to: "job", fields: [])
+        _ = try await fixture.states(of: "job", until: #"Waiting "nothing""#)
+        if strategy == "continueOnNewState" {
+            fixture.clock.advance(by: .seconds(60))
+            #expect(try await fixture.states(of: "job", until: #"Waiting "it""#).last == #"Waiting "it""#)
+        }
+        while try fixture.host.systemStatus("job").running("work") > 0 { await Task.yield() }
+        #expect(fixture.clock.sleeperCount == 0)
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `links of all forms, joined before anything starts`() async throws {
+        let fixture = try Fixture(
+            """
+            system: source
+            states: { Low: { level: int }, High: { level: int } }
+            events: { Set: { level: int } }
+            initialState: { High: { level: 9 } }
+            transitions:
+              any:
+                Set:
+                  - { when: event.level > 5, to: High, set: { level: "${event.level}" } }
+                  - { to: Low, set: { level: "${event.level}" } }
+            ---
+            system: target
+            states: { Seen: { text: string } }
+            events: { Note: { text: string } }
+            initialState: { Seen: { text: "" } }
+            transitions: { any: { Note: { to: Seen, set: { text: "${state.text + event.text + ' '}" } } } }
+            ---
+            buses:
+              level: { kind: currentValue, value: int, initial: 0 }
+              alarm: { kind: passthrough, value: { text: string, level: int } }
+            links:
+              a-level: { attach: source, to: level, onState: any, emitValue: "${state.level}" }
+              b-alarm: { attach: source, to: alarm, onState: High, when: state.level > 7, emitValue: { text: high, level: "${state.level}" } }
+              c-direct: { attach: source, toSystem: target, onState: { High: { level: 8 } }, emitEvent: { Note: { text: direct } } }
+              d-value: { attach: target, to: level, onValue: 9, emitEvent: { Note: { text: nine } } }
+              e-condition: { attach: target, to: alarm, when: value.level == 8, emitEvent: { Note: { text: "${value.text}" } } }
+            """)
+        let host = fixture.host
+        #expect(try host.busStatus("level").value == .int(0))
+        host.start()
+        await fixture.settle()
+        #expect(try fixture.state("target") == #"Seen "nine ""#)
+        #expect(try host.busStatus("level").value == .int(9))
+        #expect(try host.linkStatus("b-alarm").fired == 1)
+        #expect(try host.linkStatus("e-condition").fired == 0)
+        try host.emit("Set", to: "source", fields: [.int(8)])
+        await fixture.settle()
+        // The links of one system fire in the order of their names.
+        #expect(try fixture.state("target") == #"Seen "nine high direct ""#)
+        try host.emit("Set", to: "source", fields: [.int(3)])
+        await fixture.settle()
+        #expect(try host.busStatus("level").value == .int(3))
+        #expect(try host.linkStatus("a-level").fired == 3)
+        #expect(try host.busStatus("alarm").mediator.sent == 2)
+        #expect(try host.busStatus("level").readers == [3])
+        #expect(try host.busStatus("level").writers == [0])
+        #expect(try host.systemStatus("target").links == [2, 3, 4])
+        try host.publish(.int(9), on: "level")
+        await fixture.settle()
+        #expect(try fixture.state("target") == #"Seen "nine high direct nine ""#)
+        await host.stop(within: .seconds(1))
+    }
+
+    @Test func `a watcher of a bus gets a current value first, marked as such, then each change`() async throws {
+        let fixture = try Fixture(
+            """
+            buses:
+              level: { kind: currentValue, value: int, initial: 7 }
+              news: { kind: passthrough, value: string }
+            """)
+        var level = try fixture.host.watchBus("level").makeAsyncIterator()
+        var news = try fixture.host.watchBus("news").makeAsyncIterator()
+        try fixture.host.publish(.int(8), on: "level")
+        try fixture.host.publish(.string("hello"), on: "news")
+        let first = await level.next()
+        #expect(first?.subject == .int(7))
+        #expect(first?.isReplayed == true)
+        let second = await level.next()
+        #expect(second?.subject == .int(8))
+        #expect(second?.isReplayed == false)
+        let item = await news.next()
+        #expect(item?.subject == .string("hello"))
+        #expect(item?.isReplayed == false)
+    }
+
+    @Test func `a watcher that does not read is told how much it missed, and keeps the newest`() async throws {
+        let fixture = try Fixture("buses: { level: { kind: currentValue, value: int, initial: 0 } }")
+        var iterator = try fixture.host.watchBus("level").makeAsyncIterator()
+        let count = Host.watchBuffer + 100
+        for value in 1...count { try fixture.host.publish(.int(Int64(value)), on: "level") }
+        let first = await iterator.next()
+        #expect(first?.dropped == 101)
+        #expect(first?.subject == .int(101))
+        var last = first
+        for _ in 1..<Host.watchBuffer { last = await iterator.next() }
+        #expect(last?.subject == .int(Int64(count)))
+        #expect(last?.dropped == 0)
+    }
+
+    @Test func `readiness waits for the states that mean it, up to a limit`() async throws {
+        let fixture = try Fixture(
+            """
+            system: slow
+            states: { Booting: {}, Up: {} }
+            events: { Go: {} }
+            initialState: Booting
+            ready: Up
+            transitions: { Booting: { Go: Up } }
+            ---
+            system: quick
+            states: { Up: {} }
+            events: {}
+            initialState: Up
+            """)
+        let host = fixture.host
+        host.start()
+        async let late = host.ready(within: .seconds(30))
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(host.statusText == "2 systems: 1 starting, 1 healthy")
+        #expect(host.health == .starting)
+        fixture.clock.advance(by: .seconds(30))
+        #expect(await late == ["slow"])
+        async let ready = host.ready(within: .seconds(30))
+        try host.emit("Go", to: "slow", fields: [])
+        #expect(await ready == [])
+        #expect(host.health == .healthy)
+        await host.stop(within: .seconds(1))
+    }
+
+    @Test func `a full mailbox refuses what is emitted, and says so`() async throws {
+        let fixture = try Fixture(counter.replacingOccurrences("states:", "mailbox: { limit: 2 }\nstates:"))
+        for _ in 0..<2 { try fixture.host.emit("Same", to: "counter", fields: []) }
+        #expect(throws: HostError.notAccepted(system: "counter", reason: "its mailbox is full (2 events)")) {
+            try fixture.host.emit("Same", to: "counter", fields: [])
+        }
+        #expect(try fixture.host.systemStatus("counter").loop.counters.droppedByLimit == 1)
+    }
+
+    @Test func `more runs than the limit are a fault, not a flood`() async throws {
+        let fixture = try Fixture(
+            """
+            system: busy
+            states: { Again: {} }
+            events: { Go: {} }
+            initialState: Again
+            feedbacks:
+              pile: { onState: Again, strategy: continueOnNewState, wait: { name: x, for: 60s } }
+            transitions: { Again: { Go: Again } }
+            """)
+        fixture.host.start()
+        for _ in 0..<100 { try fixture.host.emit("Go", to: "busy", fields: []) }
+        await fixture.settle()
+        await fixture.clock.sleepers(atLeast: 64)
+        while try fixture.host.systemStatus("busy").running("pile") > 64 { await Task.yield() }
+        let status = try fixture.host.systemStatus("busy")
+        #expect(status.faults == 37)
+        #expect(status.lastFault?.message.contains("64 of its side effects run already") == true)
+        await fixture.host.stop(within: .zero)
+    }
+}
+
+extension String {
+    fileprivate func replacingOccurrences(_ old: String, _ new: String) -> String {
+        split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
+    }
+}
