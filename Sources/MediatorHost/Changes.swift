@@ -36,6 +36,12 @@ public struct Changes<Subject: Sendable>: AsyncSequence, Sendable {
         }
     }
 
+    /// The next change; `nil` at the end, or when the task is cancelled, which is the end.
+    public func next() async -> Change<Subject>? {
+        for await change in self { return change }
+        return nil
+    }
+
     /// Goes through the changes; only one may.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(base: stream.makeAsyncIterator(), dropped: dropped)

@@ -23,6 +23,9 @@ public final class Host: Sendable {
     private let linkIndex: [String: Int]
     private let time: HostTime
     private let logger: Logger
+    /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
+    public let healthChanges: AsyncStream<Void>
+    private let healthChanged: AsyncStream<Void>.Continuation
 
     /// Builds everything, and starts nothing.
     ///
@@ -38,12 +41,18 @@ public final class Host: Sendable {
         self.graph = graph
         self.time = time
         self.logger = logger
+        let (healthChanges, healthChanged) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        self.healthChanges = healthChanges
+        self.healthChanged = healthChanged
         var systems: [HostedSystem] = []
         systems.reserveCapacity(graph.systems.count)
         for definition in graph.systems {
             let initial = try RuleMachine.initial(definition, now: time.now())
             let own = logger.with(["system": "\(definition.name)"])
-            systems.append(HostedSystem(definition, initial: initial, effects: effects, time: time, logger: own))
+            systems.append(
+                HostedSystem(definition, initial: initial, effects: effects, time: time, logger: own) {
+                    healthChanged.yield()
+                })
         }
         let buses = graph.buses.map { HostedBus($0, time: time, logger: logger.with(["bus": "\($0.name)"])) }
         let links = graph.links.map { HostedLink($0, time: time, logger: logger.with(["link": "\($0.name)"])) }
@@ -94,6 +103,7 @@ public final class Host: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for system in systems { group.addTask { await system.loop.stop(within: limit) } }
         }
+        healthChanged.finish()
     }
 
     /// The names of systems whose loops did not prove within the limit that they turn, sorted.

@@ -23,9 +23,14 @@ final class HostedSystem: Sendable {
     private let logger: Logger
     private let time: HostTime
 
-    init(_ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger)
-    {
+    private let healthChanged: @Sendable () -> Void
+
+    init(
+        _ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger,
+        healthChanged: @escaping @Sendable () -> Void
+    ) {
         self.definition = definition
+        self.healthChanged = healthChanged
         self.time = time
         self.logger = logger
         status = Mutex(Status(isReady: definition.readyStates.isEmpty))
@@ -67,10 +72,14 @@ final class HostedSystem: Sendable {
 
     private func entered(_ state: SystemState) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
-        status.withLock { status in
-            if isReadyState { status.isReady = true }
-            status.isFaulty = false
+        let isNews = status.withLock { status in
+            defer {
+                if isReadyState { status.isReady = true }
+                status.isFaulty = false
+            }
+            return status.isFaulty || (isReadyState && !status.isReady) || state.previous == nil
         }
+        if isNews { healthChanged() }
     }
 
     /// Notes a fault: it is counted, logged and shown until the next transition.

@@ -1,0 +1,91 @@
+public import Varlink
+
+/// Whether a bus remembers its last value.
+public enum BusKind: String, Codable, Sendable, Hashable, CaseIterable {
+    /// It does not.
+    case passthrough
+    /// It does, and gives it to whoever comes.
+    case currentValue
+}
+
+/// A bus at a glance.
+public struct BusSummary: Codable, Sendable, Hashable {
+    /// The name of the bus.
+    public var name: String
+    /// What its configuration says it is for.
+    public var description: String?
+    /// Whether it remembers its last value.
+    public var kind: BusKind
+    /// The type of its values as the configuration writes it.
+    public var valueType: String
+    /// The value it remembers.
+    public var value: JSONValue?
+    /// Since when it has that value (RFC 3339, UTC).
+    public var since: String?
+    /// How many values were published.
+    public var published: Int
+    /// How many values were dropped because too many waited.
+    public var dropped: Int
+    /// How many links take from it.
+    public var readers: Int
+    /// How many links give to it.
+    public var writers: Int
+
+    /// A summary.
+    public init(
+        name: String,
+        description: String? = nil,
+        kind: BusKind,
+        valueType: String,
+        value: JSONValue? = nil,
+        since: String? = nil,
+        published: Int = 0,
+        dropped: Int = 0,
+        readers: Int = 0,
+        writers: Int = 0
+    ) {
+        self.name = name
+        self.description = description
+        self.kind = kind
+        self.valueType = valueType
+        self.value = value
+        self.since = since
+        self.published = published
+        self.dropped = dropped
+        self.readers = readers
+        self.writers = writers
+    }
+}
+
+/// Everything about a bus.
+public struct BusDescription: Codable, Sendable, Hashable {
+    /// The bus at a glance.
+    public var summary: BusSummary
+    /// Where it is written: file and line.
+    public var source: String?
+    /// The fields of its value; empty when the value is no structure.
+    public var fields: [Field]
+    /// How many values may wait in it.
+    public var limit: Int
+    /// What happens to values beyond the limit, such as `dropOldest`.
+    public var overflow: String
+    /// The names of the links that touch it.
+    public var links: [String]
+
+    /// A description.
+    public init(
+        summary: BusSummary,
+        source: String? = nil,
+        fields: [Field] = [],
+        limit: Int,
+        overflow: String,
+        links: [String] = []
+    ) {
+        self.summary = summary
+        self.source = source
+        self.fields = fields
+        self.limit = limit
+        self.overflow = overflow
+        self.links = links
+    }
+}

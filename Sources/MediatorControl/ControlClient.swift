@@ -1,0 +1,135 @@
+public import Varlink
+
+/// The control interface as a client sees it, typed.
+///
+/// Every function throws ``ControlError`` or ``/Varlink/ServiceError`` when the daemon answers with an error, and
+/// ``/Varlink/VarlinkError`` when it cannot be reached or does not answer.
+public struct ControlClient: Sendable {
+    /// The connection.
+    public let client: VarlinkClient
+
+    /// A client over a connection.
+    public init(_ client: VarlinkClient) {
+        self.client = client
+    }
+
+    /// Connects to the daemon at a path.
+    public static func connect(
+        toPath path: String,
+        configuration: ClientConfiguration = ClientConfiguration()
+    ) async throws(VarlinkError) -> ControlClient {
+        ControlClient(try await VarlinkClient.connect(toPath: path, configuration: configuration))
+    }
+
+    /// Closes the connection.
+    public func close() async {
+        await client.close()
+    }
+
+    /// The daemon as a whole.
+    public func status() async throws -> StatusReply {
+        try await call("Status", Nothing())
+    }
+
+    /// Every system, by name.
+    public func listSystems() async throws -> [SystemSummary] {
+        let reply: ListSystemsReply = try await call("ListSystems", Nothing())
+        return reply.systems
+    }
+
+    /// One system in full.
+    public func describeSystem(_ name: String) async throws -> SystemDescription {
+        let reply: DescribeSystemReply = try await call("DescribeSystem", NameParameters(name: name))
+        return reply.system
+    }
+
+    /// Every bus, by name.
+    public func listBuses() async throws -> [BusSummary] {
+        let reply: ListBusesReply = try await call("ListBuses", Nothing())
+        return reply.buses
+    }
+
+    /// One bus in full.
+    public func describeBus(_ name: String) async throws -> BusDescription {
+        let reply: DescribeBusReply = try await call("DescribeBus", NameParameters(name: name))
+        return reply.bus
+    }
+
+    /// Every link, by name.
+    public func listLinks() async throws -> [LinkSummary] {
+        let reply: ListLinksReply = try await call("ListLinks", Nothing())
+        return reply.links
+    }
+
+    /// One link in full.
+    public func describeLink(_ name: String) async throws -> LinkDescription {
+        let reply: DescribeLinkReply = try await call("DescribeLink", NameParameters(name: name))
+        return reply.link
+    }
+
+    /// The present state of a system, then every change. Takes the connection for itself: see
+    /// ``/Varlink/VarlinkClient``.
+    public func watchSystem(_ name: String) async throws -> ControlWatch<WatchSystemReply> {
+        ControlWatch(try await client.callMore(ControlInterface.qualified("WatchSystem"), NameParameters(name: name)))
+    }
+
+    /// The value of a bus if it remembers one, then every value. Takes the connection for itself.
+    public func watchBus(_ name: String) async throws -> ControlWatch<WatchBusReply> {
+        ControlWatch(try await client.callMore(ControlInterface.qualified("WatchBus"), NameParameters(name: name)))
+    }
+
+    /// Sends an event to a system.
+    public func emit(_ event: String, to system: String, data: JSONObject? = nil) async throws {
+        let _: Nothing = try await call("Emit", EmitParameters(system: system, event: event, data: data))
+    }
+
+    /// Publishes a value on a bus.
+    public func publish(_ value: JSONValue, on bus: String) async throws {
+        let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))
+    }
+
+    private func call<Reply: Decodable>(_ method: String, _ parameters: some Encodable) async throws -> Reply {
+        do {
+            return try await client.call(ControlInterface.qualified(method), parameters)
+        } catch let reply as ErrorReply {
+            throw Self.typed(reply)
+        }
+    }
+
+    /// An error reply as the typed error it stands for, or itself.
+    static func typed(_ reply: ErrorReply) -> any Error {
+        if let error = ControlError(reply) { return error }
+        if let error = ServiceError(reply) { return error }
+        return reply
+    }
+}
+
+/// What a watch brings, as it comes; it is held up while its reader does not keep up.
+///
+/// Throws ``ControlError/watchEnded(name:reason:)`` when there is no more.
+public struct ControlWatch<Reply: Sendable>: AsyncSequence, Sendable {
+    private let replies: ReplySequence<Reply>
+
+    init(_ replies: ReplySequence<Reply>) {
+        self.replies = replies
+    }
+
+    /// Takes what comes one by one.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var replies: ReplySequence<Reply>.Iterator
+
+        /// The next reply.
+        public mutating func next() async throws -> Reply? {
+            do {
+                return try await replies.next()
+            } catch let reply as ErrorReply {
+                throw ControlClient.typed(reply)
+            }
+        }
+    }
+
+    /// An iterator over what has not been taken yet.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(replies: replies.makeAsyncIterator())
+    }
+}

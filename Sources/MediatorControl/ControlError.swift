@@ -1,0 +1,88 @@
+public import Varlink
+
+/// The errors of the control interface.
+public enum ControlError: Error, Sendable, Hashable {
+    /// There is no system of this name; the nearest is the most similar one.
+    case noSuchSystem(name: String, nearest: String?)
+    /// There is no bus of this name.
+    case noSuchBus(name: String, nearest: String?)
+    /// There is no link of this name.
+    case noSuchLink(name: String, nearest: String?)
+    /// The system does not understand this event.
+    case noSuchEvent(system: String, event: String, nearest: String?)
+    /// A value is not of the declared type.
+    case invalidValue(path: String, expected: String, message: String)
+    /// What was sent is well formed, but could not be taken.
+    case notAccepted(name: String, reason: String)
+    /// There will be no more replies to a watch.
+    case watchEnded(name: String, reason: String)
+    /// The daemon is at fault.
+    case internalError(message: String)
+}
+
+extension ControlError: ErrorReplyConvertible {
+    /// The error as it travels.
+    public var errorReply: ErrorReply {
+        switch self {
+        case .noSuchSystem(let name, let nearest): Self.reply("NoSuchSystem", ["name": name, "nearest": nearest])
+        case .noSuchBus(let name, let nearest): Self.reply("NoSuchBus", ["name": name, "nearest": nearest])
+        case .noSuchLink(let name, let nearest): Self.reply("NoSuchLink", ["name": name, "nearest": nearest])
+        case .noSuchEvent(let system, let event, let nearest):
+            Self.reply("NoSuchEvent", ["system": system, "event": event, "nearest": nearest])
+        case .invalidValue(let path, let expected, let message):
+            Self.reply("InvalidValue", ["path": path, "expected": expected, "message": message])
+        case .notAccepted(let name, let reason): Self.reply("NotAccepted", ["name": name, "reason": reason])
+        case .watchEnded(let name, let reason): Self.reply("WatchEnded", ["name": name, "reason": reason])
+        case .internalError(let message): Self.reply("InternalError", ["message": message])
+        }
+    }
+
+    private static func reply(_ name: String, _ parameters: [String: String?]) -> ErrorReply {
+        ErrorReply(
+            ControlInterface.qualified(name),
+            parameters: parameters.compactMapValues { $0.map(JSONValue.string) }
+        )
+    }
+
+    /// The error a reply means, or nil when it is none of this interface.
+    public init?(_ reply: ErrorReply) {
+        let prefix = ControlInterface.qualified("")
+        guard reply.name.hasPrefix(prefix) else { return nil }
+        func text(_ name: String) -> String { reply.parameters[name]?.stringValue ?? "" }
+        let nearest = reply.parameters["nearest"]?.stringValue
+        switch reply.name.dropFirst(prefix.count) {
+        case "NoSuchSystem": self = .noSuchSystem(name: text("name"), nearest: nearest)
+        case "NoSuchBus": self = .noSuchBus(name: text("name"), nearest: nearest)
+        case "NoSuchLink": self = .noSuchLink(name: text("name"), nearest: nearest)
+        case "NoSuchEvent": self = .noSuchEvent(system: text("system"), event: text("event"), nearest: nearest)
+        case "InvalidValue":
+            self = .invalidValue(path: text("path"), expected: text("expected"), message: text("message"))
+        case "NotAccepted": self = .notAccepted(name: text("name"), reason: text("reason"))
+        case "WatchEnded": self = .watchEnded(name: text("name"), reason: text("reason"))
+        case "InternalError": self = .internalError(message: text("message"))
+        default: return nil
+        }
+    }
+}
+
+extension ControlError: CustomStringConvertible {
+    /// The error in a line for people.
+    public var description: String {
+        switch self {
+        case .noSuchSystem(let name, let nearest): "there is no system '\(name)'" + Self.hint(nearest)
+        case .noSuchBus(let name, let nearest): "there is no bus '\(name)'" + Self.hint(nearest)
+        case .noSuchLink(let name, let nearest): "there is no link '\(name)'" + Self.hint(nearest)
+        case .noSuchEvent(let system, let event, let nearest):
+            "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
+        case .invalidValue(let path, let expected, let message):
+            path.isEmpty ? "\(message) (expected: \(expected))" : "'\(path)': \(message) (expected: \(expected))"
+        case .notAccepted(let name, let reason): "'\(name)' did not accept it: \(reason)"
+        case .watchEnded(let name, let reason): "'\(name)' can no longer be watched: \(reason)"
+        case .internalError(let message): "the daemon failed: \(message)"
+        }
+    }
+
+    private static func hint(_ nearest: String?) -> String {
+        nearest.map { "; did you mean '\($0)'?" } ?? ""
+    }
+}

@@ -1,0 +1,47 @@
+public import Varlink
+
+/// What a daemon does for the control interface, typed.
+///
+/// Every function may throw ``ControlError`` or ``/Varlink/ServiceError``, which are answered as they are; any other
+/// error is answered as ``ControlError/internalError(message:)`` and told to the service's observer. Functions run on
+/// an event loop and must not block; they are cancelled when the client goes away.
+public protocol ControlHandler: Sendable {
+    /// The daemon as a whole.
+    func status(peer: VarlinkPeer) async throws -> StatusReply
+
+    /// Every system, by name.
+    func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary]
+
+    /// One system in full.
+    func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription
+
+    /// Every bus, by name.
+    func listBuses(peer: VarlinkPeer) async throws -> [BusSummary]
+
+    /// One bus in full.
+    func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription
+
+    /// Every link, by name.
+    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary]
+
+    /// One link in full.
+    func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription
+
+    /// The present state of a system first, then every change, without a gap between the two.
+    ///
+    /// The handler bounds the buffer of the stream, and counts in `dropped` what it had to leave out. When the stream
+    /// ends, the watch is answered with ``ControlError/watchEnded(name:reason:)``; to give a reason, throw that error
+    /// from the stream.
+    func watchSystem(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchSystemReply, any Error>
+
+    /// The value of a currentValue bus first, then every value, without a gap; for a passthrough bus only what comes.
+    ///
+    /// As for ``watchSystem(_:peer:)``.
+    func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error>
+
+    /// Sends an event to a system.
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws
+
+    /// Publishes a value on a bus.
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws
+}

@@ -1,0 +1,224 @@
+/// The control interface of mediatord: its name and its definition.
+public enum ControlInterface {
+    /// The name of the interface.
+    public static let name = "io.mediatord.Control"
+
+    /// The definition, as it is also given to `GetInterfaceDescription`.
+    ///
+    /// Values of any JSON kind are declared `object`, which every implementation of Varlink can parse.
+    public static let definition = """
+        # Looks into a running mediatord and acts on it: systems, buses and links.
+        #
+        # Times are RFC 3339 in UTC. A value of a timestamp or a duration travels as a
+        # string (RFC 3339; such as 1h30m or 500ms), any other value as its JSON.
+        interface io.mediatord.Control
+
+        # How a system, or the daemon as a whole, is doing.
+        type Health (starting, healthy, degraded, failed, stopped)
+
+        # Whether a bus remembers its last value.
+        type BusKind (passthrough, currentValue)
+
+        # What a link joins.
+        type LinkForm (systemToBus, busToSystem, systemToSystem)
+
+        # A typed field: bool, int, double, string, timestamp, duration, list(T), map(K, V).
+        type Field (name: string, type: string)
+
+        # A state a system may be in, with the fields of its data.
+        type StateType (name: string, fields: []Field)
+
+        # An event a system understands, with the fields of its data.
+        type EventType (name: string, fields: []Field)
+
+        # The state a system is in: its name, and the value of each field.
+        type State (name: string, data: [string]object)
+
+        # What a system has counted since it started: events taken, transitions made,
+        # events no transition handled, events dropped by a full mailbox, and faults.
+        type Counters (
+          events: int,
+          transitions: int,
+          unhandled: int,
+          dropped: int,
+          faults: int
+        )
+
+        # A system at a glance; since is when its state was entered.
+        type SystemSummary (
+          name: string,
+          description: ?string,
+          health: Health,
+          state: State,
+          since: string,
+          counters: Counters,
+          effectsRunning: int
+        )
+
+        # From one state to another on an event; "any" stands for every state or event.
+        type Transition (from: string, event: string, to: string, condition: ?string)
+
+        # A feedback: on which state it runs which side effect, and how many run now.
+        type FeedbackSummary (
+          name: string,
+          onState: string,
+          strategy: string,
+          effect: string,
+          running: int
+        )
+
+        # Everything about a system; source is the file and line it is written in,
+        # links are the names of the links that touch it.
+        type SystemDescription (
+          summary: SystemSummary,
+          source: ?string,
+          states: []StateType,
+          events: []EventType,
+          initialState: string,
+          transitions: []Transition,
+          feedbacks: []FeedbackSummary,
+          links: []string,
+          lastFault: ?string
+        )
+
+        # A bus at a glance. value and since are there when it remembers a value.
+        # readers and writers are the links that take from it and give to it.
+        type BusSummary (
+          name: string,
+          description: ?string,
+          kind: BusKind,
+          valueType: string,
+          value: ?object,
+          since: ?string,
+          published: int,
+          dropped: int,
+          readers: int,
+          writers: int
+        )
+
+        # Everything about a bus. fields is empty when its value is a scalar; limit is
+        # how many values may wait in it, overflow what happens to those beyond.
+        type BusDescription (
+          summary: BusSummary,
+          source: ?string,
+          fields: []Field,
+          limit: int,
+          overflow: string,
+          links: []string
+        )
+
+        # A link at a glance; description is one line for people.
+        type LinkSummary (
+          name: string,
+          form: LinkForm,
+          system: string,
+          bus: ?string,
+          toSystem: ?string,
+          description: string,
+          fired: int,
+          lastFired: ?string
+        )
+
+        # Everything about a link: its condition and what it emits, as written.
+        type LinkDescription (
+          summary: LinkSummary,
+          source: ?string,
+          condition: ?string,
+          emits: string
+        )
+
+        # The daemon as a whole, and every system at a glance. configuration lists the
+        # directories it was read from.
+        method Status() -> (
+          version: string,
+          pid: int,
+          started: string,
+          health: Health,
+          statusText: string,
+          configuration: []string,
+          systems: []SystemSummary,
+          buses: int,
+          links: int
+        )
+
+        # Every system, by name.
+        method ListSystems() -> (systems: []SystemSummary)
+
+        # One system in full.
+        method DescribeSystem(name: string) -> (system: SystemDescription)
+
+        # Every bus, by name.
+        method ListBuses() -> (buses: []BusSummary)
+
+        # One bus in full.
+        method DescribeBus(name: string) -> (bus: BusDescription)
+
+        # Every link, by name.
+        method ListLinks() -> (links: []LinkSummary)
+
+        # One link in full.
+        method DescribeLink(name: string) -> (link: LinkDescription)
+
+        # The state of a system. With 'more': the present state first (replayed), then
+        # every change; ends with the error WatchEnded. previous is the name of the state
+        # before, event and eventData what brought the change. dropped says how many
+        # changes this watcher missed just before this one, because it read too slowly.
+        method WatchSystem(name: string) -> (
+          time: string,
+          replayed: bool,
+          state: State,
+          previous: ?string,
+          event: ?string,
+          eventData: ?[string]object,
+          dropped: int
+        )
+
+        # The values of a bus. With 'more': a currentValue bus answers with its value
+        # first (replayed), then with every value; a passthrough bus answers nothing until
+        # a value comes, and must be called with 'more'. Ends with the error WatchEnded.
+        # dropped says how many values this watcher missed just before this one.
+        method WatchBus(name: string) -> (
+          time: string,
+          replayed: bool,
+          value: ?object,
+          dropped: int
+        )
+
+        # Sends an event to a system; data has every field the event declares. Answers
+        # when the event lies in the mailbox of the system.
+        method Emit(system: string, event: string, data: ?[string]object) -> ()
+
+        # Publishes a value on a bus. Answers when it has been handed to the bus.
+        method Publish(bus: string, value: object) -> ()
+
+        # There is no system of this name; nearest is the most similar one.
+        error NoSuchSystem (name: string, nearest: ?string)
+
+        # There is no bus of this name.
+        error NoSuchBus (name: string, nearest: ?string)
+
+        # There is no link of this name.
+        error NoSuchLink (name: string, nearest: ?string)
+
+        # The system does not understand this event.
+        error NoSuchEvent (system: string, event: string, nearest: ?string)
+
+        # A value is not of the declared type; path says which.
+        error InvalidValue (path: string, expected: string, message: string)
+
+        # What was sent is well formed, but could not be taken: the mailbox is full, the
+        # system is stopped.
+        error NotAccepted (name: string, reason: string)
+
+        # There will be no more replies to a watch: what it watched was removed, or the
+        # daemon is stopping.
+        error WatchEnded (name: string, reason: string)
+
+        # The daemon is at fault; its log says more.
+        error InternalError (message: string)
+
+        """
+
+    /// The qualified name of a method or an error of this interface.
+    public static func qualified(_ member: String) -> String { "\(name).\(member)" }
+}

@@ -1,0 +1,88 @@
+public import Varlink
+
+/// The control interface as a Varlink service offers it.
+public enum ControlService {
+    /// The interface with every method answered by the handler; to be registered with a ``/Varlink/VarlinkService``.
+    ///
+    /// - Throws: nothing as long as the definition and this function agree, which a test holds them to.
+    public static func interface(handler: some ControlHandler) throws -> InterfaceImplementation {
+        var interface = InterfaceImplementation(try InterfaceDefinition(parsing: ControlInterface.definition))
+        try interface.register("Status") { (_: Nothing, call) in
+            try await handler.status(peer: call.peer)
+        }
+        try registerLists(in: &interface, handler)
+        try registerDescriptions(in: &interface, handler)
+        try registerWatches(in: &interface, handler)
+        try interface.register("Emit") { (parameters: EmitParameters, call) in
+            try await handler.emit(parameters, peer: call.peer)
+            return Nothing()
+        }
+        try interface.register("Publish") { (parameters: PublishParameters, call) in
+            try await handler.publish(parameters, peer: call.peer)
+            return Nothing()
+        }
+        return interface
+    }
+
+    private static func registerLists(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("ListSystems") { (_: Nothing, call) in
+            ListSystemsReply(systems: try await handler.listSystems(peer: call.peer))
+        }
+        try interface.register("ListBuses") { (_: Nothing, call) in
+            ListBusesReply(buses: try await handler.listBuses(peer: call.peer))
+        }
+        try interface.register("ListLinks") { (_: Nothing, call) in
+            ListLinksReply(links: try await handler.listLinks(peer: call.peer))
+        }
+    }
+
+    private static func registerDescriptions(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("DescribeSystem") { (parameters: NameParameters, call) in
+            DescribeSystemReply(system: try await handler.describeSystem(parameters.name, peer: call.peer))
+        }
+        try interface.register("DescribeBus") { (parameters: NameParameters, call) in
+            DescribeBusReply(bus: try await handler.describeBus(parameters.name, peer: call.peer))
+        }
+        try interface.register("DescribeLink") { (parameters: NameParameters, call) in
+            DescribeLinkReply(link: try await handler.describeLink(parameters.name, peer: call.peer))
+        }
+    }
+
+    private static func registerWatches(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("WatchSystem") { (parameters: NameParameters, call) -> WatchSystemReply in
+            let changes = try await handler.watchSystem(parameters.name, peer: call.peer)
+            return try await watch(changes, parameters.name, call)
+        }
+        try interface.register("WatchBus") { (parameters: NameParameters, call) -> WatchBusReply in
+            if !call.wantsMore {
+                let bus = try await handler.describeBus(parameters.name, peer: call.peer)
+                guard bus.summary.kind == .currentValue else { throw ServiceError.expectedMore }
+            }
+            let values = try await handler.watchBus(parameters.name, peer: call.peer)
+            return try await watch(values, parameters.name, call)
+        }
+    }
+
+    /// Sends what comes; without `more`, the first is the only reply. A watch ends with an error, as there is always
+    /// one more change to wait for.
+    private static func watch<Reply: Encodable & Sendable>(
+        _ replies: AsyncThrowingStream<Reply, any Error>,
+        _ name: String,
+        _ call: MethodCall
+    ) async throws -> Reply {
+        for try await reply in replies {
+            guard call.wantsMore else { return reply }
+            try await call.send(reply)
+        }
+        throw ControlError.watchEnded(name: name, reason: "it was removed, or the daemon is stopping")
+    }
+}

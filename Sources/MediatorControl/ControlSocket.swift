@@ -1,0 +1,54 @@
+import Glibc
+public import Varlink
+
+/// Where the socket of the control interface lies.
+public enum ControlSocket {
+    /// The name of the socket file.
+    public static let fileName = ControlInterface.name
+    /// The environment variable that overrides the path.
+    public static let environmentVariable = "MEDIATORD_SOCKET"
+
+    /// The path for this process: its environment and its effective user.
+    public static var defaultPath: String {
+        path(environment: { name in getenv(name).map { String(cString: $0) } }, userID: geteuid())
+    }
+
+    /// The path for an environment and a user: what `MEDIATORD_SOCKET` says; `/run/mediatord/` for root;
+    /// `$XDG_RUNTIME_DIR/mediatord/`; `/tmp/mediatord-UID/`. An empty variable counts as none.
+    public static func path(environment: (String) -> String?, userID: UInt32) -> String {
+        if let path = environment(environmentVariable), !path.isEmpty { return path }
+        if userID == 0 { return "/run/mediatord/\(fileName)" }
+        if let runtime = environment("XDG_RUNTIME_DIR"), !runtime.isEmpty { return "\(runtime)/mediatord/\(fileName)" }
+        return "/tmp/mediatord-\(userID)/\(fileName)"
+    }
+
+    /// Makes the directory of a socket path if it is not there (only the last one, with the permissions 0755 for root
+    /// and 0700 for others), and makes sure that nobody else can replace what is put into it: it belongs to this user
+    /// or to root, is no link, and is not writable by others.
+    ///
+    /// - Parameter userID: for whom; nil is the effective user of this process.
+    /// - Throws: ``/Varlink/VarlinkError`` with `accessDenied` or `system`.
+    public static func prepareDirectory(ofPath path: String, userID: UInt32? = nil) throws(VarlinkError) {
+        let userID = userID ?? geteuid()
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+        let directory = String(path[..<slash])
+        if mkdir(directory, userID == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
+            let number = errno
+            throw VarlinkError(
+                number == EACCES || number == EPERM ? .accessDenied : .system,
+                "cannot make the directory '\(directory)' of the control socket (error \(number))"
+            )
+        }
+        var status = stat()
+        guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw VarlinkError(.accessDenied, "'\(directory)' is no directory of its own; choose another path")
+        }
+        let isSticky = status.st_mode & S_ISVTX != 0
+        guard status.st_uid == userID || status.st_uid == 0, isSticky || status.st_mode & S_IWOTH == 0 else {
+            throw VarlinkError(
+                .accessDenied,
+                "others can write to '\(directory)'; remove it or choose another path with \(environmentVariable)"
+            )
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// What a link joins.
+public enum LinkForm: String, Codable, Sendable, Hashable, CaseIterable {
+    /// States of a system become values of a bus.
+    case systemToBus
+    /// Values of a bus become events of a system.
+    case busToSystem
+    /// States of a system become events of another.
+    case systemToSystem
+}
+
+/// A link at a glance.
+public struct LinkSummary: Codable, Sendable, Hashable {
+    /// The name of the link.
+    public var name: String
+    /// What it joins.
+    public var form: LinkForm
+    /// The system that is attached.
+    public var system: String
+    /// The bus it is attached to.
+    public var bus: String?
+    /// The other system it is attached to.
+    public var toSystem: String?
+    /// The link in one line for people.
+    public var description: String
+    /// How often it has fired.
+    public var fired: Int
+    /// When it fired last (RFC 3339, UTC).
+    public var lastFired: String?
+
+    /// A summary.
+    public init(
+        name: String,
+        form: LinkForm,
+        system: String,
+        bus: String? = nil,
+        toSystem: String? = nil,
+        description: String,
+        fired: Int = 0,
+        lastFired: String? = nil
+    ) {
+        self.name = name
+        self.form = form
+        self.system = system
+        self.bus = bus
+        self.toSystem = toSystem
+        self.description = description
+        self.fired = fired
+        self.lastFired = lastFired
+    }
+}
+
+/// Everything about a link.
+public struct LinkDescription: Codable, Sendable, Hashable {
+    /// The link at a glance.
+    public var summary: LinkSummary
+    /// Where it is written: file and line.
+    public var source: String?
+    /// On what it fires, as written.
+    public var condition: String?
+    /// What it emits, as written.
+    public var emits: String
+
+    /// A description.
+    public init(summary: LinkSummary, source: String? = nil, condition: String? = nil, emits: String) {
+        self.summary = summary
+        self.source = source
+        self.condition = condition
+        self.emits = emits
+    }
+}

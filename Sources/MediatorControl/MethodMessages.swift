@@ -1,0 +1,217 @@
+public import Varlink
+
+/// No parameters, or a reply without content.
+public struct Nothing: Codable, Sendable, Hashable {
+    /// Nothing.
+    public init() {}
+}
+
+/// The parameters of every method that asks for one thing by its name.
+public struct NameParameters: Codable, Sendable, Hashable {
+    /// The name.
+    public var name: String
+
+    /// A name.
+    public init(name: String) {
+        self.name = name
+    }
+}
+
+/// The reply to `Status`.
+public struct StatusReply: Codable, Sendable, Hashable {
+    /// The version of the daemon.
+    public var version: String
+    /// Its process.
+    public var pid: Int
+    /// When it started (RFC 3339, UTC).
+    public var started: String
+    /// How it is doing as a whole.
+    public var health: Health
+    /// The same in one line.
+    public var statusText: String
+    /// Where its configuration was read from.
+    public var configuration: [String]
+    /// Every system, by name.
+    public var systems: [SystemSummary]
+    /// How many buses there are.
+    public var buses: Int
+    /// How many links there are.
+    public var links: Int
+
+    /// A reply.
+    public init(
+        version: String,
+        pid: Int,
+        started: String,
+        health: Health,
+        statusText: String,
+        configuration: [String],
+        systems: [SystemSummary],
+        buses: Int,
+        links: Int
+    ) {
+        self.version = version
+        self.pid = pid
+        self.started = started
+        self.health = health
+        self.statusText = statusText
+        self.configuration = configuration
+        self.systems = systems
+        self.buses = buses
+        self.links = links
+    }
+}
+
+/// The reply to `ListSystems`.
+public struct ListSystemsReply: Codable, Sendable, Hashable {
+    /// Every system, by name.
+    public var systems: [SystemSummary]
+
+    /// A reply.
+    public init(systems: [SystemSummary]) {
+        self.systems = systems
+    }
+}
+
+/// The reply to `DescribeSystem`.
+public struct DescribeSystemReply: Codable, Sendable, Hashable {
+    /// The system.
+    public var system: SystemDescription
+
+    /// A reply.
+    public init(system: SystemDescription) {
+        self.system = system
+    }
+}
+
+/// The reply to `ListBuses`.
+public struct ListBusesReply: Codable, Sendable, Hashable {
+    /// Every bus, by name.
+    public var buses: [BusSummary]
+
+    /// A reply.
+    public init(buses: [BusSummary]) {
+        self.buses = buses
+    }
+}
+
+/// The reply to `DescribeBus`.
+public struct DescribeBusReply: Codable, Sendable, Hashable {
+    /// The bus.
+    public var bus: BusDescription
+
+    /// A reply.
+    public init(bus: BusDescription) {
+        self.bus = bus
+    }
+}
+
+/// The reply to `ListLinks`.
+public struct ListLinksReply: Codable, Sendable, Hashable {
+    /// Every link, by name.
+    public var links: [LinkSummary]
+
+    /// A reply.
+    public init(links: [LinkSummary]) {
+        self.links = links
+    }
+}
+
+/// The reply to `DescribeLink`.
+public struct DescribeLinkReply: Codable, Sendable, Hashable {
+    /// The link.
+    public var link: LinkDescription
+
+    /// A reply.
+    public init(link: LinkDescription) {
+        self.link = link
+    }
+}
+
+/// A reply to `WatchSystem`: the present state, or a change.
+public struct WatchSystemReply: Codable, Sendable, Hashable {
+    /// When the state was entered (RFC 3339, UTC).
+    public var time: String
+    /// Whether this is the state the system was in when the watch began, rather than a change.
+    public var replayed: Bool
+    /// The state.
+    public var state: SystemState
+    /// The name of the state before.
+    public var previous: String?
+    /// The name of the event that brought the change.
+    public var event: String?
+    /// The data of that event.
+    public var eventData: JSONObject?
+    /// How many changes this watcher missed just before this one, because it read too slowly.
+    public var dropped: Int
+
+    /// A reply.
+    public init(
+        time: String,
+        replayed: Bool,
+        state: SystemState,
+        previous: String? = nil,
+        event: String? = nil,
+        eventData: JSONObject? = nil,
+        dropped: Int = 0
+    ) {
+        self.time = time
+        self.replayed = replayed
+        self.state = state
+        self.previous = previous
+        self.event = event
+        self.eventData = eventData
+        self.dropped = dropped
+    }
+}
+
+/// A reply to `WatchBus`: the value the bus remembers, or one that was published.
+public struct WatchBusReply: Codable, Sendable, Hashable {
+    /// When the value was published (RFC 3339, UTC).
+    public var time: String
+    /// Whether this is the value the bus had when the watch began.
+    public var replayed: Bool
+    /// The value; nil when the bus remembers none yet.
+    public var value: JSONValue?
+    /// How many values this watcher missed just before this one, because it read too slowly.
+    public var dropped: Int
+
+    /// A reply.
+    public init(time: String, replayed: Bool, value: JSONValue?, dropped: Int = 0) {
+        self.time = time
+        self.replayed = replayed
+        self.value = value
+        self.dropped = dropped
+    }
+}
+
+/// The parameters of `Emit`.
+public struct EmitParameters: Codable, Sendable, Hashable {
+    /// The system the event is for.
+    public var system: String
+    /// The name of the event.
+    public var event: String
+    /// The value of each of its fields; nil when it has none.
+    public var data: JSONObject?
+
+    /// An event for a system.
+    public init(system: String, event: String, data: JSONObject? = nil) {
+        self.system = system
+        self.event = event
+        self.data = data
+    }
+}
+
+/// The parameters of `Publish`.
+public struct PublishParameters: Codable, Sendable, Hashable {
+    /// The bus.
+    public var bus: String
+    /// The value.
+    public var value: JSONValue
+
+    /// A value for a bus.
+    public init(bus: String, value: JSONValue) {
+        self.bus = bus
+        self.value = value
+    }
+}

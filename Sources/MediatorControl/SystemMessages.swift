@@ -1,0 +1,219 @@
+public import Varlink
+
+/// How a system, or the daemon as a whole, is doing.
+public enum Health: String, Codable, Sendable, Hashable, CaseIterable {
+    /// It has not yet reached what it calls ready.
+    case starting
+    /// All is well.
+    case healthy
+    /// It runs, but not as it should.
+    case degraded
+    /// It has failed and is not running.
+    case failed
+    /// It was stopped on purpose.
+    case stopped
+}
+
+/// A typed field of a state, an event or a bus value.
+public struct Field: Codable, Sendable, Hashable {
+    /// The name of the field.
+    public var name: String
+    /// Its type as the configuration writes it: `bool`, `int`, `double`, `string`, `timestamp`, `duration`, `list(T)`…
+    public var type: String
+
+    /// A field.
+    public init(name: String, type: String) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// A state a system may be in.
+public struct StateType: Codable, Sendable, Hashable {
+    /// The name of the state.
+    public var name: String
+    /// The fields of its data.
+    public var fields: [Field]
+
+    /// A state type.
+    public init(name: String, fields: [Field] = []) {
+        self.name = name
+        self.fields = fields
+    }
+}
+
+/// An event a system understands.
+public struct EventType: Codable, Sendable, Hashable {
+    /// The name of the event.
+    public var name: String
+    /// The fields of its data.
+    public var fields: [Field]
+
+    /// An event type.
+    public init(name: String, fields: [Field] = []) {
+        self.name = name
+        self.fields = fields
+    }
+}
+
+/// The state a system is in.
+public struct SystemState: Codable, Sendable, Hashable {
+    /// The name of the state.
+    public var name: String
+    /// The value of each of its fields.
+    public var data: JSONObject
+
+    /// A state.
+    public init(name: String, data: JSONObject = [:]) {
+        self.name = name
+        self.data = data
+    }
+}
+
+/// What a system has counted since it started.
+public struct Counters: Codable, Sendable, Hashable {
+    /// Events taken from the mailbox.
+    public var events: Int
+    /// Transitions made.
+    public var transitions: Int
+    /// Events that no transition handled.
+    public var unhandled: Int
+    /// Events dropped because the mailbox was full.
+    public var dropped: Int
+    /// Faults: expressions that erred, effects that broke their contract.
+    public var faults: Int
+
+    /// Counters.
+    public init(events: Int = 0, transitions: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0) {
+        self.events = events
+        self.transitions = transitions
+        self.unhandled = unhandled
+        self.dropped = dropped
+        self.faults = faults
+    }
+}
+
+/// A system at a glance.
+public struct SystemSummary: Codable, Sendable, Hashable {
+    /// The name of the system.
+    public var name: String
+    /// What its configuration says it is for.
+    public var description: String?
+    /// How it is doing.
+    public var health: Health
+    /// The state it is in.
+    public var state: SystemState
+    /// When that state was entered (RFC 3339, UTC).
+    public var since: String
+    /// What it has counted.
+    public var counters: Counters
+    /// How many side effects are running.
+    public var effectsRunning: Int
+
+    /// A summary.
+    public init(
+        name: String,
+        description: String? = nil,
+        health: Health,
+        state: SystemState,
+        since: String,
+        counters: Counters = Counters(),
+        effectsRunning: Int = 0
+    ) {
+        self.name = name
+        self.description = description
+        self.health = health
+        self.state = state
+        self.since = since
+        self.counters = counters
+        self.effectsRunning = effectsRunning
+    }
+}
+
+/// From one state to another on an event.
+public struct Transition: Codable, Sendable, Hashable {
+    /// The state it leaves; `any` stands for every one.
+    public var from: String
+    /// The event it handles; `any` stands for every one.
+    public var event: String
+    /// The state it enters.
+    public var to: String
+    /// The condition as written.
+    public var condition: String?
+
+    /// A transition.
+    public init(from: String, event: String, to: String, condition: String? = nil) {
+        self.from = from
+        self.event = event
+        self.to = to
+        self.condition = condition
+    }
+}
+
+/// A feedback at a glance.
+public struct FeedbackSummary: Codable, Sendable, Hashable {
+    /// The name of the feedback.
+    public var name: String
+    /// The state on which it runs; `any` stands for every one.
+    public var onState: String
+    /// `cancelOnNewState` or `continueOnNewState`.
+    public var strategy: String
+    /// The side effect in a few words.
+    public var effect: String
+    /// How many of its side effects are running.
+    public var running: Int
+
+    /// A summary.
+    public init(name: String, onState: String, strategy: String, effect: String, running: Int = 0) {
+        self.name = name
+        self.onState = onState
+        self.strategy = strategy
+        self.effect = effect
+        self.running = running
+    }
+}
+
+/// Everything about a system.
+public struct SystemDescription: Codable, Sendable, Hashable {
+    /// The system at a glance.
+    public var summary: SystemSummary
+    /// Where it is written: file and line.
+    public var source: String?
+    /// The states it may be in.
+    public var states: [StateType]
+    /// The events it understands.
+    public var events: [EventType]
+    /// The name of the state it begins in.
+    public var initialState: String
+    /// Its transitions in the order in which they are tried.
+    public var transitions: [Transition]
+    /// Its feedbacks.
+    public var feedbacks: [FeedbackSummary]
+    /// The names of the links that touch it.
+    public var links: [String]
+    /// What its last fault was.
+    public var lastFault: String?
+
+    /// A description.
+    public init(
+        summary: SystemSummary,
+        source: String? = nil,
+        states: [StateType],
+        events: [EventType],
+        initialState: String,
+        transitions: [Transition] = [],
+        feedbacks: [FeedbackSummary] = [],
+        links: [String] = [],
+        lastFault: String? = nil
+    ) {
+        self.summary = summary
+        self.source = source
+        self.states = states
+        self.events = events
+        self.initialState = initialState
+        self.transitions = transitions
+        self.feedbacks = feedbacks
+        self.links = links
+        self.lastFault = lastFault
+    }
+}

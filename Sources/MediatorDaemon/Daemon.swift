@@ -1,0 +1,179 @@
+import CommonExpression
+import Glibc
+public import Logging
+public import MediatorConfiguration
+import MediatorControl
+public import MediatorHost
+import ServiceLifecycle
+import SideEffects
+import Synchronization
+public import Systemd
+import UnixSignals
+import Varlink
+
+/// The whole daemon: configuration → host → control socket → service manager.
+///
+/// It is a plain value, so that a test, or a program of one's own, can run it like `mediatord` does.
+public struct Daemon: Sendable {
+    /// The directory with the configuration.
+    public var configuration: String
+    /// The path of the control socket.
+    public var socket: String
+    /// How long systems may take to become ready before the daemon goes on without them.
+    public var readyLimit = Duration.seconds(30)
+    /// How long side effects may take to finish when the daemon is asked to stop.
+    public var stopLimit = Duration.seconds(10)
+    /// The kinds of side effects that configured systems may use.
+    public var effects = EffectCatalogue.builtin
+    /// Where to say what happens.
+    public var logger: Logger
+    /// Who is told how the daemon is.
+    public var notifier = Notifier()
+    /// Where diagnostics of the configuration go, one call for each.
+    public var report: @Sendable (Diagnostic) -> Void
+    /// What to type to reach the daemon, for the log.
+    public var client = "mediatorctl"
+
+    /// A daemon that has not been started.
+    public init(
+        configuration: String, socket: String, logger: Logger, report: @escaping @Sendable (Diagnostic) -> Void
+    ) {
+        self.configuration = configuration
+        self.socket = socket
+        self.logger = logger
+        self.report = report
+    }
+
+    /// Runs until it is asked to stop by `SIGTERM`, `SIGINT` or `SIGHUP`, or cannot start.
+    ///
+    /// The order: the configuration is checked; the host is built; the control socket is opened; only then does
+    /// anything start to run. So a daemon that cannot start has changed nothing.
+    public func run() async -> ExitStatus {
+        // A peer that has gone away is an error of a write, not the end of the daemon.
+        signal(SIGPIPE, SIG_IGN)
+        let started = Self.now()
+        notifier.notify(.status("checking the configuration"))
+        guard let host = buildHost() else {
+            notifier.notify(.status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
+            return .invalidConfiguration
+        }
+        let service: VarlinkService
+        do {
+            service = try await openSocket(host, started: started)
+        } catch {
+            logger.critical("cannot serve the control socket", metadata: ["socket": "\(socket)", "reason": "\(error)"])
+            notifier.notify(
+                .status("cannot serve the control socket"), .exitStatus(ExitStatus.noControlSocket.rawValue))
+            return .noControlSocket
+        }
+        return await serve(host, service)
+    }
+
+    private func buildHost() -> Host? {
+        let result = ConfigurationCompiler.compile(directory: configuration, effects: effects.schemas)
+        for diagnostic in result.diagnostics { report(diagnostic) }
+        guard let graph = result.graph else {
+            let count = result.diagnostics.count { $0.severity == .error }
+            logger.critical(
+                "the configuration is not valid; nothing was started",
+                metadata: ["configuration": "\(configuration)", "errors": "\(count)"])
+            return nil
+        }
+        do throws(EvaluationError) {
+            let time = HostTime(clock: ContinuousClock(), now: Self.now)
+            return try Host(graph: graph, effects: effects, time: time, logger: logger)
+        } catch {
+            logger.critical("the initial state cannot be computed", metadata: ["reason": "\(error.message)"])
+            return nil
+        }
+    }
+
+    private func openSocket(_ host: Host, started: Timestamp) async throws -> VarlinkService {
+        try ControlSocket.prepareDirectory(ofPath: socket)
+        let control = HostControl(host: host, configuration: [configuration], started: started, logger: logger)
+        var settings = ServiceConfiguration(
+            vendor: "mediatord", product: "mediatord", version: Version.current, url: "https://github.com/mediatord/mediatord"
+        )
+        let own = geteuid()
+        settings.authorize = { _, peer in peer.userID == 0 || peer.userID == own }
+        settings.observe = { [logger] event in Self.log(event, logger) }
+        return try await VarlinkService.start(
+            at: .path(socket, mode: 0o660), interfaces: [try ControlService.interface(handler: control)],
+            configuration: settings)
+    }
+
+    private func serve(_ host: Host, _ service: VarlinkService) async -> ExitStatus {
+        let status = Mutex(ExitStatus.stopped)
+        let hostService = HostService(
+            host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
+            greeting: { [self] in
+                logger.notice(
+                    "ready: \(host.statusText); control socket \(socket); next: \(client) status")
+            },
+            overdue: { status.withLock { $0 = .stoppedByForce } })
+        // They are asked to stop one after the other, from the last to the first.
+        var services: [any Service] = [hostService, ControlSocketService(service: service)]
+        if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
+        services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { .init(service: $0) },
+                gracefulShutdownSignals: [.sigterm, .sigint, .sighup],
+                logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
+        do {
+            try await group.run()
+        } catch {
+            logger.error("a part of the daemon failed", metadata: ["reason": "\(error)"])
+            return .stoppedByForce
+        }
+        return status.withLock { $0 }
+    }
+
+    /// Feeds the service manager's watchdog while every loop turns, if there is one to be fed.
+    private func makeWatchdog(_ host: Host) -> Watchdog? {
+        do {
+            guard let interval = try Watchdog.configuredInterval() else { return nil }
+            // The loops have half of what the check as a whole has.
+            let limit = interval / 10
+            return Watchdog(
+                interval: interval, notifier: notifier,
+                check: {
+                    let stuck = await host.stuckSystems(within: limit)
+                    return stuck.isEmpty ? .alive : .stuck(stuck)
+                },
+                onStuck: { [logger] withheld in
+                    logger.error("the watchdog is not fed", metadata: ["reason": "\(withheld)"])
+                })
+        } catch {
+            logger.warning("no watchdog", metadata: ["reason": "\(error)"])
+            return nil
+        }
+    }
+
+    private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger) {
+        switch event {
+        case .connected(let peer), .disconnected(let peer):
+            logger.trace("control client", metadata: ["event": "\(event)", "uid": "\(peer.userID)"])
+        case .refused(let peer):
+            logger.warning("control client refused", metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
+        case .dropped(let peer, let error):
+            logger.warning(
+                "control client dropped",
+                metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)", "reason": "\(error)"])
+        case .failed(let method, let error):
+            logger.error("control call failed", metadata: ["method": "\(method)", "reason": "\(error)"])
+        case .abandoned(let count):
+            logger.warning("control calls did not end in time", metadata: ["count": "\(count)"])
+        }
+    }
+
+    /// What the calendar says.
+    static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        guard let now = Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int32(time.tv_nsec)) else {
+            preconditionFailure("the machine's clock is outside the years 1 to 9999")
+        }
+        return now
+    }
+}

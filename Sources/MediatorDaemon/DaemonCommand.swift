@@ -1,0 +1,137 @@
+public import ArgumentParser
+import Glibc
+import Logging
+import MediatorConfiguration
+import MediatorControl
+import Systemd
+
+/// `mediatord`: the command line of the daemon.
+public struct DaemonCommand: AsyncParsableCommand {
+    /// What `--help` says.
+    public static let configuration = CommandConfiguration(
+        commandName: "mediatord",
+        abstract: "Run the small state machines of this host.",
+        discussion: """
+            Reads every *.yaml and *.yml file of the configuration directory, checks them all, and runs the systems, \
+            buses and links they describe, until SIGTERM or SIGINT. A configuration with an error starts nothing.
+
+            Look inside with mediatorctl.
+
+            EXAMPLES
+              mediatord --config /etc/mediatord
+              mediatord --config Config --log-level debug
+
+            EXIT CODES
+              0  stopped, as asked
+              1  the configuration is not valid; every error was printed as file:line:column
+              2  the command line is not understood
+              3  stopped, but something had to be left behind
+              4  the control socket cannot be served, for example because another daemon does
+            """,
+        version: Version.current)
+
+    @Option(name: .long, help: ArgumentHelp("The directory with the configuration.", valueName: "dir"))
+    var config = "/etc/mediatord"
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The control socket; else $\(ControlSocket.environmentVariable), else the usual place.", valueName: "path"))
+    var socket: String?
+
+    @Option(name: .long, help: "What to log: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: LogLevel = .info
+
+    @Option(name: .long, help: "How many seconds systems may take to become ready.")
+    var readyLimit = 30
+
+    @Option(name: .long, help: "How many seconds side effects may take to finish when the daemon stops.")
+    var stopLimit = 10
+
+    /// The command, for ArgumentParser.
+    public init() {}
+
+    /// Refuses limits that make no sense.
+    public func validate() throws {
+        guard (0...86_400).contains(readyLimit) else {
+            throw ValidationError("--ready-limit must be 0 to 86400 seconds, not \(readyLimit).")
+        }
+        guard (0...86_400).contains(stopLimit) else {
+            throw ValidationError("--stop-limit must be 0 to 86400 seconds, not \(stopLimit).")
+        }
+    }
+
+    /// Runs the daemon and exits with its status.
+    public func run() async throws {
+        let level = logLevel.level
+        let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
+        let path = socket ?? ControlSocket.defaultPath
+        var daemon = Daemon(configuration: config, socket: path, logger: logger) { diagnostic in
+            LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
+        }
+        daemon.readyLimit = .seconds(readyLimit)
+        daemon.stopLimit = .seconds(stopLimit)
+        daemon.client = Self.client(for: path)
+        throw ExitCode(await daemon.run().rawValue)
+    }
+
+    /// A diagnostic as standard error's reader wants it.
+    private static func text(of diagnostic: Diagnostic, for format: LogFormat) -> String {
+        switch format {
+        case .terminal(let colour, _): return diagnostic.rendered(colour: colour) + "\n"
+        case .file: return diagnostic.rendered() + "\n"
+        case .journal:
+            // The journal takes the priority of each line from its beginning.
+            let priority = diagnostic.severity == .error ? "<3>" : "<4>"
+            return diagnostic.rendered().split(separator: "\n").map { "\(priority)\($0)\n" }.joined()
+        }
+    }
+
+    /// Parses the command line, runs, and exits: with 2 where the command line is not understood.
+    public static func start() async -> Never {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            Glibc.exit(ExitStatus.stopped.rawValue)
+        } catch {
+            let code = exitCode(for: error)
+            let isUsage = code == .validationFailure
+            let text = fullMessage(for: error)
+            if !text.isEmpty {
+                if code == .success { print(text) } else { LineWriter.standardError.write(text + "\n") }
+            }
+            Glibc.exit(isUsage ? ExitStatus.usage.rawValue : code.rawValue)
+        }
+    }
+
+    /// What to type to reach this daemon: the client that lies beside it, if it is not in the search path.
+    private static func client(for socket: String) -> String {
+        let name = "mediatorctl"
+        let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        let beside = (folder.map(String.init) + [name]).joined(separator: "/")
+        let program = !folder.isEmpty && access(beside, X_OK) == 0 ? beside : name
+        let usual = ControlSocket.defaultPath
+        return socket == usual ? program : "\(program) --socket \(socket)"
+    }
+}
+
+/// The levels of the log, as an option.
+enum LogLevel: String, ExpressibleByArgument, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+
+    var level: Logger.Level {
+        switch self {
+        case .trace: .trace
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        case .critical: .critical
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+import MediatorControl
+import MediatorHost
+
+// What the host says of itself, in the words of the control interface.
+
+extension MediatorControl.Health {
+    init(_ health: MediatorHost.Health) {
+        switch health {
+        case .starting: self = .starting
+        case .healthy: self = .healthy
+        case .degraded: self = .degraded
+        case .failed: self = .failed
+        case .stopped: self = .stopped
+        }
+    }
+}
+
+extension MediatorControl.SystemState {
+    init(_ state: MediatorHost.SystemState, of definition: SystemDefinition) {
+        self.init(name: definition.states[state.index].name, data: ValueCoding.fields(of: state.data))
+    }
+}
+
+extension Field {
+    static func all(of type: StructureType) -> [Field] {
+        type.fields.map { Field(name: $0.name, type: "\($0.type)") }
+    }
+}
+
+extension SystemSummary {
+    init(_ status: SystemStatus) {
+        let counters = status.loop.counters
+        self.init(
+            name: status.definition.name,
+            description: status.definition.description,
+            health: Health(status.health),
+            state: SystemState(status.state, of: status.definition),
+            since: "\(status.state.since)",
+            counters: Counters(
+                events: Int(clamping: counters.events),
+                transitions: Int(clamping: counters.transitions),
+                unhandled: Int(clamping: counters.unhandled),
+                dropped: Int(clamping: counters.droppedByLimit + counters.refused),
+                faults: Int(clamping: status.faults)),
+            effectsRunning: status.loop.feedbacks.reduce(0) { $0 + $1.running })
+    }
+}
+
+extension SystemDescription {
+    init(_ status: SystemStatus, links: [String]) {
+        let definition = status.definition
+        self.init(
+            summary: SystemSummary(status),
+            source: "\(definition.source)",
+            states: definition.states.map { StateType(name: $0.name, fields: Field.all(of: $0.type)) },
+            events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0.type)) },
+            initialState: definition.states[definition.initialState.state].name,
+            transitions: definition.transitions.map {
+                Transition(from: $0.from, event: $0.event, to: $0.to, condition: $0.condition)
+            },
+            feedbacks: definition.feedbacks.map { feedback in
+                FeedbackSummary(
+                    name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
+                    effect: feedback.effect, running: status.running(feedback.name))
+            },
+            links: links,
+            lastFault: status.lastFault.map { "\($0.place): \($0.message)" })
+    }
+}
+
+extension BusSummary {
+    init(_ status: BusStatus) {
+        self.init(
+            name: status.definition.name,
+            description: status.definition.description,
+            kind: status.definition.kind == .currentValue ? .currentValue : .passthrough,
+            valueType: "\(status.definition.valueType)",
+            value: status.value.map(ValueCoding.json),
+            since: status.since.map { "\($0)" },
+            published: Int(clamping: status.mediator.sent),
+            dropped: Int(clamping: status.mediator.dropped),
+            readers: status.readers.count,
+            writers: status.writers.count)
+    }
+}
+
+extension BusDescription {
+    init(_ status: BusStatus, links: [String]) {
+        let type = status.definition.valueType
+        let fields = if case .structure(let structure) = type { Field.all(of: structure) } else { [Field]() }
+        self.init(
+            summary: BusSummary(status),
+            source: "\(status.definition.source)",
+            fields: fields,
+            limit: status.definition.buffer.limit,
+            overflow: status.definition.buffer.overflow.rawValue,
+            links: links)
+    }
+}
+
+extension LinkSummary {
+    init(_ status: LinkStatus, in graph: Graph) {
+        let definition = status.definition
+        let form: LinkForm
+        var bus: String?
+        var target: String?
+        switch definition.form {
+        case .systemToBus(let index, _, _): (form, bus) = (.systemToBus, graph.buses[index].name)
+        case .busToSystem(let index, _, _): (form, bus) = (.busToSystem, graph.buses[index].name)
+        case .systemToSystem(let index, _, _): (form, target) = (.systemToSystem, graph.systems[index].name)
+        }
+        self.init(
+            name: definition.name, form: form, system: graph.systems[definition.system].name, bus: bus,
+            toSystem: target, description: definition.summary, fired: Int(clamping: status.fired),
+            lastFired: status.lastFired.map { "\($0)" })
+    }
+}
+
+extension LinkDescription {
+    init(_ status: LinkStatus, in graph: Graph) {
+        self.init(
+            summary: LinkSummary(status, in: graph),
+            source: "\(status.definition.source)",
+            condition: status.definition.conditionText,
+            emits: status.definition.emits)
+    }
+}

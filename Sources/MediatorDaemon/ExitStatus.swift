@@ -1,0 +1,13 @@
+/// How the daemon ended, as its exit code says it.
+public enum ExitStatus: Int32, Sendable, Hashable {
+    /// It was asked to stop, and everything has ended.
+    case stopped = 0
+    /// The configuration is not valid; nothing was started.
+    case invalidConfiguration = 1
+    /// The command line is not understood.
+    case usage = 2
+    /// It was asked to stop, and something had not ended when the limit had passed.
+    case stoppedByForce = 3
+    /// The control socket cannot be served; nothing was started.
+    case noControlSocket = 4
+}

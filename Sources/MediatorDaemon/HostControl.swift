@@ -1,0 +1,138 @@
+import CommonExpression
+import Glibc
+import Logging
+import MediatorConfiguration
+import MediatorControl
+import MediatorHost
+import Varlink
+
+/// Answers the control interface from a host.
+struct HostControl: ControlHandler {
+    let host: Host
+    /// Where the configuration came from.
+    let configuration: [String]
+    /// When the daemon was started.
+    let started: Timestamp
+    let logger: Logger
+
+    func status(peer: VarlinkPeer) async throws -> StatusReply {
+        StatusReply(
+            version: Version.current,
+            pid: Int(getpid()),
+            started: "\(started)",
+            health: Health(host.health),
+            statusText: host.statusText,
+            configuration: configuration,
+            systems: host.systemStatuses.map { SystemSummary($0) },
+            buses: host.graph.buses.count,
+            links: host.graph.links.count)
+    }
+
+    func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {
+        host.systemStatuses.map { SystemSummary($0) }
+    }
+
+    func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
+        let status = try translate { () throws(HostError) in try host.systemStatus(name) }
+        return SystemDescription(status, links: status.links.map { host.graph.links[$0].name })
+    }
+
+    func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] {
+        host.busStatuses.map { BusSummary($0) }
+    }
+
+    func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
+        let status = try translate { () throws(HostError) in try host.busStatus(name) }
+        let links = (status.readers + status.writers).sorted().map { host.graph.links[$0].name }
+        return BusDescription(status, links: links)
+    }
+
+    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
+        host.linkStatuses.map { LinkSummary($0, in: host.graph) }
+    }
+
+    func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
+        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) }, in: host.graph)
+    }
+
+    func watchSystem(
+        _ name: String, peer: VarlinkPeer
+    ) async throws -> AsyncThrowingStream<WatchSystemReply, any Error> {
+        let changes = try translate { () throws(HostError) in try host.watchSystem(name) }
+        let definition = try host.systemStatus(name).definition
+        return AsyncThrowingStream {
+            guard let change = await changes.next() else { return nil }
+            let state = change.subject
+            return WatchSystemReply(
+                time: "\(change.time)",
+                replayed: change.isReplayed,
+                state: SystemState(state, of: definition),
+                previous: state.previous.map { definition.states[$0].name },
+                event: state.event.map { definition.events[$0.index].name },
+                eventData: state.event.map { ValueCoding.fields(of: $0.data) },
+                dropped: change.dropped)
+        }
+    }
+
+    func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
+        let changes = try translate { () throws(HostError) in try host.watchBus(name) }
+        return AsyncThrowingStream {
+            guard let change = await changes.next() else { return nil }
+            return WatchBusReply(
+                time: "\(change.time)", replayed: change.isReplayed, value: ValueCoding.json(change.subject),
+                dropped: change.dropped)
+        }
+    }
+
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+        let event = try translate { () throws(HostError) in
+            try host.event(parameters.event, of: parameters.system)
+        }
+        let fields = try decode { () throws(ValueCoding.Mismatch) in
+            try ValueCoding.fields(parameters.data ?? [:], as: event.type, at: parameters.event)
+        }
+        try translate { () throws(HostError) in
+            try host.emit(parameters.event, to: parameters.system, fields: fields)
+        }
+        logger.info(
+            "event emitted by a client",
+            metadata: ["system": "\(parameters.system)", "event": "\(parameters.event)", "uid": "\(peer.userID)"])
+    }
+
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+        let status = try translate { () throws(HostError) in try host.busStatus(parameters.bus) }
+        let value = try decode { () throws(ValueCoding.Mismatch) in
+            try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
+        }
+        try translate { () throws(HostError) in try host.publish(value, on: parameters.bus) }
+        logger.info(
+            "value published by a client",
+            metadata: ["bus": "\(parameters.bus)", "value": "\(value)", "uid": "\(peer.userID)"])
+    }
+
+    /// The host's errors in the words of the interface.
+    private func translate<R>(_ body: () throws(HostError) -> R) throws(ControlError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw switch error {
+            case .noSuchSystem(let name, let nearest): .noSuchSystem(name: name, nearest: nearest)
+            case .noSuchBus(let name, let nearest): .noSuchBus(name: name, nearest: nearest)
+            case .noSuchLink(let name, let nearest): .noSuchLink(name: name, nearest: nearest)
+            case .noSuchEvent(let system, let event, let nearest):
+                .noSuchEvent(system: system, event: event, nearest: nearest)
+            case .wrongType(let path, let expected, _):
+                .invalidValue(path: path, expected: expected, message: error.description)
+            case .notAccepted(let system, let reason): .notAccepted(name: system, reason: reason)
+            }
+        }
+    }
+
+    private func decode<R>(_ body: () throws(ValueCoding.Mismatch) -> R) throws(ControlError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw .invalidValue(path: error.path, expected: error.expected, message: error.message)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import ServiceLifecycle
+import Synchronization
+import Systemd
+
+/// Runs a host for as long as the daemon runs, and tells the service manager how it is.
+struct HostService: Service {
+    let host: Host
+    let notifier: Notifier
+    let readyLimit: Duration
+    let stopLimit: Duration
+    let logger: Logger
+    /// What to say when everything is ready.
+    let greeting: @Sendable () -> Void
+    /// Called when something had not ended in time.
+    let overdue: @Sendable () -> Void
+
+    func run() async {
+        host.start()
+        await cancelWhenGracefulShutdown {
+            let late = await host.ready(within: readyLimit)
+            if Task.isCancelled { return }
+            if !late.isEmpty {
+                logger.warning(
+                    "not everything is ready; going on without",
+                    metadata: ["systems": "\(late.joined(separator: ", "))", "limit": "\(readyLimit)"])
+            }
+            notifier.notify(.ready, .status(host.statusText))
+            greeting()
+            for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
+        }
+        logger.info("stopping")
+        // A side effect that does not heed cancellation must not keep the daemon from ending.
+        let limit = stopLimit + Self.forcedEndAllowance
+        let hasEnded = await Self.finishes(within: limit) { await host.stop(within: stopLimit) }
+        if hasEnded {
+            logger.info("stopped")
+        } else {
+            let running = host.systemStatuses.filter { $0.loop.phase != .stopped }.map(\.definition.name)
+            logger.error(
+                "side effects did not end in time; leaving them behind",
+                metadata: ["systems": "\(running.joined(separator: ", "))", "limit": "\(limit)"])
+            overdue()
+        }
+    }
+
+    /// What ending commands by force may take beyond the limit of a gentle stop.
+    static let forcedEndAllowance = Duration.seconds(8)
+
+    /// Whether the work finishes within the limit. Work that does not is left to itself.
+    private static func finishes(within limit: Duration, _ work: @escaping @Sendable () async -> Void) async -> Bool {
+        let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        let worker = Task.detached {
+            await work()
+            continuation.yield(true)
+        }
+        let timer = Task.detached {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            continuation.yield(false)
+        }
+        defer {
+            timer.cancel()
+            worker.cancel()
+        }
+        for await result in results { return result }
+        return false
+    }
+}

@@ -1,0 +1,108 @@
+import CommonExpression
+import Varlink
+
+/// How values travel over the control socket.
+///
+/// Text, numbers, truth values, lists and structures are what JSON has for them; a timestamp is RFC 3339 text, a
+/// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text.
+enum ValueCoding {
+    /// A value as JSON.
+    static func json(_ value: Value) -> JSONValue {
+        switch value {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .uint(let value): Int64(exactly: value).map { .int($0) } ?? .string("\(value)")
+        case .double(let value): value.isFinite ? .double(value) : .string("\(value)")
+        case .string(let value): .string(value)
+        case .bytes(let bytes): .array(bytes.map { .int(Int64($0)) })
+        case .list(let elements): .array(elements.map(json))
+        case .map(let entries):
+            .object(Dictionary(entries.map { ($0.key.text ?? "\($0.key)", json($0.value)) }) { first, _ in first })
+        case .timestamp(let value): .string("\(value)")
+        case .duration(let value): .string("\(value)")
+        case .structure: .object(fields(of: value))
+        }
+    }
+
+    /// The fields of a structure as a JSON object.
+    static func fields(of value: Value) -> JSONObject {
+        guard case .structure(let structure) = value else { return [:] }
+        let names = structure.type.fields.map(\.name)
+        return Dictionary(uniqueKeysWithValues: zip(names, structure.fields.map(json)))
+    }
+
+    /// What is wrong with a JSON value.
+    struct Mismatch: Error, Hashable {
+        let path: String
+        let expected: String
+        let message: String
+    }
+
+    /// A JSON value as a value of the type. `path` names it in errors.
+    static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
+        let mismatch = Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(json)")
+        switch (type, json) {
+        case (.dyn, _): return plain(json)
+        case (.null, .null): return .null
+        case (.bool, .bool(let value)): return .bool(value)
+        case (.int, .int(let value)): return .int(value)
+        case (.uint, .int(let value)):
+            guard let value = UInt64(exactly: value) else { throw mismatch }
+            return .uint(value)
+        case (.double, .int(let value)): return .double(Double(value))
+        case (.double, .double(let value)): return .double(value)
+        case (.string, .string(let value)): return .string(value)
+        case (.timestamp, .string(let text)):
+            guard let value = Timestamp(rfc3339: text) else { throw mismatch }
+            return .timestamp(value)
+        case (.duration, .string(let text)):
+            guard let value = TimeSpan(text: text) else { throw mismatch }
+            return .duration(value)
+        case (.list(let element), .array(let values)):
+            var list: [Value] = []
+            for (index, value) in values.enumerated() {
+                list.append(try self.value(value, as: element, at: "\(path)[\(index)]"))
+            }
+            return .list(list)
+        case (.map(.string, let element), .object(let entries)):
+            var map: [Value: Value] = [:]
+            for (key, value) in entries { map[.string(key)] = try self.value(value, as: element, at: "\(path).\(key)") }
+            return .map(map)
+        case (.structure(let structure), .object(let entries)):
+            let values = try fields(entries, as: structure, at: path)
+            return .structure(Structure(type: structure, fields: values))
+        default: throw mismatch
+        }
+    }
+
+    /// The fields of a JSON object in the order of the type; every one must be there, and no other.
+    static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch) -> [Value] {
+        for key in entries.keys.sorted() where type.index(of: key) == nil {
+            let hint = nearestName(to: key, among: type.fields.map(\.name)).map { "; did you mean \($0)?" } ?? ""
+            throw Mismatch(path: "\(path).\(key)", expected: "\(type.name)", message: "\(path) has no field \(key)" + hint)
+        }
+        var values: [Value] = []
+        for field in type.fields {
+            guard let json = entries[field.name] else {
+                throw Mismatch(
+                    path: "\(path).\(field.name)", expected: "\(field.type)",
+                    message: "\(path) needs the field \(field.name): \(field.type)")
+            }
+            values.append(try value(json, as: field.type, at: "\(path).\(field.name)"))
+        }
+        return values
+    }
+
+    private static func plain(_ json: JSONValue) -> Value {
+        switch json {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .double(let value): .double(value)
+        case .string(let value): .string(value)
+        case .array(let values): .list(values.map(plain))
+        case .object(let entries): .map(Dictionary(uniqueKeysWithValues: entries.map { (.string($0), plain($1)) }))
+        }
+    }
+}

@@ -1,0 +1,56 @@
+public import Logging
+
+/// A log handler that writes readable lines to standard error, in the format which suits its reader.
+///
+/// Under systemd standard error is the journal, which takes each line's priority; elsewhere it is a terminal or a file.
+public struct StandardErrorLogHandler: LogHandler {
+    /// Less grave events than this are not written.
+    public var logLevel: Logger.Level
+    /// Keys that go with every line.
+    public var metadata: Logger.Metadata = [:]
+    /// Gives further keys, from the task in which a line is logged.
+    public var metadataProvider: Logger.MetadataProvider?
+
+    private let writer: LineWriter
+    private let format: LogFormat
+    private let now: @Sendable () -> Duration
+
+    /// A handler that writes to standard error.
+    ///
+    /// - Parameters:
+    ///   - level: The least grave level that is written.
+    ///   - writer: Where lines go. Handlers that share a descriptor must share its writer.
+    ///   - format: How lines look; by default, as suits standard error.
+    ///   - metadataProvider: Gives further keys.
+    ///   - now: The time, counted from 1970-01-01T00:00:00Z; by default the system's.
+    public init(
+        level: Logger.Level = .info,
+        writer: LineWriter = .standardError,
+        format: LogFormat = .suited(to: 2),
+        metadataProvider: Logger.MetadataProvider? = nil,
+        now: (@Sendable () -> Duration)? = nil
+    ) {
+        self.logLevel = level
+        self.writer = writer
+        self.format = format
+        self.metadataProvider = metadataProvider
+        self.now = now ?? { LogTime.now() }
+    }
+
+    /// Writes one event as one line. An event's own keys win over the provider's, and those over ``metadata``.
+    public func log(event: LogEvent) {
+        var merged = metadata
+        if let provided = metadataProvider?.get() { merged.merge(provided) { $1 } }
+        if let own = event.metadata { merged.merge(own) { $1 } }
+        if let error = event.error, merged["error"] == nil { merged["error"] = .string(String(describing: error)) }
+        writer.write(
+            format.line(time: now(), level: event.level, message: event.message.description, metadata: merged)
+        )
+    }
+
+    /// One of the keys that go with every line.
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+}

@@ -1,0 +1,255 @@
+import NIOCore
+
+/// The channel handler of a client: keeps the calls that wait for replies, in order, and hands each reply to the first.
+/// Lives on its event loop.
+final class ClientConnection: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    typealias ReplyContinuation = CheckedContinuation<JSONObject, any Error>
+    typealias StreamContinuation = CheckedContinuation<JSONObject?, any Error>
+
+    /// A call that waits for its reply or replies.
+    private enum Waiter {
+        case single(ReplyContinuation, timeout: Scheduled<Void>?)
+        case more
+        /// Nobody waits any longer; the reply that will come is thrown away.
+        case abandoned
+    }
+
+    /// The replies of a call with `more` that its reader has not taken yet.
+    private struct Stream {
+        var replies = CircularBuffer<JSONObject>()
+        var readers = CircularBuffer<StreamContinuation>()
+        var end: Result<Void, any Error>?
+    }
+
+    private let configuration: ClientConfiguration
+    private var context: ChannelHandlerContext?
+    private var frames: FrameDecoder
+    /// The calls without a last reply, oldest first.
+    private var waiters = CircularBuffer<(number: Int, waiter: Waiter)>()
+    private var streams: [Int: Stream] = [:]
+    /// Why there is nothing more to come.
+    private var end: VarlinkError?
+    private var inputHasEnded = false
+    private var isReadHeldBack = false
+
+    init(configuration: ClientConfiguration) {
+        self.configuration = configuration
+        frames = FrameDecoder(maximumLength: configuration.maximumMessageLength)
+    }
+
+    // MARK: Channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        inputHasEnded = true
+        pump()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard end == nil else { return }
+        frames.append(unwrapInboundIn(data))
+        pump()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inputHasEnded = true
+        pump()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isHeadStreamFull {
+            isReadHeldBack = true
+        } else {
+            context.read()
+        }
+    }
+
+    // MARK: Calls
+
+    func call(_ bytes: ByteBuffer, number: Int, limit: Duration?, _ continuation: ReplyContinuation) {
+        guard let context, end == nil else {
+            continuation.resume(throwing: end ?? Self.closed())
+            return
+        }
+        let timeout = limit.map { limit in
+            context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) {
+                self.abandon(number, VarlinkError(.timedOut, "the service did not answer within \(limit)"))
+            }
+        }
+        waiters.append((number, .single(continuation, timeout: timeout)))
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    /// Begins a call with `more`, or throws when the connection is gone.
+    func callMore(_ bytes: ByteBuffer, number: Int) throws {
+        guard let context, end == nil else { throw end ?? Self.closed() }
+        waiters.append((number, .more))
+        streams[number] = Stream()
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    func oneway(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
+        guard let context, end == nil else {
+            promise.fail(end ?? Self.closed())
+            return
+        }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+    }
+
+    /// Ends a call that waits for one reply; the reply itself is thrown away when it comes.
+    func abandon(_ number: Int, _ error: any Error) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }),
+            case .single(let continuation, let timeout) = waiters[index].waiter
+        else { return }
+        waiters[index].waiter = .abandoned
+        timeout?.cancel()
+        continuation.resume(throwing: error)
+    }
+
+    /// The next reply of a stream; nil after its last.
+    func nextReply(of number: Int, _ continuation: StreamContinuation) {
+        guard streams[number] != nil else {
+            continuation.resume(returning: nil)
+            return
+        }
+        if let reply = streams[number]?.replies.popFirst() {
+            continuation.resume(returning: reply)
+            pump()
+        } else if let end = streams[number]?.end {
+            streams[number] = nil
+            continuation.resume(with: end.map { nil })
+        } else {
+            streams[number]?.readers.append(continuation)
+        }
+    }
+
+    /// The reader of a stream has gone. As Varlink cannot take a call back, the connection is closed unless the stream
+    /// has come to its end.
+    func dropStream(_ number: Int, _ error: (any Error)?) {
+        guard let stream = streams.removeValue(forKey: number) else { return }
+        for reader in stream.readers {
+            if let error { reader.resume(throwing: error) } else { reader.resume(returning: nil) }
+        }
+        guard stream.end == nil else { return }
+        if let index = waiters.firstIndex(where: { $0.number == number }) { waiters[index].waiter = .abandoned }
+        fail(VarlinkError(.connectionClosed, "the connection was closed, as one of its streams was left unread"))
+    }
+
+    // MARK: Replies
+
+    private var isHeadStreamFull: Bool {
+        guard let head = waiters.first, case .more = head.waiter, let stream = streams[head.number] else { return false }
+        return stream.replies.count >= configuration.maximumWaitingReplies
+    }
+
+    /// Hands on what has come, as far as there is room for it.
+    private func pump() {
+        while end == nil, !isHeadStreamFull {
+            do throws(VarlinkError) {
+                guard let frame = try frames.next() else {
+                    if inputHasEnded { fail(Self.closed()) }
+                    break
+                }
+                let reply = try ReplyMessage(
+                    parsing: frame.readableBytesUInt8Span,
+                    maximumDepth: configuration.maximumDepth
+                )
+                try deliver(reply)
+            } catch {
+                fail(error)
+            }
+        }
+        if isReadHeldBack, !isHeadStreamFull, let context {
+            isReadHeldBack = false
+            context.read()
+        }
+    }
+
+    private func deliver(_ reply: ReplyMessage) throws(VarlinkError) {
+        guard let (number, waiter) = waiters.first else {
+            throw VarlinkError(.protocolViolation, "the service replied to nothing")
+        }
+        let result = reply.error.map { name in
+            Result<JSONObject, any Error>.failure(ErrorReply(name, parameters: reply.parameters))
+        }
+        switch waiter {
+        case .single(let continuation, let timeout):
+            guard !reply.continues else { throw Self.unwantedContinuation() }
+            waiters.removeFirst()
+            timeout?.cancel()
+            continuation.resume(with: result ?? .success(reply.parameters))
+        case .abandoned:
+            guard !reply.continues else { throw Self.unwantedContinuation() }
+            waiters.removeFirst()
+        case .more:
+            if !reply.continues { waiters.removeFirst() }
+            guard var stream = streams.removeValue(forKey: number) else { return }
+            switch result {
+            case .failure(let error): stream.end = .failure(error)
+            default:
+                if let reader = stream.readers.popFirst() {
+                    reader.resume(returning: reply.parameters)
+                } else {
+                    stream.replies.append(reply.parameters)
+                }
+                if !reply.continues { stream.end = .success(()) }
+            }
+            finish(&stream)
+            streams[number] = stream
+        }
+    }
+
+    /// Tells the readers that wait for more than has come that nothing more will.
+    private func finish(_ stream: inout Stream) {
+        guard let end = stream.end, stream.replies.isEmpty else { return }
+        for (index, reader) in stream.readers.enumerated() {
+            // Only the first is told of an error; the stream is over for all.
+            reader.resume(with: index == 0 ? end.map { nil } : .success(nil))
+        }
+        if !stream.readers.isEmpty { stream.end = .success(()) }
+        stream.readers.removeAll()
+    }
+
+    /// Ends everything for one reason.
+    private func fail(_ error: VarlinkError) {
+        guard end == nil else { return }
+        end = error
+        frames = FrameDecoder(maximumLength: 0)
+        let open = waiters
+        waiters.removeAll()
+        for (number, waiter) in open {
+            switch waiter {
+            case .single(let continuation, let timeout):
+                timeout?.cancel()
+                continuation.resume(throwing: error)
+            case .abandoned: break
+            case .more:
+                guard var stream = streams.removeValue(forKey: number) else { continue }
+                stream.end = .failure(error)
+                finish(&stream)
+                streams[number] = stream
+            }
+        }
+        context?.close(promise: nil)
+    }
+
+    private static func closed() -> VarlinkError {
+        VarlinkError(.connectionClosed, "the service closed the connection")
+    }
+
+    private static func unwantedContinuation() -> VarlinkError {
+        VarlinkError(.protocolViolation, "the service continues a reply although 'more' was not asked for")
+    }
+}

@@ -1,0 +1,230 @@
+import NIOCore
+public import NIOPosix
+import Synchronization
+
+/// A connection to a Varlink service.
+///
+/// Calls may be made from many tasks; they are sent at once and answered in the order in which they were made. A
+/// stream (``callMore(_:parameters:)``) holds up everything after it until it ends, and cannot be taken back: leaving
+/// it unread to its end closes the connection. So a stream without end wants a client of its own.
+///
+/// The connection is closed by ``close()`` or when the client and its streams are no longer used.
+public final class VarlinkClient: Sendable {
+    private let channel: any Channel
+    private let connection: NIOLoopBound<ClientConnection>
+    private let configuration: ClientConfiguration
+    private let lastNumber = Atomic<Int>(0)
+
+    /// Who serves, as the kernel says; nil when it does not.
+    public let peer: VarlinkPeer?
+
+    private init(
+        channel: any Channel,
+        connection: NIOLoopBound<ClientConnection>,
+        peer: VarlinkPeer?,
+        configuration: ClientConfiguration
+    ) {
+        self.channel = channel
+        self.connection = connection
+        self.peer = peer
+        self.configuration = configuration
+    }
+
+    deinit {
+        channel.close(promise: nil)
+    }
+
+    /// Connects to the service at a path.
+    ///
+    /// - Throws: ``VarlinkError`` with `notRunning`, `accessDenied`, `invalidPath`, `timedOut` or `system`.
+    public static func connect(
+        toPath path: String,
+        configuration: ClientConfiguration = ClientConfiguration(),
+        group: MultiThreadedEventLoopGroup = .singleton
+    ) async throws(VarlinkError) -> VarlinkClient {
+        _ = try SocketPath.address(path)
+        do {
+            let bootstrap = ClientBootstrap(group: group)
+                .connectTimeout(TimeAmount(configuration.connectLimit))
+            let (channel, connection) = try await bootstrap.connect(unixDomainSocketPath: path) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = ClientConnection(configuration: configuration)
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                    return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
+                }
+            }
+            let peer = try? await channel.eventLoop.submit {
+                try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                    of: NIOBSDSocket.Handle.self,
+                    { try VarlinkPeer(ofSocket: $0) }
+                )
+            }
+            .get()
+            return VarlinkClient(channel: channel, connection: connection, peer: peer, configuration: configuration)
+        } catch {
+            throw connectError(error, path)
+        }
+    }
+
+    /// Calls a method and gives the parameters of its reply.
+    ///
+    /// - Parameters:
+    ///   - method: the qualified name.
+    ///   - parameters: what to send.
+    ///   - limit: how long to wait; nil is what the configuration says.
+    /// - Throws: ``ErrorReply`` when the service answers with an error, ``VarlinkError`` when the connection fails or
+    ///   the limit passes, `CancellationError` when the task is cancelled.
+    public func call(
+        _ method: String,
+        parameters: JSONObject = [:],
+        limit: Duration? = nil
+    ) async throws -> JSONObject {
+        let bytes = frame(CallMessage(method: method, parameters: parameters))
+        let number = nextNumber()
+        let limit = limit ?? configuration.callLimit
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                onEventLoop { connection in
+                    connection.call(bytes, number: number, limit: limit, continuation)
+                }
+                // A task cancelled before it came here had nothing to abandon yet.
+                if Task.isCancelled { abandon(number) }
+            }
+        } onCancel: {
+            abandon(number)
+        }
+    }
+
+    /// Calls a method with values.
+    ///
+    /// - Throws: as ``call(_:parameters:limit:)``, and ``VarlinkError`` (`unexpectedValue`) when the parameters are no
+    ///   object or the reply is not what the type asks for.
+    public func call<Reply: Decodable>(
+        _ method: String,
+        _ parameters: some Encodable,
+        returning type: Reply.Type = Reply.self,
+        limit: Duration? = nil
+    ) async throws -> Reply {
+        let reply = try await call(method, parameters: MethodCall.parameters(of: parameters), limit: limit)
+        return try Self.decode(reply, type, method)
+    }
+
+    /// Calls a method that answers more than once.
+    ///
+    /// The call is sent at once. The service is held up while the reader does not keep up.
+    ///
+    /// - Throws: ``VarlinkError`` when the connection is gone. Errors of the service are thrown by the sequence.
+    public func callMore(_ method: String, parameters: JSONObject = [:]) async throws -> ReplySequence<JSONObject> {
+        ReplySequence(try await begin(method, parameters)) { $0 }
+    }
+
+    /// Calls a method that answers more than once, with values.
+    ///
+    /// - Throws: as ``callMore(_:parameters:)``.
+    public func callMore<Reply: Decodable & SendableMetatype>(
+        _ method: String,
+        _ parameters: some Encodable,
+        returning type: Reply.Type = Reply.self
+    ) async throws -> ReplySequence<Reply> {
+        ReplySequence(try await begin(method, MethodCall.parameters(of: parameters))) {
+            try Self.decode($0, type, method)
+        }
+    }
+
+    /// Calls a method without waiting for an answer; there is none, not even an error.
+    ///
+    /// - Throws: ``VarlinkError`` when the call could not be written.
+    public func oneway(_ method: String, parameters: JSONObject = [:]) async throws {
+        let bytes = frame(CallMessage(method: method, parameters: parameters, mode: .oneway))
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        onEventLoop { $0.oneway(bytes, promise) }
+        do {
+            try await promise.futureResult.get()
+        } catch let error as VarlinkError {
+            throw error
+        } catch {
+            throw VarlinkError(.connectionClosed, "the call could not be sent", cause: error)
+        }
+    }
+
+    /// Closes the connection; calls and streams that wait end with an error.
+    public func close() async {
+        try? await channel.close().get()
+    }
+
+    // MARK: Streams
+
+    func nextReply(of number: Int) async throws -> JSONObject? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                onEventLoop { $0.nextReply(of: number, continuation) }
+            }
+        } onCancel: {
+            dropStream(number, CancellationError())
+        }
+    }
+
+    func dropStream(_ number: Int, _ error: (any Error)?) {
+        channel.eventLoop.execute { [connection] in connection.value.dropStream(number, error) }
+    }
+
+    private func begin(_ method: String, _ parameters: JSONObject) async throws -> ReplyStream {
+        let bytes = frame(CallMessage(method: method, parameters: parameters, mode: .more))
+        let number = nextNumber()
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            onEventLoop { connection in
+                continuation.resume(with: Result { try connection.callMore(bytes, number: number) })
+            }
+        }
+        return ReplyStream(client: self, number: number)
+    }
+
+    // MARK: Parts
+
+    private func abandon(_ number: Int) {
+        channel.eventLoop.execute { [connection] in connection.value.abandon(number, CancellationError()) }
+    }
+
+    private func nextNumber() -> Int {
+        lastNumber.add(1, ordering: .relaxed).newValue
+    }
+
+    private func frame(_ message: CallMessage) -> ByteBuffer {
+        var buffer = ByteBuffer(bytes: message.serialized())
+        buffer.writeInteger(UInt8(0))
+        return buffer
+    }
+
+    private func onEventLoop(_ body: @escaping @Sendable (ClientConnection) -> Void) {
+        if channel.eventLoop.inEventLoop {
+            body(connection.value)
+        } else {
+            channel.eventLoop.execute { [connection] in body(connection.value) }
+        }
+    }
+
+    private static func decode<Reply: Decodable>(_ reply: JSONObject, _ type: Reply.Type, _ method: String) throws
+        -> Reply
+    {
+        do {
+            return try JSONValue.object(reply).decode(type)
+        } catch let error as DecodingError {
+            throw VarlinkError(
+                .unexpectedValue,
+                "the reply to '\(method)' is not as expected at '\(error.path)'; are service and client of one version?",
+                cause: error
+            )
+        }
+    }
+
+    private static func connectError(_ error: any Error, _ path: String) -> VarlinkError {
+        switch error {
+        case let error as VarlinkError: error
+        case let error as IOError where error.errnoCode == 2 || error.errnoCode == 111:
+            VarlinkError(.notRunning, "nobody serves '\(path)'")
+        case let error as IOError: SystemError.error(error.errnoCode, "connect to", path)
+        case ChannelError.connectTimeout: VarlinkError(.timedOut, "'\(path)' did not accept the connection in time")
+        default: VarlinkError(.system, "cannot connect to '\(path)'", cause: error)
+        }
+    }
+}

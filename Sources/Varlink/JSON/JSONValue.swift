@@ -1,0 +1,100 @@
+/// The members of a JSON object, by name.
+public typealias JSONObject = [String: JSONValue]
+
+/// A JSON value (RFC 8259), as Varlink carries it.
+///
+/// Whole numbers within 64 bits are ``int(_:)``; every number written with a fraction or an exponent, and every whole
+/// number beyond 64 bits, is ``double(_:)``. The two are never equal, so `1` and `1.0` stay what they were written as.
+public enum JSONValue: Sendable, Hashable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number written without fraction and exponent that fits 64 bits.
+    case int(Int64)
+    /// Any other number.
+    case double(Double)
+    /// A string.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object. Member names are unique; their order is not kept, and is alphabetical when written.
+    case object(JSONObject)
+}
+
+extension JSONValue {
+    /// Whether this is `null`.
+    public var isNull: Bool { self == .null }
+
+    /// The boolean, or nil when this is something else.
+    public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+    /// The whole number, or nil when this is something else (a ``double(_:)`` is never taken for one).
+    public var intValue: Int64? { if case .int(let value) = self { value } else { nil } }
+
+    /// The number, whole or not, or nil when this is something else.
+    public var doubleValue: Double? {
+        switch self {
+        case .double(let value): value
+        case .int(let value): Double(value)
+        default: nil
+        }
+    }
+
+    /// The string, or nil when this is something else.
+    public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+
+    /// The elements, or nil when this is no array.
+    public var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+
+    /// The members, or nil when this is no object.
+    public var objectValue: JSONObject? { if case .object(let value) = self { value } else { nil } }
+
+    /// The member of that name, or nil when this is no object or has none.
+    public subscript(name: String) -> JSONValue? { objectValue?[name] }
+
+    /// The kind in a word for messages: `null`, `bool`, `int`, `float`, `string`, `array` or `object`.
+    public var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "bool"
+        case .int: "int"
+        case .double: "float"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
+
+    /// A boolean.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// A whole number.
+    public init(integerLiteral value: Int64) { self = .int(value) }
+
+    /// A number with a fraction.
+    public init(floatLiteral value: Double) { self = .double(value) }
+
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+    /// An object; of members with the same name the last counts.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(elements, uniquingKeysWith: { _, last in last }))
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The value as JSON text on one line.
+    public var description: String { String(decoding: serialized(), as: UTF8.self) }
+}

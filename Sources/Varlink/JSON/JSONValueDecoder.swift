@@ -1,0 +1,198 @@
+/// A decoder that reads a ``JSONValue``.
+struct JSONValueDecoder: Decoder {
+    let value: JSONValue
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func unwrap<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if type == JSONValue.self, let result = value as? Value { return result }
+        if type == JSONObject.self, let result = value.objectValue as? Value { return result }
+        return try Value(from: self)
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = value else { throw mismatch(JSONObject.self, "an object") }
+        return KeyedDecodingContainer(KeyedContainer<Key>(members: members, codingPath: codingPath))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = value else { throw mismatch([JSONValue].self, "an array") }
+        return UnkeyedContainer(elements: elements, codingPath: codingPath)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        SingleContainer(decoder: self)
+    }
+
+    func mismatch(_ type: Any.Type, _ expected: String) -> DecodingError {
+        .typeMismatch(
+            type,
+            DecodingError.Context(
+                codingPath: codingPath,
+                debugDescription: "\(expected) is expected, but \(value.kind) was found"
+            )
+        )
+    }
+
+    func bool() throws -> Bool {
+        guard let result = value.boolValue else { throw mismatch(Bool.self, "a bool") }
+        return result
+    }
+
+    func string() throws -> String {
+        guard let result = value.stringValue else { throw mismatch(String.self, "a string") }
+        return result
+    }
+
+    func double() throws -> Double {
+        guard let result = value.doubleValue else { throw mismatch(Double.self, "a number") }
+        return result
+    }
+
+    func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+        guard let number = value.intValue else { throw mismatch(type, "a whole number") }
+        guard let result = Number(exactly: number) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: codingPath, debugDescription: "\(number) is out of range")
+            )
+        }
+        return result
+    }
+}
+
+private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: JSONObject
+    let codingPath: [any CodingKey]
+
+    var allKeys: [Key] { members.keys.compactMap(Key.init(stringValue:)) }
+
+    func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+
+    private func decoder(_ key: Key) throws -> JSONValueDecoder {
+        guard let value = members[key.stringValue] else {
+            throw DecodingError.keyNotFound(
+                key,
+                DecodingError.Context(codingPath: codingPath, debugDescription: "'\(key.stringValue)' is missing")
+            )
+        }
+        return JSONValueDecoder(value: value, codingPath: codingPath + [key])
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).value.isNull }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoder(key).bool() }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try decoder(key).string() }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try decoder(key).double() }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try decoder(key).double()) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try decoder(key).integer(type) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try decoder(key).integer(type) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try decoder(key).integer(type) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try decoder(key).integer(type) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try decoder(key).integer(type) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try decoder(key).integer(type) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try decoder(key).integer(type) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try decoder(key).integer(type) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try decoder(key).integer(type) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try decoder(key).integer(type) }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoder(key).unwrap(type)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key) throws
+        -> KeyedDecodingContainer<NestedKey>
+    {
+        try decoder(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try decoder(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        JSONValueDecoder(
+            value: members["super"] ?? .null,
+            codingPath: codingPath + [AnyCodingKey(stringValue: "super")]
+        )
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
+}
+
+private struct UnkeyedContainer: UnkeyedDecodingContainer {
+    let elements: [JSONValue]
+    let codingPath: [any CodingKey]
+    var currentIndex = 0
+
+    init(elements: [JSONValue], codingPath: [any CodingKey]) {
+        self.elements = elements
+        self.codingPath = codingPath
+    }
+
+    var count: Int? { elements.count }
+    var isAtEnd: Bool { currentIndex >= elements.count }
+
+    private func decoder(_ type: Any.Type) throws -> JSONValueDecoder {
+        let path = codingPath + [AnyCodingKey(intValue: currentIndex)]
+        guard !isAtEnd else {
+            throw DecodingError.valueNotFound(
+                type,
+                DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements")
+            )
+        }
+        return JSONValueDecoder(value: elements[currentIndex], codingPath: path)
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard try decoder(JSONValue.self).value.isNull else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try decoder(type).unwrap(type)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws
+        -> KeyedDecodingContainer<NestedKey>
+    {
+        let container = try decoder(JSONObject.self).container(keyedBy: type)
+        currentIndex += 1
+        return container
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let container = try decoder([JSONValue].self).unkeyedContainer()
+        currentIndex += 1
+        return container
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let result = try decoder(JSONValue.self)
+        currentIndex += 1
+        return result
+    }
+}
+
+private struct SingleContainer: SingleValueDecodingContainer {
+    let decoder: JSONValueDecoder
+    var codingPath: [any CodingKey] { decoder.codingPath }
+
+    func decodeNil() -> Bool { decoder.value.isNull }
+    func decode(_ type: Bool.Type) throws -> Bool { try decoder.bool() }
+    func decode(_ type: String.Type) throws -> String { try decoder.string() }
+    func decode(_ type: Double.Type) throws -> Double { try decoder.double() }
+    func decode(_ type: Float.Type) throws -> Float { Float(try decoder.double()) }
+    func decode(_ type: Int.Type) throws -> Int { try decoder.integer(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try decoder.integer(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try decoder.integer(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try decoder.integer(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try decoder.integer(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try decoder.integer(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try decoder.integer(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoder.unwrap(type) }
+}

@@ -1,0 +1,86 @@
+extension JSONValue {
+    /// The value as JSON text on one line, in UTF-8, member names in alphabetical order.
+    ///
+    /// The text holds no control character, so no NUL either: it can be framed as it is. A number that JSON cannot
+    /// express (infinite, not a number) is written as `null`.
+    public func serialized() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        Self.write(self, to: &bytes)
+        return bytes
+    }
+
+    /// Appends the text of a value.
+    package static func write(_ value: JSONValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+        case .int(let value): bytes.append(contentsOf: String(value).utf8)
+        case .double(let value):
+            // Swift prints the shortest text that reads back as the same number, which is also JSON.
+            bytes.append(contentsOf: (value.isFinite ? value.description : "null").utf8)
+        case .string(let value): write(value, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            var isFirst = true
+            for element in elements {
+                if !isFirst { bytes.append(UInt8(ascii: ",")) }
+                isFirst = false
+                write(element, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members): write(members, to: &bytes)
+        }
+    }
+
+    /// Appends the text of an object.
+    package static func write(_ members: JSONObject, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            if !isFirst { bytes.append(UInt8(ascii: ",")) }
+            isFirst = false
+            write(name, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            write(value, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends a string with its quotes and escapes.
+    package static func write(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { units in
+            var plainStart = 0
+            for index in units.indices {
+                let unit = units[index]
+                guard unit < 0x20 || unit == UInt8(ascii: "\"") || unit == UInt8(ascii: "\\") || unit == 0x7F else {
+                    continue
+                }
+                bytes.append(contentsOf: units[plainStart..<index])
+                plainStart = index + 1
+                writeEscape(unit, to: &bytes)
+            }
+            bytes.append(contentsOf: units[plainStart...])
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func writeEscape(_ unit: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch unit {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(unit)
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        default:
+            bytes.append(contentsOf: "u00".utf8)
+            for digit in [unit >> 4, unit & 0xF] {
+                bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            }
+        }
+    }
+}

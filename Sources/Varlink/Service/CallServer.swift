@@ -1,0 +1,76 @@
+import NIOCore
+
+/// Serves the calls of one connection, one after the other, until there are no more.
+struct CallServer: Sendable {
+    let gate: ConnectionGate
+    let peer: VarlinkPeer
+    let configuration: ServiceConfiguration
+    let dispatcher: Dispatcher
+    let isWelcome: Bool
+
+    func run() async {
+        while let request = await gate.nextCall() {
+            guard await serve(request) else { break }
+        }
+    }
+
+    /// Serves a call; false when the connection is not to go on.
+    private func serve(_ request: ServiceConnection.Request) async -> Bool {
+        let message: CallMessage
+        do throws(VarlinkError) {
+            message = try CallMessage(
+                parsing: request.message.readableBytesUInt8Span,
+                maximumDepth: configuration.maximumDepth
+            )
+        } catch {
+            gate.close(error)
+            return false
+        }
+        guard isWelcome else {
+            let reply = message.mode == .oneway ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply))
+            gate.finish(reply, call: request.call)
+            gate.close(nil)
+            return false
+        }
+        let outcome = await dispatcher.run(message, peer: peer) { [gate, call = request.call] reply in
+            try await gate.send(frame(reply), replyTo: call)
+        }
+        return finish(outcome, message, call: request.call)
+    }
+
+    private func finish(_ outcome: Dispatcher.Outcome, _ message: CallMessage, call: Int) -> Bool {
+        guard message.mode != .oneway else {
+            gate.finish(nil, call: call)
+            return true
+        }
+        switch outcome {
+        case .reply(let reply):
+            do throws(VarlinkError) {
+                gate.finish(try frame(reply), call: call)
+                return true
+            } catch {
+                configuration.observe(.failed(method: message.method, error))
+                fallthrough
+            }
+        case .fault:
+            gate.finish(nil, call: call)
+            gate.close(nil)
+            return false
+        }
+    }
+
+    /// A reply with its NUL.
+    private func frame(_ reply: ReplyMessage) throws(VarlinkError) -> ByteBuffer {
+        let bytes = reply.serialized()
+        guard bytes.count <= configuration.maximumReplyLength else {
+            throw VarlinkError(
+                .messageTooLarge,
+                "a reply of \(bytes.count) bytes is longer than the limit of \(configuration.maximumReplyLength)"
+            )
+        }
+        var buffer = ByteBufferAllocator().buffer(capacity: bytes.count + 1)
+        buffer.writeBytes(bytes)
+        buffer.writeInteger(UInt8(0))
+        return buffer
+    }
+}

@@ -1,0 +1,45 @@
+import NIOCore
+
+/// A connection as seen from its task and from the service: every access is carried to the event loop.
+struct ConnectionGate: Sendable {
+    private let connection: NIOLoopBound<ServiceConnection>
+    private let eventLoop: any EventLoop
+
+    /// To be made on the event loop.
+    init(connection: ServiceConnection, eventLoop: any EventLoop) {
+        self.connection = NIOLoopBound(connection, eventLoop: eventLoop)
+        self.eventLoop = eventLoop
+    }
+
+    func nextCall() async -> ServiceConnection.Request? {
+        await withCheckedContinuation { continuation in
+            onEventLoop { $0.nextCall(continuation) }
+        }
+    }
+
+    func send(_ bytes: ByteBuffer, replyTo call: Int) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            onEventLoop { $0.send(bytes, replyTo: call, continuation) }
+        }
+    }
+
+    func finish(_ bytes: ByteBuffer?, call: Int) {
+        onEventLoop { $0.finish(bytes, call: call) }
+    }
+
+    func close(_ error: VarlinkError?) {
+        onEventLoop { $0.close(error) }
+    }
+
+    func drain() {
+        onEventLoop { $0.drain() }
+    }
+
+    private func onEventLoop(_ body: @escaping @Sendable (ServiceConnection) -> Void) {
+        if eventLoop.inEventLoop {
+            body(connection.value)
+        } else {
+            eventLoop.execute { body(connection.value) }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import NIOCore
+
+/// What a connection of a service does next: a value that knows no channel, task or clock.
+///
+/// Calls of one connection are answered one after the other. The machine keeps the bytes of further calls until the
+/// running one is answered and its reply is on its way, and says when to read more and which limit of time is running.
+///
+///     awaitingDemand ──demand──▶ receiving ──message──▶ serving(n) ──finish──▶ awaitingDemand
+///            │                        │                      │
+///            └────────────────────────┴──── close ───────────┴──▶ closed
+struct ConnectionMachine: Sendable {
+    private enum Phase: Sendable, Equatable {
+        /// Nobody asks for a call yet.
+        case awaitingDemand
+        /// The next call is wanted.
+        case receiving
+        /// The call of that number is running.
+        case serving(Int)
+        /// It is over.
+        case closed
+    }
+
+    /// What the one who has asked for a call gets.
+    enum Action {
+        /// Nothing for now.
+        case doNothing
+        /// The message of the next call, and its number.
+        case serve(ByteBuffer, call: Int)
+        /// The connection has come to its end and is to be closed; with the error of the peer, if it made one.
+        case close(VarlinkError?)
+    }
+
+    /// Which limit of time is running.
+    enum Timer: Hashable, Sendable {
+        /// None.
+        case doNothing
+        /// The client rests between calls.
+        case idle
+        /// The client has begun a message.
+        case message
+        /// The client does not read its replies.
+        case unread
+    }
+
+    private var phase = Phase.awaitingDemand
+    private var frames: FrameDecoder
+    private var inputHasEnded = false
+    private var outputIsBlocked = false
+    private var isDraining = false
+    private var callCount = 0
+    private let maximumReadAhead: Int
+
+    init(maximumMessageLength: Int, maximumReadAhead: Int) {
+        frames = FrameDecoder(maximumLength: maximumMessageLength)
+        self.maximumReadAhead = maximumReadAhead
+    }
+
+    /// The next call is wanted.
+    mutating func demand() -> Action {
+        guard phase == .awaitingDemand else { return phase == .closed ? .close(nil) : .doNothing }
+        phase = .receiving
+        return advance()
+    }
+
+    /// Bytes have come.
+    mutating func receive(_ bytes: ByteBuffer) -> Action {
+        guard phase != .closed else { return .doNothing }
+        frames.append(bytes)
+        return advance()
+    }
+
+    /// The client sends no more; what it has sent is still answered.
+    mutating func endInput() -> Action {
+        inputHasEnded = true
+        return advance()
+    }
+
+    /// Whether replies can be written without piling up.
+    mutating func setOutputBlocked(_ isBlocked: Bool) -> Action {
+        outputIsBlocked = isBlocked
+        return advance()
+    }
+
+    /// No further call is to be served.
+    mutating func drain() -> Action {
+        isDraining = true
+        return advance()
+    }
+
+    /// Whether a reply to the call of that number may still be written.
+    func accepts(replyTo call: Int) -> Bool { phase == .serving(call) }
+
+    /// The call of that number is answered.
+    mutating func finish(_ call: Int) {
+        if phase == .serving(call) { phase = .awaitingDemand }
+    }
+
+    /// The connection is gone.
+    mutating func close() {
+        phase = .closed
+        frames = FrameDecoder(maximumLength: 0)
+    }
+
+    /// Whether more is to be read from the client now.
+    var wantsBytes: Bool {
+        switch phase {
+        case .closed: false
+        case .receiving where !outputIsBlocked: !inputHasEnded
+        default: !inputHasEnded && frames.bufferedBytes < maximumReadAhead
+        }
+    }
+
+    /// The limit of time that is running.
+    var timer: Timer {
+        switch phase {
+        case .closed: .doNothing
+        case _ where outputIsBlocked: .unread
+        case .awaitingDemand, .serving: .doNothing
+        case .receiving: frames.bufferedBytes > 0 ? .message : .idle
+        }
+    }
+
+    private mutating func advance() -> Action {
+        guard phase == .receiving else { return .doNothing }
+        if isDraining { return end(nil) }
+        guard !outputIsBlocked else { return .doNothing }
+        do throws(VarlinkError) {
+            if let message = try frames.next() {
+                callCount += 1
+                phase = .serving(callCount)
+                return .serve(message, call: callCount)
+            }
+        } catch {
+            return end(error)
+        }
+        guard inputHasEnded else { return .doNothing }
+        return end(
+            frames.bufferedBytes == 0
+                ? nil : VarlinkError(.protocolViolation, "the client closed in the middle of a message")
+        )
+    }
+
+    private mutating func end(_ error: VarlinkError?) -> Action {
+        close()
+        return .close(error)
+    }
+}

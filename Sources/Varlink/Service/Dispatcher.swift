@@ -1,0 +1,106 @@
+/// Finds and runs the handler of a call, and makes a reply of whatever comes out of it. Knows no socket.
+struct Dispatcher: Sendable {
+    private struct Entry: Sendable {
+        let method: InterfaceImplementation.Method
+        let definition: InterfaceDefinition
+    }
+
+    /// What a call came to.
+    enum Outcome: Sendable {
+        /// The last reply.
+        case reply(ReplyMessage)
+        /// The service is at fault and its interface has no error to say so.
+        case fault
+    }
+
+    private let entries: [String: Entry]
+    private let interfaceNames: Set<String>
+    private let configuration: ServiceConfiguration
+
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when two interfaces have the same name.
+    init(interfaces: [InterfaceImplementation], configuration: ServiceConfiguration) throws {
+        let service = try ServiceInterface.implementation(
+            configuration: configuration,
+            interfaces: interfaces.map(\.definition)
+        )
+        var entries: [String: Entry] = [:]
+        var names: Set<String> = []
+        for interface in [service] + interfaces {
+            let name = interface.definition.name
+            guard names.insert(name).inserted else {
+                throw VarlinkError(.invalidDefinition, "the interface '\(name)' is registered twice")
+            }
+            for (method, implementation) in interface.methods {
+                entries["\(name).\(method)"] = Entry(method: implementation, definition: interface.definition)
+            }
+        }
+        self.entries = entries
+        interfaceNames = names
+        self.configuration = configuration
+    }
+
+    /// Runs a call to its end. Replies before the last go to `sink`, checked when the configuration says so.
+    func run(
+        _ message: CallMessage,
+        peer: VarlinkPeer,
+        sink: @escaping @Sendable (ReplyMessage) async throws -> Void
+    ) async -> Outcome {
+        guard let entry = entries[message.method] else { return .reply(ReplyMessage(error: notFound(message.method))) }
+        do {
+            return .reply(ReplyMessage(parameters: try await run(message, entry, peer: peer, sink: sink)))
+        } catch let error as any ErrorReplyConvertible {
+            return .reply(ReplyMessage(error: error.errorReply))
+        } catch {
+            if Task.isCancelled { return .fault }
+            configuration.observe(.failed(method: message.method, error))
+            guard entry.definition.error(named: "InternalError") != nil else { return .fault }
+            let reply = ErrorReply(
+                "\(entry.definition.name).InternalError",
+                parameters: ["message": "the service failed to answer; its log says why"]
+            )
+            return .reply(ReplyMessage(error: reply))
+        }
+    }
+
+    private func run(
+        _ message: CallMessage,
+        _ entry: Entry,
+        peer: VarlinkPeer,
+        sink: @escaping @Sendable (ReplyMessage) async throws -> Void
+    ) async throws -> JSONObject {
+        let method = entry.method
+        guard configuration.authorize(.call(method: message.method), peer) else { throw ServiceError.permissionDenied }
+        guard let handler = method.handler, message.mode != .upgrade else {
+            throw ServiceError.methodNotImplemented(method: message.method)
+        }
+        guard !method.requiresMore || message.mode == .more else { throw ServiceError.expectedMore }
+        do throws(DefinitionMismatch) {
+            try entry.definition.check(message.parameters, against: method.definition.parameters)
+        } catch {
+            throw ServiceError.invalidParameter(parameter: error.path)
+        }
+        let checksReplies = configuration.checksReplies
+        let call = MethodCall(
+            method: message.method,
+            parameters: message.parameters,
+            mode: message.mode,
+            peer: peer
+        ) { parameters in
+            if checksReplies { try entry.definition.check(parameters, against: method.definition.reply) }
+            try await sink(ReplyMessage(parameters: parameters, continues: true))
+        }
+        let reply = try await handler(call)
+        if checksReplies { try entry.definition.check(reply, against: method.definition.reply) }
+        return reply
+    }
+
+    private func notFound(_ method: String) -> ErrorReply {
+        guard let dot = method.lastIndex(of: ".") else {
+            return ServiceError.interfaceNotFound(interface: method).errorReply
+        }
+        let interface = String(method[..<dot])
+        return interfaceNames.contains(interface)
+            ? ServiceError.methodNotFound(method: method).errorReply
+            : ServiceError.interfaceNotFound(interface: interface).errorReply
+    }
+}

@@ -1,0 +1,86 @@
+/// What a service says of itself, whom it serves, and what it allows a client to cost.
+public struct ServiceConfiguration: Sendable {
+    /// What a peer asks to be allowed.
+    public enum Request: Sendable, Hashable {
+        /// To be connected at all. When refused, the first call is answered with `PermissionDenied` and the
+        /// connection closed.
+        case connection
+        /// To call the method of that qualified name. When refused, the call is answered with `PermissionDenied`.
+        case call(method: String)
+    }
+
+    /// What happens within a service that its program may want to log or count.
+    public enum Event: Sendable {
+        /// A peer was connected.
+        case connected(VarlinkPeer)
+        /// A peer was sent away at once because there were too many connections, in all or of its user.
+        case refused(VarlinkPeer)
+        /// A connection was ended because of what the peer did or did not do.
+        case dropped(VarlinkPeer, VarlinkError)
+        /// A connection came to its end.
+        case disconnected(VarlinkPeer)
+        /// A handler failed with an error that is no reply, or replied what its interface does not declare.
+        case failed(method: String, any Error)
+        /// Handlers that did not end in time although they were cancelled, when the service was closed.
+        case abandoned(count: Int)
+    }
+
+    /// Where handlers run.
+    public enum HandlerExecution: Sendable {
+        /// On the event loop of the connection: fastest for handlers that do little and wait without blocking.
+        case eventLoop
+        /// On Swift's shared pool.
+        case sharedPool
+    }
+
+    /// Who made the service; told by GetInfo like the next three.
+    public var vendor: String
+    /// What the service is called.
+    public var product: String
+    /// Its version.
+    public var version: String
+    /// Where to read about it.
+    public var url: String
+
+    /// The longest message a client may send, in bytes.
+    public var maximumMessageLength = 1 << 20
+    /// The longest reply a handler may give, in bytes.
+    public var maximumReplyLength = 16 << 20
+    /// How deep JSON may be nested in a message.
+    public var maximumDepth = JSONValue.defaultMaximumDepth
+    /// How many connections there may be.
+    public var maximumConnections = 4096
+    /// How many connections one user may have.
+    public var maximumConnectionsPerUser = 1024
+    /// How many bytes of replies may wait for a client to read before handlers have to wait, too.
+    public var maximumUnsentBytes = 1 << 16
+    /// How many bytes of further calls are read from a client while one of its calls is running.
+    public var maximumReadAhead = 1 << 16
+    /// How many connections the kernel keeps for the service before they are accepted.
+    public var backlog: Int32 = 512
+
+    /// How long a client may rest between calls before it is disconnected; nil is for ever.
+    public var idleLimit: Duration?
+    /// How long a client may take from the first byte of a message to its last.
+    public var messageLimit: Duration = .seconds(45)
+    /// How long a client may leave replies unread once ``maximumUnsentBytes`` of them wait.
+    public var unreadLimit: Duration = .seconds(45)
+
+    /// Whether replies are checked against the interface before they are sent.
+    public var checksReplies = true
+    /// Where handlers run.
+    public var handlerExecution = HandlerExecution.eventLoop
+
+    /// Says whether a peer may do something. Called on an event loop: it must not block.
+    public var authorize: @Sendable (Request, VarlinkPeer) -> Bool = { _, _ in true }
+    /// Told what happens. Called on an event loop: it must not block.
+    public var observe: @Sendable (Event) -> Void = { _ in }
+
+    /// A configuration with the limits above.
+    public init(vendor: String, product: String, version: String, url: String) {
+        self.vendor = vendor
+        self.product = product
+        self.version = version
+        self.url = url
+    }
+}

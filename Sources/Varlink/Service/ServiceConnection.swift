@@ -1,0 +1,242 @@
+import NIOCore
+
+/// One connection of a service: the channel handler that feeds a ``ConnectionMachine``, and the only task that serves
+/// its calls. The task belongs to the connection, is cancelled when the channel closes, and its end is reported to
+/// `onEnd`.
+final class ServiceConnection: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// A message that is to be served.
+    struct Request: Sendable {
+        let message: ByteBuffer
+        let call: Int
+    }
+
+    private let peer: VarlinkPeer
+    private let configuration: ServiceConfiguration
+    private let dispatcher: Dispatcher
+    private let isWelcome: Bool
+    private let onEnd: @Sendable () -> Void
+
+    private var machine: ConnectionMachine
+    private var context: ChannelHandlerContext?
+    private var task: Task<Void, Never>?
+    private var demand: CheckedContinuation<Request?, Never>?
+    private var unsent: [CheckedContinuation<Void, any Error>] = []
+    private var isReadHeldBack = false
+    private var runningTimer = ConnectionMachine.Timer.doNothing
+    private var scheduled: Scheduled<Void>?
+
+    /// - Parameters:
+    ///   - isWelcome: whether the peer may be connected; if not, its first call is answered with `PermissionDenied`.
+    ///   - onEnd: called once when the serving task has ended.
+    init(
+        peer: VarlinkPeer,
+        configuration: ServiceConfiguration,
+        dispatcher: Dispatcher,
+        isWelcome: Bool,
+        onEnd: @escaping @Sendable () -> Void
+    ) {
+        self.peer = peer
+        self.configuration = configuration
+        self.dispatcher = dispatcher
+        self.isWelcome = isWelcome
+        self.onEnd = onEnd
+        machine = ConnectionMachine(
+            maximumMessageLength: configuration.maximumMessageLength,
+            maximumReadAhead: configuration.maximumReadAhead
+        )
+    }
+
+    // MARK: Channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let gate = ConnectionGate(connection: self, eventLoop: context.eventLoop)
+        let server = CallServer(
+            gate: gate,
+            peer: peer,
+            configuration: configuration,
+            dispatcher: dispatcher,
+            isWelcome: isWelcome
+        )
+        let executor: EventLoopTaskExecutor? =
+            switch configuration.handlerExecution {
+            case .eventLoop: EventLoopTaskExecutor(context.eventLoop)
+            case .sharedPool: nil
+            }
+        task = Task(executorPreference: executor) { [onEnd] in
+            await server.run()
+            onEnd()
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        perform(machine.receive(unwrapInboundIn(data)))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            perform(machine.endInput())
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        let isWritable = context.channel.isWritable
+        let action = machine.setOutputBlocked(!isWritable)
+        if isWritable {
+            for waiting in unsent { waiting.resume() }
+            unsent = []
+        }
+        perform(action)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Whatever it was, the stream of bytes cannot be trusted to go on.
+        context.close(promise: nil)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if machine.wantsBytes {
+            context.read()
+        } else {
+            isReadHeldBack = true
+        }
+    }
+
+    // MARK: Serving
+
+    /// Waits for the next call; nil when there will be none.
+    func nextCall(_ continuation: CheckedContinuation<Request?, Never>) {
+        demand = continuation
+        perform(machine.demand())
+    }
+
+    /// Writes a reply before the last; the continuation is resumed when the client keeps up.
+    func send(_ bytes: ByteBuffer, replyTo call: Int, _ continuation: CheckedContinuation<Void, any Error>) {
+        guard machine.accepts(replyTo: call), let context else {
+            continuation.resume(throwing: VarlinkError(.connectionClosed, "nobody waits for this reply any longer"))
+            return
+        }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        // Writing may have closed the channel, which drops the context.
+        guard machine.accepts(replyTo: call), self.context != nil else {
+            continuation.resume(throwing: VarlinkError(.connectionClosed, "the client closed the connection"))
+            return
+        }
+        if context.channel.isWritable {
+            continuation.resume()
+        } else {
+            unsent.append(continuation)
+        }
+    }
+
+    /// Writes the last reply, if there is one, and ends the call.
+    func finish(_ bytes: ByteBuffer?, call: Int) {
+        if let bytes, machine.accepts(replyTo: call), let context {
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        }
+        machine.finish(call)
+        settle()
+    }
+
+    /// Closes once what was written is on its way; the error is what the client did wrong, if it did.
+    func close(_ error: VarlinkError?) {
+        guard let context else { return }
+        if let error { configuration.observe(.dropped(peer, error)) }
+        if error == nil, !context.channel.isWritable {
+            // Replies are still unsent: they are given the time a client has for reading them.
+            let channel = context.channel
+            let limit = context.eventLoop.scheduleTask(in: TimeAmount(configuration.unreadLimit)) { channel.close(promise: nil) }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in
+                limit.cancel()
+                channel.close(promise: nil)
+            }
+        } else {
+            context.close(promise: nil)
+        }
+    }
+
+    /// Serves no further call: closes now or when the running call is answered.
+    func drain() {
+        perform(machine.drain())
+    }
+
+    private func perform(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .doNothing: break
+        case .serve(let message, let call):
+            demand?.resume(returning: Request(message: message, call: call))
+            demand = nil
+        case .close(let error):
+            demand?.resume(returning: nil)
+            demand = nil
+            close(error)
+        }
+        settle()
+    }
+
+    /// Brings reading and the clock in line with the machine.
+    private func settle() {
+        guard let context else { return }
+        if isReadHeldBack, machine.wantsBytes {
+            isReadHeldBack = false
+            context.read()
+        }
+        let timer = machine.timer
+        guard timer != runningTimer else { return }
+        runningTimer = timer
+        scheduled?.cancel()
+        scheduled = nil
+        guard let limit = limit(timer) else { return }
+        scheduled = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { self.expire(timer) }
+    }
+
+    private func limit(_ timer: ConnectionMachine.Timer) -> Duration? {
+        switch timer {
+        case .doNothing: nil
+        case .idle: configuration.idleLimit
+        case .message: configuration.messageLimit
+        case .unread: configuration.unreadLimit
+        }
+    }
+
+    private func expire(_ timer: ConnectionMachine.Timer) {
+        let message =
+            switch timer {
+            case .doNothing, .idle: "the client rested longer than allowed"
+            case .message: "the client did not finish its message in time"
+            case .unread: "the client did not read its replies in time"
+            }
+        close(VarlinkError(.timedOut, message))
+    }
+
+    private func end() {
+        machine.close()
+        scheduled?.cancel()
+        scheduled = nil
+        task?.cancel()
+        task = nil
+        demand?.resume(returning: nil)
+        demand = nil
+        for waiting in unsent {
+            waiting.resume(throwing: VarlinkError(.connectionClosed, "the client closed the connection"))
+        }
+        unsent = []
+    }
+}

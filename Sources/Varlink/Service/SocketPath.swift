@@ -1,0 +1,199 @@
+import Glibc
+
+/// A socket bound to a path of the file system that is ours alone.
+///
+/// Two programs that start at once cannot both win: whoever serves a path holds a lock (flock(2)) on the file
+/// `PATH.lock` beside it for as long as it serves, and only under this lock is a stale socket file looked at, removed
+/// and replaced. The lock file is removed while still locked; whoever has waited for it sees by its inode that it is no
+/// longer the one at the path, and begins anew.
+struct SocketPath {
+    /// The longest path a socket address has room for (unix(7)), without the closing NUL.
+    static let maximumLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    /// How often a vanished lock file is tried anew before giving up.
+    private static let maximumLockAttempts = 16
+
+    let path: String
+    /// The listening socket; whoever takes it over closes it.
+    let descriptor: Int32
+    private let lock: Int32
+    private let identity: FileIdentity
+
+    private struct FileIdentity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+        let isSocket: Bool
+
+        init(_ status: stat) {
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+            isSocket = status.st_mode & S_IFMT == S_IFSOCK
+        }
+
+        /// The file at the path itself, links not followed; nil when there is none.
+        init?(at path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            self.init(status)
+        }
+    }
+
+    /// Binds a new socket to the path and listens.
+    ///
+    /// - Parameters:
+    ///   - path: where the socket file is to be; its directory exists.
+    ///   - mode: the permissions of the file, which it never exceeds, not even for a moment.
+    ///   - backlog: how many connections the kernel keeps before they are accepted.
+    /// - Throws: ``VarlinkError`` with `addressInUse`, `notASocket`, `invalidPath`, `accessDenied` or `system`.
+    init(binding path: String, mode: UInt16, backlog: Int32) throws(VarlinkError) {
+        var address = try Self.address(path)
+        let lock = try Self.lock(path)
+        do throws(VarlinkError) {
+            try Self.removeStaleFile(path, &address)
+            (descriptor, identity) = try Self.bind(path, &address, mode: mode, backlog: backlog)
+        } catch {
+            unlink(Self.lockPath(path))
+            close(lock)
+            throw error
+        }
+        self.lock = lock
+        self.path = path
+    }
+
+    /// Removes the socket file, if it is still ours, and the lock. The descriptor is not closed.
+    func release() {
+        if FileIdentity(at: path) == identity { unlink(path) }
+        unlink(Self.lockPath(path))
+        close(lock)
+    }
+
+    private static func lockPath(_ path: String) -> String { path + ".lock" }
+
+    private static func lock(_ path: String) throws(VarlinkError) -> Int32 {
+        let lockPath = lockPath(path)
+        for _ in 0..<maximumLockAttempts {
+            let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw SystemError.error(errno, "open the lock file", lockPath) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                let number = errno
+                close(descriptor)
+                guard number == EWOULDBLOCK else { throw SystemError.error(number, "lock", lockPath) }
+                throw inUse(path)
+            }
+            var status = stat()
+            if fstat(descriptor, &status) == 0, FileIdentity(at: lockPath) == FileIdentity(status) { return descriptor }
+            close(descriptor)
+        }
+        throw inUse(path)
+    }
+
+    private static func removeStaleFile(_ path: String, _ address: inout sockaddr_un) throws(VarlinkError) {
+        guard let existing = FileIdentity(at: path) else { return }
+        guard existing.isSocket else {
+            throw VarlinkError(
+                .notASocket,
+                "'\(path)' exists and is no socket; remove it or choose another path"
+            )
+        }
+        let probe = try newSocket()
+        defer { close(probe) }
+        guard connect(probe, &address) != 0 else { throw inUse(path) }
+        switch errno {
+        case ECONNREFUSED:
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw SystemError.error(errno, "remove the stale socket", path)
+            }
+        case ENOENT: return
+        // A full backlog, or a socket of another type: somebody is there.
+        case EAGAIN, EPROTOTYPE: throw inUse(path)
+        default: throw SystemError.error(errno, "find out whether somebody serves", path)
+        }
+    }
+
+    private static func bind(
+        _ path: String,
+        _ address: inout sockaddr_un,
+        mode: UInt16,
+        backlog: Int32
+    ) throws(VarlinkError) -> (Int32, FileIdentity) {
+        let descriptor = try newSocket()
+        // Linux gives the file the permissions of the unbound socket, less the umask; what the umask took is added
+        // once the file is there.
+        guard fchmod(descriptor, mode_t(mode)) == 0, withSocketAddress(&address, { Glibc.bind(descriptor, $0, $1) }) == 0
+        else {
+            let number = errno
+            close(descriptor)
+            throw SystemError.error(number, "bind to", path)
+        }
+        guard chmod(path, mode_t(mode)) == 0, listen(descriptor, backlog) == 0, let identity = FileIdentity(at: path)
+        else {
+            let number = errno
+            close(descriptor)
+            unlink(path)
+            throw SystemError.error(number, "listen on", path)
+        }
+        return (descriptor, identity)
+    }
+
+    private static func newSocket() throws(VarlinkError) -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else {
+            throw VarlinkError(.system, "cannot make a socket: \(SystemError.text(errno))")
+        }
+        return descriptor
+    }
+
+    private static func connect(_ descriptor: Int32, _ address: inout sockaddr_un) -> Int32 {
+        withSocketAddress(&address) { Glibc.connect(descriptor, $0, $1) }
+    }
+
+    private static func withSocketAddress(
+        _ address: inout sockaddr_un,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// The address of a path.
+    static func address(_ path: String) throws(VarlinkError) -> sockaddr_un {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= maximumLength, !bytes.contains(0) else {
+            throw VarlinkError(
+                .invalidPath,
+                "'\(path)' cannot be the path of a socket: it is to have 1 to \(maximumLength) bytes and no NUL"
+            )
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return address
+    }
+
+    private static func inUse(_ path: String) -> VarlinkError {
+        VarlinkError(.addressInUse, "another program serves '\(path)'; stop it or choose another path")
+    }
+
+    /// Checks that a descriptor handed in, as by socket activation, is a listening UNIX stream socket.
+    static func checkListening(_ descriptor: Int32) throws(VarlinkError) {
+        guard option(SO_DOMAIN, descriptor) == AF_UNIX,
+            option(SO_TYPE, descriptor) == Int32(SOCK_STREAM.rawValue),
+            option(SO_ACCEPTCONN, descriptor) == 1
+        else {
+            throw VarlinkError(
+                .notListening,
+                "descriptor \(descriptor) is no listening UNIX stream socket; in a socket unit write 'ListenStream=/PATH'"
+            )
+        }
+    }
+
+    private static func option(_ name: Int32, _ descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
+    }
+}

@@ -1,0 +1,17 @@
+import Glibc
+
+/// Errors of the operating system as text and as ``VarlinkError``.
+package enum SystemError {
+    /// What an error number means.
+    package static func text(_ number: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard strerror_r(number, &buffer, buffer.count) == 0 else { return "error \(number)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// A failure of a system call about a path.
+    static func error(_ number: Int32, _ doing: String, _ path: String) -> VarlinkError {
+        let code: VarlinkError.Code = number == EACCES || number == EPERM ? .accessDenied : .system
+        return VarlinkError(code, "cannot \(doing) '\(path)': \(text(number))")
+    }
+}

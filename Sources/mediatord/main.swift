@@ -1,0 +1,3 @@
+import MediatorDaemon
+
+await DaemonCommand.start()
