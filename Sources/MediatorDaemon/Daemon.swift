@@ -54,7 +54,8 @@ public struct Daemon: Sendable {
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         guard let host = buildHost() else {
-            notifier.notify(.status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
+            notifier.notify(
+                .status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
             return .invalidConfiguration
         }
         let service: VarlinkService
@@ -92,7 +93,8 @@ public struct Daemon: Sendable {
         try ControlSocket.prepareDirectory(ofPath: socket)
         let control = HostControl(host: host, configuration: [configuration], started: started, logger: logger)
         var settings = ServiceConfiguration(
-            vendor: "mediatord", product: "mediatord", version: Version.current, url: "https://github.com/mediatord/mediatord"
+            vendor: "mediatord", product: "mediatord", version: Version.current,
+            url: "https://github.com/mediatord/mediatord"
         )
         let own = geteuid()
         settings.authorize = { _, peer in peer.userID == 0 || peer.userID == own }

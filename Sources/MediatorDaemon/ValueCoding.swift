@@ -80,7 +80,8 @@ enum ValueCoding {
     static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch) -> [Value] {
         for key in entries.keys.sorted() where type.index(of: key) == nil {
             let hint = nearestName(to: key, among: type.fields.map(\.name)).map { "; did you mean \($0)?" } ?? ""
-            throw Mismatch(path: "\(path).\(key)", expected: "\(type.name)", message: "\(path) has no field \(key)" + hint)
+            throw Mismatch(
+                path: "\(path).\(key)", expected: "\(type.name)", message: "\(path) has no field \(key)" + hint)
         }
         var values: [Value] = []
         for field in type.fields {

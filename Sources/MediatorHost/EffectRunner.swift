@@ -13,6 +13,7 @@ final class EffectRunner: Sendable {
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
     private let ticker: Ticker
+    private let waits: Waits
     private let running = Atomic<Int>(0)
 
     init(
@@ -25,7 +26,13 @@ final class EffectRunner: Sendable {
         self.time = time
         self.logger = logger
         self.note = note
-        ticker = Ticker(time: time)
+        waits = Waits(clock: time.clock)
+        ticker = Ticker(time: time, waits: waits)
+    }
+
+    /// The system stops: what waits for its time need not wait any longer.
+    func endWaiting() {
+        waits.close()
     }
 
     /// What a state asks for. Called for every state the system enters.
@@ -43,7 +50,7 @@ final class EffectRunner: Sendable {
             case .after(let delays):
                 let delay = try duration(delays, state, variables)
                 return .run { send in
-                    guard (try? await send.clock.sleep(for: delay)) != nil else { return }
+                    guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
                     await self.run(state, send)
                 }
             case .every(let intervals):

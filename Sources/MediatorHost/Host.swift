@@ -99,7 +99,7 @@ public final class Host: Sendable {
             return subscriptions
         }
         for subscription in subscriptions { subscription.cancel() }
-        for system in systems { system.loop.beginStop() }
+        for system in systems { system.beginStop() }
         await withTaskGroup(of: Void.self) { group in
             for system in systems { group.addTask { await system.loop.stop(within: limit) } }
         }

@@ -21,8 +21,8 @@ final class HostedSystem: Sendable {
     let loop: Loop<SystemState, SystemEvent>
     private let status: Mutex<Status>
     private let logger: Logger
-    private let time: HostTime
 
+    private let runners: [EffectRunner]
     private let healthChanged: @Sendable () -> Void
 
     init(
@@ -31,7 +31,6 @@ final class HostedSystem: Sendable {
     ) {
         self.definition = definition
         self.healthChanged = healthChanged
-        self.time = time
         self.logger = logger
         status = Mutex(Status(isReady: definition.readyStates.isEmpty))
         let machine = RuleMachine(definition: definition, now: time.now)
@@ -45,11 +44,33 @@ final class HostedSystem: Sendable {
         ) { state, event in
             machine.reduce(&state, event) { faults.report($0) }
         }
+        var runners: [EffectRunner] = []
+        for feedback in definition.feedbacks {
+            let runner = EffectRunner(
+                definition: feedback,
+                implementation: effects[feedback.effect],
+                system: definition.name,
+                time: time,
+                logger: logger.with(["feedback": "\(feedback.name)"]),
+                note: { fault in faults.report(fault) })
+            runners.append(runner)
+            loop.add(
+                Feedback(
+                    name: feedback.name,
+                    cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
+                ) { state, _ in
+                    runner.effect(for: state)
+                })
+        }
+        self.runners = runners
         faults.connect { [weak self] in self?.note($0) }
         loop.setObserver(SystemObserver(definition: definition, logger: logger) { [weak self] in self?.entered($0) })
-        for feedback in definition.feedbacks {
-            loop.add(makeFeedback(feedback, effects))
-        }
+    }
+
+    /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
+    func beginStop() {
+        loop.beginStop()
+        for runner in runners { runner.endWaiting() }
     }
 
     // MARK: Health
@@ -106,29 +127,9 @@ final class HostedSystem: Sendable {
         }
         return true
     }
-
-    // MARK: Feedbacks
-
-    private func makeFeedback(
-        _ feedback: FeedbackDefinition, _ effects: EffectCatalogue
-    ) -> Feedback<SystemState, SystemEvent> {
-        let runner = EffectRunner(
-            definition: feedback,
-            implementation: effects[feedback.effect],
-            system: definition.name,
-            time: time,
-            logger: logger.with(["feedback": "\(feedback.name)"]),
-            note: { [weak self] in self?.note($0) })
-        return Feedback(
-            name: feedback.name,
-            cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
-        ) { state, _ in
-            runner.effect(for: state)
-        }
-    }
 }
 
-/// Carries faults out of the reducer, which is made before the system it belongs to.
+/// Carries faults out of the reducer and the feedbacks, which are made before the system it belongs to.
 private final class FaultBox: Sendable {
     private let receiver = Mutex<(@Sendable (Fault) -> Void)?>(nil)
 

@@ -1,4 +1,3 @@
-import FeedbackKit
 import Synchronization
 
 /// Keeps the cadence of a feedback with `every`.
@@ -13,14 +12,22 @@ final class Ticker: Sendable {
     private struct Machine {
         var lastBegin: Duration?
         var generation: UInt64 = 0
-        var waiting: Task<Void, any Error>?
+        var waiting: Waits.Ticket?
+    }
+
+    private enum Step {
+        case leave
+        case run
+        case wait(Waits.Ticket)
     }
 
     private let machine = Mutex(Machine())
     private let time: HostTime
+    private let waits: Waits
 
-    init(time: HostTime) {
+    init(time: HostTime, waits: Waits) {
         self.time = time
+        self.waits = waits
     }
 
     /// The system has entered a state: whoever waited for the old one gives up. Answers the number of the new wait.
@@ -30,12 +37,12 @@ final class Ticker: Sendable {
             defer { machine.waiting = nil }
             return (machine.generation, machine.waiting)
         }
-        old?.cancel()
+        if let old { waits.interrupt(old) }
         return generation
     }
 
-    /// Calls `run` each time the interval has passed since the last one began, until the state is left or the task is
-    /// cancelled.
+    /// Calls `run` each time the interval has passed since the last one began, until the state is left, the system
+    /// stops, or the task is cancelled.
     func tick(_ generation: UInt64, every interval: Duration, run: () async -> Void) async {
         while await wait(generation, interval) {
             await run()
@@ -45,23 +52,17 @@ final class Ticker: Sendable {
     /// Waits for the next run; `false` if there is none.
     private func wait(_ generation: UInt64, _ interval: Duration) async -> Bool {
         let elapsed = time.elapsed()
-        let clock = time.clock
-        let (isCurrent, task): (Bool, Task<Void, any Error>?) = machine.withLock { machine in
-            guard machine.generation == generation else { return (false, nil) }
-            guard let last = machine.lastBegin, last + interval > elapsed else { return (true, nil) }
-            let delay = last + interval - elapsed
-            let task = Task { try await clock.sleep(for: delay) }
-            machine.waiting = task
-            return (true, task)
+        let step: Step = machine.withLock { machine in
+            guard machine.generation == generation else { return .leave }
+            guard let last = machine.lastBegin, last + interval > elapsed else { return .run }
+            guard let ticket = waits.begin(last + interval - elapsed) else { return .leave }
+            machine.waiting = ticket
+            return .wait(ticket)
         }
-        guard isCurrent, !Task.isCancelled else { return false }
-        if let task {
-            let slept = await withTaskCancellationHandler {
-                await task.result
-            } onCancel: {
-                task.cancel()
-            }
-            guard case .success = slept, !Task.isCancelled else { return false }
+        switch step {
+        case .leave: return false
+        case .run: if Task.isCancelled { return false }
+        case .wait(let ticket): guard await waits.finish(ticket) else { return false }
         }
         let begin = time.elapsed()
         return machine.withLock { machine in

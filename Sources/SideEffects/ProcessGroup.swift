@@ -5,23 +5,34 @@ import SystemPackage
 struct ProcessGroup: Sendable {
     let leader: pid_t
 
+    /// How long members that were killed may take to be gone; the kernel may hold one that waits for a disk.
+    static let killAllowance = Duration.seconds(2)
+
     /// Asks every member to end, waits, and kills what is left after the grace.
     func end(within grace: Duration) async {
         guard hasLivingMembers else { return }
         kill(-leader, SIGTERM)
         // A stopped process does not see that it is asked to end.
         kill(-leader, SIGCONT)
+        if await isEmpty(within: grace) { return }
+        kill(-leader, SIGKILL)
+        _ = await isEmpty(within: Self.killAllowance)
+    }
+
+    /// Waits until no member runs any more, or the limit has passed.
+    ///
+    /// The kernel tells nobody but a parent when a process ends, and members need not be our children: so it looks
+    /// again, at first soon, then at longer intervals.
+    private func isEmpty(within limit: Duration) async -> Bool {
         let clock = ContinuousClock()
-        let deadline = clock.now.advanced(by: grace)
-        var pause = Duration.milliseconds(5)
-        while clock.now < deadline {
-            guard hasLivingMembers else { return }
-            // The kernel tells nobody but a parent when a process ends, and members need not be our children: look again,
-            // at first soon, then at longer intervals.
+        let deadline = clock.now.advanced(by: limit)
+        var pause = Duration.milliseconds(2)
+        while hasLivingMembers {
+            guard clock.now < deadline else { return false }
             try? await clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
         }
-        kill(-leader, SIGKILL)
+        return true
     }
 
     /// Whether a member still runs; those that have ended and wait to be reaped do not count.

@@ -13,7 +13,7 @@ import Testing
         _ = machine.start()
         while case .begin = machine.next() {}
         if phase == .running { return machine }
-        guard let run = machine.openRun(of: 0, isSource: false)?.run else { return machine }
+        guard let run = machine.openRun(of: 0, endsAtStop: false)?.run else { return machine }
         _ = machine.attach("handle", to: run)
         switch phase {
         case .stopping: _ = machine.beginStop()
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [LoopPhase.notStarted, .running, .stopping, .cancelling, .stopped])
     func `side effects start only while it runs`(phase: LoopPhase) {
         var machine = machine(phase)
-        #expect((machine.openRun(of: 0, isSource: false) != nil) == (phase == .running))
+        #expect((machine.openRun(of: 0, endsAtStop: false) != nil) == (phase == .running))
     }
 
     @Test(arguments: [LoopPhase.notStarted, .running, .stopping, .cancelling, .stopped])
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `an effect that ends before its handle is known leaves nothing behind`() {
         var machine = machine(.running)
-        let run = machine.openRun(of: 0, isSource: false)!.run
+        let run = machine.openRun(of: 0, endsAtStop: false)!.run
         #expect(machine.closeRun(run) != nil)
         #expect(machine.attach("late", to: run) == false)
         #expect(machine.handles.isEmpty)
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `an effect that is cancelled before its handle is known is ended when it is`() {
         var machine = machine(.running)
-        let run = machine.openRun(of: 0, isSource: false)!.run
+        let run = machine.openRun(of: 0, endsAtStop: false)!.run
         let entered = machine.enter(1)
         #expect(entered.endings.map(\.run) == [run])
         #expect(entered.endings[0].handle == nil)
@@ -114,7 +114,7 @@ import Testing
 
     @Test func `the loop stops only when the last effect has ended`() {
         var machine = machine(.running)
-        let runs = (0..<3).map { _ in machine.openRun(of: 0, isSource: false)!.run }
+        let runs = (0..<3).map { _ in machine.openRun(of: 0, endsAtStop: false)!.run }
         #expect(machine.beginStop().stopped == false)
         #expect(machine.closeRun(runs[1])?.stopped == false)
         #expect(machine.closeRun(runs[0])?.stopped == false)

@@ -443,6 +443,18 @@ struct `The promises of the loop` {
         #expect(loop.counters.refused == 2)
     }
 
+    @Test func `7 a gentle stop does not wait for timers`() async {
+        let clock = ManualClock()
+        let loop = Loop<Int, Int>(
+            initial: 0, feedbacks: [Feedback { _, _ in .after(.seconds(3600), 1) }], clock: clock
+        ) { _, _ in .unhandled }
+        loop.start()
+        await clock.sleepers(atLeast: 1)
+        loop.beginStop()
+        await loop.stopped()
+        #expect(clock.sleeperCount == 0)
+    }
+
     @Test func `7 past the limit of a gentle stop effects are cancelled`() async {
         let clock = ManualClock()
         let ended = Record<Bool>()

@@ -210,6 +210,28 @@ private let counter = """
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `stopping waits for what is under way, not for a timer`() async throws {
+        let fixture = try Fixture(
+            """
+            system: waits
+            states: { Here: {} }
+            events: { Tick: {} }
+            initialState: Here
+            feedbacks:
+              later: { onState: Here, after: 3600s, emit: Tick }
+              often: { onState: Here, strategy: continueOnNewState, every: 3600s, wait: x }
+              works: { onState: Here, wait: { name: y, for: 2s } }
+            """)
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 3)
+        async let stopped: Void = fixture.host.stop(within: .seconds(60))
+        while fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped { await Task.yield() }
+        #expect(try fixture.host.systemStatus("waits").running("works") == 1)
+        fixture.clock.advance(by: .seconds(2))
+        await stopped
+        #expect(try fixture.host.systemStatus("waits").loop.phase == .stopped)
+    }
+
     @Test(arguments: ["cancelOnNewState", "continueOnNewState"])
     func `the strategy decides what a new state does to a run`(strategy: String) async throws {
         let fixture = try Fixture(

@@ -28,6 +28,8 @@ public struct Effect<Event: Sendable>: Sendable {
         /// Quick enough for the loop's turn, unless the feedback has an executor of its own.
         case call(@Sendable () -> Event?)
         case task(@Sendable (Send<Event>) async -> Void)
+        /// Ends without waiting when the loop stops.
+        case timer(Duration, Event)
     }
     package let kind: Kind
 
@@ -69,9 +71,6 @@ public struct Effect<Event: Sendable>: Sendable {
 
     /// Emits an event once, when the loop's clock has advanced by `delay`.
     public static func after(_ delay: Duration, _ event: Event) -> Effect {
-        run { send in
-            guard (try? await send.clock.sleep(for: delay)) != nil else { return }
-            send(event)
-        }
+        Effect(kind: .timer(delay, event))
     }
 }

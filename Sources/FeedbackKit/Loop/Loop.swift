@@ -238,8 +238,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken, and
-    /// side effects that run may finish. Past the limit, or when the calling task is cancelled, the loop is cancelled.
+    /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken, sources and
+    /// timers end, and side effects that run may finish. Past the limit, or when the calling task is cancelled, the loop is cancelled.
     ///
     /// Do not await this from a side effect of the same loop: it would wait for itself until the limit.
     ///
@@ -362,7 +362,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         _ feedback: Feedback<State, Event>, _ index: Int, _ observer: (any LoopObserver<State, Event>)?
     ) {
         guard case .source(let subscribe) = feedback.kind,
-            let opened = guarded.withLock({ $0.machine.openRun(of: index, isSource: true) })
+            let opened = guarded.withLock({ $0.machine.openRun(of: index, endsAtStop: true) })
         else { return }
         observer?.loopDidStartEffect(opened.run, of: feedback.name)
         let inner = subscribe(Send(clock: clock) { [weak self] event in self?.send(event) ?? .dropped(.stopped) })
@@ -392,6 +392,12 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case .call(let body):
             startTask({ send in if let event = body() { send(event) } }, feedback, index, observer)
         case .task(let body): startTask(body, feedback, index, observer)
+        case .timer(let delay, let event):
+            startTask(
+                { send in
+                    guard (try? await send.clock.sleep(for: delay)) != nil else { return }
+                    send(event)
+                }, feedback, index, observer, endsAtStop: true)
         }
     }
 
@@ -402,10 +408,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     private func startTask(
         _ body: @escaping @Sendable (Send<Event>) async -> Void, _ feedback: Feedback<State, Event>, _ index: Int,
-        _ observer: (any LoopObserver<State, Event>)?
+        _ observer: (any LoopObserver<State, Event>)?, endsAtStop: Bool = false
     ) {
         let (opened, executor) = guarded.withLock {
-            ($0.machine.openRun(of: index, isSource: false), (feedback.executor ?? $0.executor).taskExecutor)
+            ($0.machine.openRun(of: index, endsAtStop: endsAtStop), (feedback.executor ?? $0.executor).taskExecutor)
         }
         guard let opened else { return }
         observer?.loopDidStartEffect(opened.run, of: feedback.name)

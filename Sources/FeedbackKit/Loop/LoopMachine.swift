@@ -28,7 +28,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     /// A side effect that runs.
     private struct Run {
         let feedback: Int
-        let isSource: Bool
+        let endsAtStop: Bool
         var handle: Handle?
         var isCancelled = false
     }
@@ -297,11 +297,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// A side effect is about to start; `nil`: none may start any more.
-    package mutating func openRun(of feedback: Int, isSource: Bool) -> (run: RunID, origin: Origin)? {
+    package mutating func openRun(of feedback: Int, endsAtStop: Bool) -> (run: RunID, origin: Origin)? {
         guard phase == .running else { return nil }
         let run = RunID(rawValue: nextRun)
         nextRun += 1
-        runs[run] = Run(feedback: feedback, isSource: isSource)
+        runs[run] = Run(feedback: feedback, endsAtStop: endsAtStop)
         statuses[feedback].running.append(run)
         counters.effectsStarted += 1
         return (run, origin(of: feedback))
@@ -346,7 +346,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
         package var markers: [@Sendable () -> Void] = []
     }
 
-    /// Stops gently: no new events, no new side effects; what waits is taken, what runs may finish. Sources end now.
+    /// Stops gently: no new events, no new side effects; what waits is taken, what runs may finish. Sources and
+    /// timers end now: nothing that they could still bring would be accepted.
     package mutating func beginStop() -> Closing {
         var closing = Closing()
         switch phase {
@@ -355,7 +356,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
             phase = .stopping
         case .running:
             phase = .stopping
-            for (run, known) in runs where known.isSource {
+            for (run, known) in runs where known.endsAtStop {
                 cancel(run, into: &closing.endings)
             }
         case .stopping, .cancelling, .stopped:

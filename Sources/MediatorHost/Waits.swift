@@ -1,0 +1,62 @@
+import Synchronization
+
+/// The waiting of a system's schedules: it ends when its task is cancelled, when it is interrupted, and, all of it at
+/// once, when the system stops, so that a stop waits for work that is under way but not for a timer.
+final class Waits: Sendable {
+    private struct Machine {
+        var isClosed = false
+        var nextID: UInt64 = 1
+        var tasks: [UInt64: Task<Void, any Error>] = [:]
+    }
+
+    /// One who waits.
+    struct Ticket: Sendable {
+        fileprivate let id: UInt64
+        fileprivate let task: Task<Void, any Error>
+    }
+
+    private let machine = Mutex(Machine())
+    private let clock: any Clock<Duration>
+
+    init(clock: any Clock<Duration>) {
+        self.clock = clock
+    }
+
+    /// Begins to wait; `nil` if the system has stopped.
+    func begin(_ delay: Duration) -> Ticket? {
+        let clock = clock
+        return machine.withLock { machine in
+            guard !machine.isClosed else { return nil }
+            let task = Task { try await clock.sleep(for: delay) }
+            defer { machine.nextID += 1 }
+            machine.tasks[machine.nextID] = task
+            return Ticket(id: machine.nextID, task: task)
+        }
+    }
+
+    /// Waits to the end; `false` if it was ended early.
+    func finish(_ ticket: Ticket) async -> Bool {
+        let result = await withTaskCancellationHandler {
+            await ticket.task.result
+        } onCancel: {
+            ticket.task.cancel()
+        }
+        machine.withLock { _ = $0.tasks.removeValue(forKey: ticket.id) }
+        guard case .success = result else { return false }
+        return !Task.isCancelled
+    }
+
+    /// Ends one wait.
+    func interrupt(_ ticket: Ticket) {
+        ticket.task.cancel()
+    }
+
+    /// Ends every wait, and lets no other begin.
+    func close() {
+        let tasks = machine.withLock { machine in
+            machine.isClosed = true
+            return Array(machine.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+    }
+}
