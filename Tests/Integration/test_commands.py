@@ -1,0 +1,89 @@
+"""Commands that a configured system runs: they end with their state, with the daemon, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from daemon import STOPPED, Daemon
+
+# A command that ignores being asked to end, with a child that does too.
+STUBBORN = """\
+system: job
+states: { Working: {}, Resting: {} }
+events: { Line: { text: string }, Rest: {} }
+initialState: Working
+feedbacks:
+  work:
+    onState: Working
+    run: [sh, -c, "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $$ $!; wait"]
+    onLine: { Line: { text: "${result.line}" } }
+  say:
+    onState: any
+    log: entered
+transitions:
+  Working: { Rest: Resting, Line: stay }
+"""
+
+
+def pids_of(one: Daemon) -> list[int]:
+    """The processes below the daemon."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[1]) == one.pid and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def group_of(pid: int) -> list[int]:
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and is_alive(int(entry.name)) and os.getpgid(int(entry.name)) == pid
+    ]
+
+
+def test_a_new_state_ends_the_whole_group_by_force_if_need_be(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"a.yaml": STUBBORN})
+    (leader,) = wait_for_children(one)
+    assert os.getpgid(leader) == leader
+    one.ctl("emit", "job", "Rest")
+    one.wait_log("Working → Resting")
+    pidfd = os.pidfd_open(leader)
+    import select
+
+    assert select.select([pidfd], [], [], 15.0)[0], "the command was not ended"
+    os.close(pidfd)
+    assert group_of(leader) == []
+    assert one.stop() == STOPPED
+
+
+def test_stopping_the_daemon_ends_its_commands(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"a.yaml": STUBBORN}, arguments=["--stop-limit", "0"])
+    (leader,) = wait_for_children(one)
+    one.signal(signal.SIGTERM)
+    assert one.wait_exit() == STOPPED
+    assert group_of(leader) == []
+
+
+def wait_for_children(one: Daemon) -> list[int]:
+    one.wait_log("entered")
+    for _ in range(1000):
+        if found := pids_of(one):
+            return found
+        one.ctl("status", "--json")
+    raise AssertionError("the command was not started")
