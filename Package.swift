@@ -10,11 +10,32 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nio = [
+    Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
+    Target.Dependency.product(name: "NIOPosix", package: "swift-nio"),
+]
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let serviceLifecycleTestKit = Target.Dependency.product(
+    name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
 let package = Package(
     name: "mediatord",
     products: [
         .library(name: "FeedbackKit", targets: ["FeedbackKit"]),
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
+        .library(name: "CommonExpression", targets: ["CommonExpression"]),
+        .library(name: "Varlink", targets: ["Varlink"]),
+        .library(name: "MediatorControl", targets: ["MediatorControl"]),
+        .library(name: "MediatorDaemon", targets: ["MediatorDaemon"]),
+        .executable(name: "mediatord", targets: ["mediatord"]),
+        .executable(name: "mediatorctl", targets: ["mediatorctl"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -27,86 +48,80 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // Layer 0
-        .target(
-            name: "FeedbackKit",
-            dependencies: [.product(name: "DequeModule", package: "swift-collections")],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
-
+        // Layer 0: know nothing of ours.
+        .target(name: "FeedbackKit", dependencies: [deque], swiftSettings: strict),
         .target(name: "CommonExpression", swiftSettings: strict),
+        .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
-        // Layer 1
+        // Layer 1: one step above one of those.
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
-        .target(
-            name: "MediatorConfiguration", dependencies: ["CommonExpression", .product(name: "Yams", package: "Yams")],
-            swiftSettings: strict),
+        .target(name: "Systemd", dependencies: ["CSystemd", logging, serviceLifecycle], swiftSettings: strict),
+        .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", yams], swiftSettings: strict),
 
-        // Layer 2
+        // Layer 2: the parts of the daemon, which do not know each other's transport.
         .target(
             name: "MediatorHost",
-            dependencies: [
-                "FeedbackKit", "MediatorConfiguration", "CommonExpression", .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["FeedbackKit", "MediatorConfiguration", "CommonExpression", logging],
             swiftSettings: strict
         ),
         .target(
             name: "SideEffects",
             dependencies: [
-                "MediatorHost", "MediatorConfiguration", "CommonExpression",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                "MediatorHost", "MediatorConfiguration", "CommonExpression", logging, subprocess, systemPackage,
             ],
             swiftSettings: strict
         ),
+        .target(name: "MediatorControl", dependencies: ["Varlink"], swiftSettings: strict),
+
+        // Layer 3: where the parts are joined.
+        .target(
+            name: "MediatorDaemon",
+            dependencies: [
+                "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "SideEffects", "Systemd", "Varlink", argumentParser, logging, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "MediatorCommands", dependencies: ["MediatorControl", "Varlink", argumentParser],
+            swiftSettings: strict),
+
+        // Layer 4: the programs, which only begin.
+        .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon"], swiftSettings: strict),
+        .executableTarget(name: "mediatorctl", dependencies: ["MediatorCommands"], swiftSettings: strict),
+
+        .testTarget(
+            name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
+        .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),
+        .testTarget(name: "VarlinkTests", dependencies: ["Varlink"] + nio, swiftSettings: strict),
+        .testTarget(
+            name: "SystemdTests", dependencies: ["Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MediatorConfigurationTests", dependencies: ["MediatorConfiguration", "CommonExpression"],
+            swiftSettings: strict),
         .testTarget(
             name: "MediatorHostTests",
             dependencies: [
                 "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", "FeedbackKitTesting",
-                .product(name: "Logging", package: "swift-log"),
+                logging,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "SideEffectsTests",
-            dependencies: [
-                "SideEffects", "MediatorHost", "CommonExpression", "FeedbackKitTesting",
-                .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["SideEffects", "MediatorHost", "CommonExpression", "FeedbackKitTesting", logging],
             swiftSettings: strict
         ),
-        .target(
-            name: "Varlink",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strict
-        ),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .target(
-            name: "Systemd",
-            dependencies: [
-                "CSystemd", .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(name: "MediatorControl", dependencies: ["Varlink"], swiftSettings: strict),
-        .target(
-            name: "MediatorDaemon",
-            dependencies: [
-                "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "MediatorControl", "Varlink",
-                "Systemd", "FeedbackKit",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict
-        ),
-        .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon"], swiftSettings: strict),
+        .testTarget(
+            name: "MediatorControlTests", dependencies: ["MediatorControl", "Varlink"], swiftSettings: strict),
+        .testTarget(
+            name: "MediatorCommandsTests", dependencies: ["MediatorCommands", "MediatorControl", "Varlink"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MediatorDaemonTests",
+            dependencies: ["MediatorDaemon", "CommonExpression", "Varlink"], swiftSettings: strict),
+        .testTarget(name: "LayeringTests", swiftSettings: strict),
     ]
 )

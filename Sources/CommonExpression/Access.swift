@@ -51,15 +51,26 @@ enum Access {
     struct Field: Sendable {
         let slot: Int
         let index: Int
-        let declaration: StructureType.Declaration
+        /// The declared type, and the address by which a value's type is recognised as it.
+        let type: StructureType
+        let identity: ObjectIdentifier
         let name: String
         let range: SourceRange
+
+        init(slot: Int, index: Int, type: StructureType, name: String, range: SourceRange) {
+            self.slot = slot
+            self.index = index
+            self.type = type
+            identity = ObjectIdentifier(type.declaration)
+            self.name = name
+            self.range = range
+        }
 
         /// The field's value: by its position where the variable holds the declared type, else by its name.
         @inline(__always)
         func value(in frame: borrowing Frame) throws(EvaluationError) -> Value {
-            if case .structure(let structure) = frame.variables[slot], structure.type.declaration === declaration,
-                index < structure.fields.count
+            if case .structure(let structure) = frame.variables[slot],
+                ObjectIdentifier(structure.type.declaration) == identity, index < structure.fields.count
             {
                 return structure.fields[index]
             }
@@ -106,7 +117,7 @@ enum Access {
         }
     }
 
-    /// The field of a structure or the string key of a map.
+    /// The field of a structure or the string key of a map. Of an optional value, an optional field.
     static func select(_ name: String, from value: Value, at range: SourceRange) throws(EvaluationError) -> Value {
         switch value {
         case .structure(let structure):
@@ -120,6 +131,7 @@ enum Access {
                 throw EvaluationError(code: .noSuchKey, message: "the map has no key \"\(name)\"", range: range)
             }
             return entry
+        case .optional: return try optionalField(name, of: value, at: range)
         default:
             throw EvaluationError(
                 code: .noSuchField, message: "\(value.typeName) has no fields, so no '\(name)'", range: range)
@@ -130,10 +142,59 @@ enum Access {
     /// are null; a field the type does not declare is an error.
     static func has(_ name: String, in value: Value, at range: SourceRange) throws(EvaluationError) -> Bool {
         if case .map(let entries) = value { return entries[.string(name)] != nil }
+        if case .optional = value {
+            guard let value = unwrapped(value) else { return false }
+            return try has(name, in: value, at: range)
+        }
         return try select(name, from: value, at: range) != .null
     }
 
+    /// A field or key that may be missing; of an optional value, of what it holds. A field of a structure that is
+    /// null counts as missing; one its type does not declare is an error.
+    static func optionalField(
+        _ name: String, of value: Value, at range: SourceRange
+    ) throws(EvaluationError) -> Value {
+        guard let value = unwrapped(value) else { return .optional(nil) }
+        if case .map(let entries) = value { return .optional(entries[.string(name)]) }
+        let field = try select(name, from: value, at: range)
+        return .optional(field == .null ? nil : field)
+    }
+
+    /// What an optional value holds, also where it is another optional value; nil for none.
+    private static func unwrapped(_ value: Value) -> Value? {
+        var value = value
+        while case .optional(let wrapped) = value {
+            guard let wrapped else { return nil }
+            value = wrapped
+        }
+        return value
+    }
+
     // MARK: Elements
+
+    /// An element or key that may be missing; of an optional value, of what it holds.
+    static func optionalElement(
+        of container: Value, at index: Value, _ range: SourceRange
+    ) throws(EvaluationError) -> Value {
+        guard let container = unwrapped(container) else { return .optional(nil) }
+        switch container {
+        case .list(let elements):
+            let position = try position(of: index, range)
+            return .optional(position.flatMap { elements.indices.contains($0) ? elements[$0] : nil })
+        case .map(let entries): return .optional(MapKeys.value(of: index, in: entries))
+        default: return try element(of: container, at: index, range)
+        }
+    }
+
+    /// A position as an integer, or nil for a number that is none.
+    private static func position(of index: Value, _ range: SourceRange) throws(EvaluationError) -> Int? {
+        switch index {
+        case .int(let int): return Int(exactly: int)
+        case .uint(let uint): return Int(exactly: uint)
+        case .double(let double): return MapKeys.int(of: double).flatMap { Int(exactly: $0) }
+        default: throw Code.mismatch(index, "an int index", range)
+        }
+    }
 
     /// The element of a list or the value of a key of a map.
     static func element(
@@ -141,14 +202,7 @@ enum Access {
     ) throws(EvaluationError) -> Value {
         switch container {
         case .list(let elements):
-            let position: Int?
-            switch index {
-            case .int(let int): position = Int(exactly: int)
-            case .uint(let uint): position = Int(exactly: uint)
-            case .double(let double): position = Int(exactly: double)
-            default: throw Code.mismatch(index, "an int index", range)
-            }
-            guard let position, elements.indices.contains(position) else {
+            guard let position = try position(of: index, range), elements.indices.contains(position) else {
                 throw EvaluationError(
                     code: .indexOutOfRange,
                     message: "the index \(index) is out of range for a list of \(elements.count)", range: range)
@@ -160,9 +214,11 @@ enum Access {
                     code: .noSuchKey, message: "the map has no key \(ValueExcerpt.text(of: index))", range: range)
             }
             return value
+        case .optional: return try optionalElement(of: container, at: index, range)
         default:
             throw EvaluationError(
-                code: .noSuchOverload, message: "\(container.typeName) is not indexed; lists and maps are", range: range)
+                code: .noSuchOverload, message: "\(container.typeName) is not indexed; lists and maps are", range: range
+            )
         }
     }
 }

@@ -32,10 +32,10 @@ enum Arithmetic {
         case .subtract: (result, overflows) = left.subtractingReportingOverflow(right)
         case .multiply: (result, overflows) = left.multipliedReportingOverflow(by: right)
         case .divide:
-            guard right != 0 else { throw divisionByZero(operation, .int(left), at: range) }
+            guard right != 0 else { throw divisionByZero(operation, .int(left), .int(right), at: range) }
             (result, overflows) = left.dividedReportingOverflow(by: right)
         default:
-            guard right != 0 else { throw divisionByZero(operation, .int(left), at: range) }
+            guard right != 0 else { throw divisionByZero(operation, .int(left), .int(right), at: range) }
             // The remainder of the least integer by -1 is 0, although the quotient overflows.
             (result, overflows) = (left.remainderReportingOverflow(dividingBy: right).partialValue, false)
         }
@@ -52,7 +52,7 @@ enum Arithmetic {
         case .subtract: (result, overflows) = left.subtractingReportingOverflow(right)
         case .multiply: (result, overflows) = left.multipliedReportingOverflow(by: right)
         default:
-            guard right != 0 else { throw divisionByZero(operation, .uint(left), at: range) }
+            guard right != 0 else { throw divisionByZero(operation, .uint(left), .uint(right), at: range) }
             (result, overflows) = (operation == .divide ? left / right : left % right, false)
         }
         guard !overflows else { throw overflow(operation, .uint(left), .uint(right), "uint", at: range) }
@@ -155,10 +155,10 @@ enum Arithmetic {
     }
 
     private static func divisionByZero(
-        _ operation: BinaryOperator, _ left: Value, at range: SourceRange
+        _ operation: BinaryOperator, _ left: Value, _ right: Value, at range: SourceRange
     ) -> EvaluationError {
         EvaluationError(
-            code: .divisionByZero, message: "\(left) \(operation.symbol) 0: division by zero", range: range)
+            code: .divisionByZero, message: "\(left) \(operation.symbol) \(right): division by zero", range: range)
     }
 
     private static func noOverload(

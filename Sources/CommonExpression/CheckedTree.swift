@@ -8,11 +8,15 @@ struct CheckedTree: Sendable {
         case variable(slot: Int)
         /// A field of a known structure type, by its position.
         case field(index: Int, of: StructureType)
+        /// Nothing: its evaluation fails, because types were not checked.
+        case failure(EvaluationError)
+        /// A type as a value.
+        case type(ValueType)
         /// A function.
         case function(Function)
     }
 
-    let tree: SyntaxTree
+    var tree: SyntaxTree
     var types: [StaticType]
     var meanings: [Meaning]
     /// The paths that are read: a variable and the fields selected from it, one after the other.

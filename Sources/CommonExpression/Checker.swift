@@ -3,18 +3,21 @@
 ///
 /// A node with an erroneous operand has the type `error` and is not reported again.
 struct Checker {
-    private(set) var checked: CheckedTree
+    var checked: CheckedTree
     private(set) var problems: [Problem] = []
+    /// Whether types are checked. Otherwise all are `dyn`, and what could not be evaluated fails at evaluation.
+    private let checksTypes: Bool
 
     private let source: SourceText
-    private let environment: Environment
-    private let slots: [String: Int]
+    let environment: Environment
+    let slots: [String: Int]
     /// How many points the longest qualified variable name has.
-    private let qualifierDepth: Int
+    let qualifierDepth: Int
     /// How deep lists and maps are nested in the value of each node, at most, beyond what variables hold.
     private var levels: [Int]
 
-    init(_ tree: SyntaxTree, source: SourceText, environment: Environment) {
+    init(_ tree: SyntaxTree, source: SourceText, environment: Environment, checksTypes: Bool = true) {
+        self.checksTypes = checksTypes
         checked = CheckedTree(
             tree: tree,
             types: Array(repeating: .error, count: tree.nodes.count),
@@ -24,19 +27,25 @@ struct Checker {
         self.source = source
         self.environment = environment
         slots = Dictionary(
-            environment.variables.enumerated().map { ($0.element.name, $0.offset) }, uniquingKeysWith: { first, _ in first })
+            environment.variables.enumerated().map { ($0.element.name, $0.offset) },
+            uniquingKeysWith: { first, _ in first })
         qualifierDepth = environment.variables.map { $0.name.utf8.count { $0 == UInt8(ascii: ".") } }.max() ?? 0
     }
 
     /// Checks all nodes and the result's type.
     mutating func run(expecting: ValueType) {
-        let qualified = qualifiedVariables()
+        let qualified = resolveQualifiedNames()
         for id in tree.nodes.indices where !qualified.covered.contains(id) {
             if let slot = qualified.slots[id] {
                 setVariable(id, slot: slot)
+            } else if let type = qualified.types[id] {
+                set(id, .type, .type(type))
+            } else if let name = qualified.unknownFunctions[id] {
+                reportUnknownFunction(name)
             } else {
                 check(id)
             }
+            if !checksTypes { postponeProblems(of: id) }
             checkLevel(of: id)
         }
         checkResult(expecting: StaticType(expecting))
@@ -60,8 +69,22 @@ struct Checker {
     }
 
     mutating func set(_ id: SyntaxTree.ID, _ type: StaticType, _ meaning: CheckedTree.Meaning = .dynamic) {
-        checked.types[id] = type
+        checked.types[id] = checksTypes ? type : .dyn
         checked.meanings[id] = meaning
+    }
+
+    /// Makes what was reported of a node an error of its evaluation.
+    private mutating func postponeProblems(of id: SyntaxTree.ID) {
+        guard let problem = problems.last, problem.code != .tooDeep else { return }
+        problems.removeAll { $0.code != .tooDeep }
+        let codes: [Problem.Code: EvaluationError.Code] = [
+            .unknownVariable: .unknownVariable, .unknownFunction: .unknownFunction,
+        ]
+        set(
+            id, .dyn,
+            .failure(
+                EvaluationError(
+                    code: codes[problem.code] ?? .noSuchOverload, message: problem.message, range: problem.range)))
     }
 
     private mutating func check(_ id: SyntaxTree.ID) {
@@ -73,8 +96,10 @@ struct Checker {
         case .select(let operand, let name): checkSelection(id, operand, name)
         case .has(let operand, let name):
             checkSelection(id, operand, name)
-            if type(of: operand) != .error { checked.types[id] = .bool }
+            if type(of: operand) != .error, checksTypes { checked.types[id] = .bool }
         case .index(let operand, let index): checkIndex(id, operand, index)
+        case .optionalSelect(let operand, let name): checkOptionalSelection(id, operand, name)
+        case .optionalIndex(let operand, let index): checkOptionalIndex(id, operand, index)
         case .call(let function, let hasReceiver, let operands):
             checkCall(id, function, hasReceiver: hasReceiver, operands)
         case .unary(let operation, let operand): checkUnary(id, operation, operand)
@@ -83,49 +108,19 @@ struct Checker {
         case .logic(let operation, let operands): checkLogic(id, operation, operands)
         case .conditional(let condition, let then, let otherwise):
             checkConditional(id, condition, then, otherwise)
-        case .list(let elements): set(id, .list(commonType(of: elements)))
+        case .list(let elements):
+            var types: [StaticType] = []
+            for element in elements { types.append(elementType(element.value, isOptional: element.isOptional)) }
+            let element = commonType(of: types)
+            set(id, element == .error ? .error : .list(element))
         case .map(let entries): checkMap(id, entries)
         case .comprehension(let comprehension): checkComprehension(id, comprehension)
+        case .bind(let bind): set(id, type(of: bind.body))
+        case .optionalMap(let map): checkOptionalMap(id, map)
         }
     }
 
     // MARK: Names
-
-    /// The nodes that are variables with qualified names, such as `a.b`, and the nodes below them. The longest name
-    /// wins (CEL specification, "Name Resolution").
-    private func qualifiedVariables() -> (slots: [SyntaxTree.ID: Int], covered: Set<SyntaxTree.ID>) {
-        var slots: [SyntaxTree.ID: Int] = [:]
-        var covered: Set<SyntaxTree.ID> = []
-        guard qualifierDepth > 0 else { return (slots, covered) }
-        for id in tree.nodes.indices.reversed() where !covered.contains(id) {
-            guard let (name, below) = qualifiedName(of: id), let slot = self.slots[name] else { continue }
-            slots[id] = slot
-            covered.formUnion(below)
-        }
-        return (slots, covered)
-    }
-
-    /// The name a chain of selections spells, and the nodes below its last, where it is not longer than any variable's.
-    private func qualifiedName(of id: SyntaxTree.ID) -> (name: String, below: [SyntaxTree.ID])? {
-        var below: [SyntaxTree.ID] = []
-        var parts: [String] = []
-        var current = id
-        while parts.count <= qualifierDepth {
-            switch tree.nodes[current].kind {
-            case .variable(let name):
-                guard !below.isEmpty else { return nil }
-                parts.append(name)
-                return (parts.reversed().joined(separator: "."), below)
-            case .select(let operand, let name) where !tree.nodes[operand].isParenthesized:
-                parts.append(name.text)
-                below.append(operand)
-                current = operand
-            default:
-                return nil
-            }
-        }
-        return nil
-    }
 
     private mutating func setVariable(_ id: SyntaxTree.ID, slot: Int) {
         set(id, StaticType(environment.variables[slot].type), .variable(slot: slot))
@@ -136,16 +131,8 @@ struct Checker {
             setVariable(id, slot: slot)
             return
         }
-        if Functions.typeNames.contains(name) {
-            report(
-                .unsupported,
-                "types as values are not supported yet; '\(name)' can be called to convert where it is a function",
-                at: range(of: id))
-        } else if Functions.namespaces.contains(name) {
-            report(
-                .unsupported,
-                "the functions of '\(name)' are not supported yet; supported are \(Functions.list)",
-                at: range(of: id))
+        if let type = ValueType.denotations[name] {
+            set(id, .type, .type(type))
         } else {
             reportUnknownVariable(name, at: range(of: id))
         }
@@ -161,11 +148,13 @@ struct Checker {
             } else {
                 "; known are \(NameList.text(environment.variables.map(\.name)))"
             }
-        report(.unknownVariable, "unknown variable '\(name)'\(advice)", at: range, suggestion: suggestion)
+        report(.unknownVariable, "unknown variable '\(Excerpt.of(name))'\(advice)", at: range, suggestion: suggestion)
     }
 
     private func type(of binding: SyntaxTree.Binding) -> StaticType {
         switch (type(of: binding.range), binding.role) {
+        case (let type, .bound): type
+        case (.optional(let type), .unwrapped): type
         case (.list, .key): .int
         case (.list(let element), _): element
         case (.map(_, let value), .value): value
@@ -189,7 +178,8 @@ struct Checker {
                     break walk
                 }
                 switch tree.nodes[current].kind {
-                case .select(let operand, let name), .has(let operand, let name):
+                case .select(let operand, let name), .has(let operand, let name),
+                    .optionalSelect(let operand, let name):
                     path.append(name.text)
                     inner.insert(operand)
                     current = operand
@@ -218,18 +208,26 @@ struct Checker {
         func highest(_ operands: [SyntaxTree.ID]) -> Int { operands.map { levels[$0] }.max() ?? 0 }
         switch tree.nodes[id].kind {
         case .none, .literal, .variable, .has, .unary, .logic: return 0
-        case .binding(let binding): return max(0, levels[tree.bindings[binding].range] - 1)
+        case .binding(let binding):
+            let binding = tree.bindings[binding]
+            return max(0, levels[binding.range] - (binding.role == .bound ? 0 : 1))
         case .select(let operand, _), .index(let operand, _): return max(0, levels[operand] - 1)
-        case .call(_, _, let operands): return highest(operands)
+        case .optionalSelect(let operand, _), .optionalIndex(let operand, _): return max(1, levels[operand])
+        case .call(_, _, let operands):
+            guard case .function(let function) = checked.meanings[id], function.nests else { return highest(operands) }
+            return highest(operands) + 1
+        case .bind(let bind): return levels[bind.body]
+        case .optionalMap(let map): return levels[map.body] + (map.isFlat ? 0 : 1)
         case .binary(let operation, let left, let right, _):
             return operation == .add ? max(levels[left], levels[right]) : 0
         case .conditional(_, let then, let otherwise): return max(levels[then], levels[otherwise])
-        case .list(let elements): return highest(elements) + 1
+        case .list(let elements): return highest(elements.map(\.value)) + 1
         case .map(let entries): return highest(entries.map(\.value)) + 1
         case .comprehension(let comprehension):
             switch comprehension.macro {
             case .all, .exists, .existsOne, .existsOneTwoVariables: return 0
             case .filter: return levels[comprehension.range]
+            case .transformMapEntry: return comprehension.body.map { levels[$0] } ?? 0
             case .map, .transformList, .transformMap: return (comprehension.body.map { levels[$0] } ?? 0) + 1
             }
         }
@@ -249,8 +247,9 @@ struct Checker {
     /// How a value can be made one of the needed type, beginning with `; `, or nothing.
     func conversionAdvice(_ id: SyntaxTree.ID, to needed: StaticType) -> String {
         let type = type(of: id)
-        if case .literal(let value) = tree.nodes[id].kind, let literal = Self.literal(value, as: needed) {
-            return "; write \(literal)"
+        if case .literal(let value) = tree.nodes[id].kind {
+            if let literal = Self.literal(value, as: needed) { return "; write \(literal)" }
+            if type == .string { return "" }
         }
         if needed == .bool, type.isNumeric || type == .string {
             return "; compare it, for instance \(snippet(id)) == \(type == .string ? "\"…\"" : "0")"
@@ -268,6 +267,10 @@ struct Checker {
         case (.int(let int), .duration): "duration(\"\(int)s\")"
         case (.uint(let uint), .int) where uint <= UInt64(Int64.max): "\(uint)"
         case (.uint(let uint), .double): "\(uint).0"
+        case (.double(let double), .int): MapKeys.int(of: double).map { "\($0)" }
+        case (.string(let text), .int): Int64(text).map { "\($0)" }
+        case (.string(let text), .uint): UInt64(text).map { "\($0)u" }
+        case (.string(let text), .double): DoubleText.number(in: text).map { DoubleText.literal(of: $0) }
         case (.string(let text), .duration) where TimeSpan(text: text) != nil: "duration(\(value))"
         case (.string(let text), .timestamp) where Timestamp(rfc3339: text) != nil: "timestamp(\(value))"
         case (.string("true"), .bool): "true"
@@ -284,8 +287,22 @@ enum NameList {
 
     /// The names, with commas, cut off after the eighth.
     static func text(_ names: [String]) -> String {
-        let shown = names.prefix(longest).joined(separator: ", ")
+        let shown = names.prefix(longest).map(Excerpt.of).joined(separator: ", ")
         return names.count > longest ? shown + ", …" : shown
+    }
+}
+
+/// Cuts texts off for messages.
+enum Excerpt {
+    /// The longest name or number shown whole, in code points.
+    static let longest = 64
+
+    /// The text, cut off after 64 code points.
+    static func of(_ text: String) -> String {
+        guard text.unicodeScalars.count > longest else { return text }
+        var scalars = String.UnicodeScalarView()
+        scalars.append(contentsOf: text.unicodeScalars.prefix(longest))
+        return String(scalars) + "…"
     }
 }
 

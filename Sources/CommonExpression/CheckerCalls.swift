@@ -16,31 +16,28 @@ extension Checker {
             reportWrongStyle(name, hasReceiver: hasReceiver, operands)
             return
         }
-        let fitting = styled.filter { overload in
-            overload.parameters.count == operands.count
-                && zip(overload.parameters, operands).allSatisfy { $0.accepts(type(of: $1)) }
-        }
-        guard let first = fitting.first else {
+        let types = operands.map { type(of: $0) }
+        let results = styled.compactMap { $0.result(for: types) }
+        guard let first = results.first else {
             reportNoOverload(id, name, styled, operands)
             return
         }
-        let isUniform = fitting.allSatisfy { $0.result == first.result }
-        set(id, isUniform ? first.result : .dyn, .function(function))
+        let isUniform = results.allSatisfy { $0 == first }
+        set(id, isUniform ? first : .dyn, .function(function))
         checkZone(function, operands)
     }
 
-    private mutating func reportUnknownFunction(_ name: SyntaxTree.Name) {
-        if Functions.unsupported.contains(name.text) {
-            report(
-                .unsupported, "\(name.text)() is not supported yet; supported are \(Functions.list)", at: name.range)
-            return
-        }
+    mutating func reportUnknownFunction(_ name: SyntaxTree.Name) {
         let renamed = ["length": "size", "len": "size", "count": "size", "includes": "contains", "str": "string"]
         let candidates = Array(Functions.all.keys) + Macro.allCases.map(\.rawValue) + ["has"]
-        let suggestion = renamed[name.text.lowercased()] ?? nearestName(to: name.text, among: candidates)
+        var suggestion = renamed[name.text.lowercased()] ?? nearestName(to: name.text, among: candidates)
+        if suggestion == nil {
+            suggestion = candidates.sorted().first { $0.hasSuffix("." + name.text) }
+        }
         let advice = suggestion.map { "; did you mean '\($0)'?" } ?? "; there are \(Functions.list)"
         report(
-            .unknownFunction, "unknown function '\(name.text)'\(advice)", at: name.range, suggestion: suggestion)
+            .unknownFunction, "unknown function '\(Excerpt.of(name.text))'\(advice)", at: name.range,
+            suggestion: suggestion)
     }
 
     private mutating func reportWrongStyle(
@@ -48,14 +45,18 @@ extension Checker {
     ) {
         var right = "x.\(name.text)(…)"
         if hasReceiver {
-            right = "\(name.text)(\(operands.map { snippet($0) }.joined(separator: ", ")))"
+            right = "\(name.text)(\(snippets(of: operands)))"
         } else if let receiver = operands.first {
-            let arguments = operands.dropFirst().map { snippet($0) }.joined(separator: ", ")
-            right = "\(snippet(receiver)).\(name.text)(\(arguments))"
+            right = "\(snippet(receiver)).\(name.text)(\(snippets(of: Array(operands.dropFirst()))))"
         }
         report(
             .noOverload,
             "\(name.text) is \(hasReceiver ? "not " : "")called on a value: write \(right)", at: name.range)
+    }
+
+    /// The source of arguments.
+    private func snippets(of operands: [SyntaxTree.ID]) -> String {
+        NameList.text(operands.prefix(NameList.longest + 1).map { snippet($0) })
     }
 
     private mutating func reportNoOverload(
@@ -63,15 +64,12 @@ extension Checker {
     ) {
         let isMember = overloads.contains { $0.isMember }
         let given = operands.map { type(of: $0).description }
-        let counts = Set(overloads.map(\.parameters.count))
-        var forms: [String] = []
-        for overload in overloads where counts.count == 1 || overload.parameters.count == operands.count {
-            forms.append(Self.form(of: overload))
-        }
-        if forms.isEmpty { forms = overloads.map(Self.form) }
-        let arguments = given.dropFirst(isMember ? 1 : 0).joined(separator: ", ")
+        let arguments = NameList.text(Array(given.dropFirst(isMember ? 1 : 0)))
         let call = isMember ? "\(given[0]).\(name.text)(\(arguments))" : "\(name.text)(\(arguments))"
         var advice = ""
+        if name.text == "contains", operands.count == 2, Operators.result(of: .in, .dyn, type(of: operands[0])) != nil {
+            advice = "; write \(snippet(operands[1])) in \(snippet(operands[0]))"
+        }
         for (index, operand) in operands.enumerated() where advice.isEmpty {
             guard let parameters = overloads.first?.parameters, parameters.count == operands.count,
                 case .type(let needed) = parameters[index], overloads.count == 1, !type(of: operand).fits(needed)
@@ -79,12 +77,23 @@ extension Checker {
             advice = conversionAdvice(operand, to: needed)
         }
         report(
-            .noOverload, "there is no \(call); \(name.text) takes \(forms.joined(separator: " or "))\(advice)",
+            .noOverload, "there is no \(call); \(name.text) takes \(Self.forms(of: overloads))\(advice)",
             at: range(of: id))
+    }
+
+    /// What the overloads take: the types where each takes one operand, else the operands of each.
+    private static func forms(of overloads: [Function.Overload]) -> String {
+        if overloads.allSatisfy({ $0.parameters.count == 1 }) {
+            let names = overloads.map { $0.parameters[0].description }
+            guard let last = names.last, names.count > 1 else { return names.joined() }
+            return names.dropLast().joined(separator: ", ") + " or " + last
+        }
+        return overloads.map(form).joined(separator: " or ")
     }
 
     /// What an overload takes: `(string)`, or `string.(string)` for a member.
     private static func form(of overload: Function.Overload) -> String {
+        if let form = overload.form { return form }
         let parameters = overload.parameters.map(\.description)
         guard overload.isMember else { return "(\(parameters.joined(separator: ", ")))" }
         return "\(parameters[0]).(\(parameters.dropFirst().joined(separator: ", ")))"

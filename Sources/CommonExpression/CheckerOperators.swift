@@ -6,6 +6,7 @@ extension Checker {
         switch type(of: operand) {
         case .error: set(id, .error)
         case .dyn, .open: set(id, .dyn)
+        case .optional: checkOptionalSelection(id, operand, name)
         case .structure(let type):
             if let index = type.index(of: name.text) {
                 set(id, StaticType(type.fields[index].type), .field(index: index, of: type))
@@ -29,7 +30,7 @@ extension Checker {
         }
     }
 
-    private mutating func reportUnknownField(
+    mutating func reportUnknownField(
         _ name: SyntaxTree.Name, of type: StructureType, _ operand: SyntaxTree.ID
     ) {
         let names = type.fields.map(\.name)
@@ -44,7 +45,8 @@ extension Checker {
                 "; its fields are \(NameList.text(names))"
             }
         report(
-            .unknownField, "\(subject) has no field '\(name.text)'\(advice)", at: name.range, suggestion: suggestion)
+            .unknownField, "\(subject) has no field '\(Excerpt.of(name.text))'\(advice)", at: name.range,
+            suggestion: suggestion)
     }
 
     mutating func checkIndex(_ id: SyntaxTree.ID, _ operand: SyntaxTree.ID, _ index: SyntaxTree.ID) {
@@ -52,6 +54,7 @@ extension Checker {
         switch type(of: operand) {
         case .error: break
         case .dyn, .open: if indexType != .error { set(id, .dyn) }
+        case .optional: checkOptionalIndex(id, operand, index)
         case .list(let element):
             if StaticType.int.fits(indexType) {
                 if indexType != .error { set(id, element) }
@@ -75,7 +78,8 @@ extension Checker {
             if case .literal(.string(let name)) = tree.nodes[index].kind {
                 advice = "; write \(snippet(operand)).\(name)"
             }
-            report(.noOverload, "a structure is not indexed; its fields are selected with '.'\(advice)", at: range(of: id))
+            report(
+                .noOverload, "a structure is not indexed; its fields are selected with '.'\(advice)", at: range(of: id))
         case let type:
             report(.noOverload, "\(type) is not indexed; lists and maps are", at: range(of: id))
         }
@@ -92,7 +96,8 @@ extension Checker {
                 set(id, .bool)
             } else {
                 report(
-                    .noOverload, "'!' takes bool, not \(type)\(conversionAdvice(operand, to: .bool))", at: range(of: id))
+                    .noOverload, "'!' takes bool, not \(type)\(conversionAdvice(operand, to: .bool))", at: range(of: id)
+                )
             }
         case .negate:
             if type.isUnknown || type == .int || type == .double {
@@ -204,10 +209,10 @@ extension Checker {
     // MARK: Literals
 
     /// The type all elements share, else `dyn`; error where one is erroneous.
-    func commonType(of elements: [SyntaxTree.ID]) -> StaticType {
+    func commonType(of elements: [StaticType]) -> StaticType {
         var common = StaticType.open
         for element in elements {
-            guard let joined = common.joined(with: type(of: element)) else {
+            guard let joined = common.joined(with: element) else {
                 common = .dyn
                 continue
             }
@@ -225,7 +230,10 @@ extension Checker {
                 .noOverload, "a key of a map must be int, uint, bool or string, not \(type)", at: range(of: entry.key))
             return
         }
-        let (key, value) = (commonType(of: entries.map(\.key)), commonType(of: entries.map(\.value)))
+        let key = commonType(of: entries.map { type(of: $0.key) })
+        var values: [StaticType] = []
+        for entry in entries { values.append(elementType(entry.value, isOptional: entry.isOptional)) }
+        let value = commonType(of: values)
         set(id, key == .error || value == .error ? .error : .map(key, value))
     }
 
@@ -256,6 +264,7 @@ extension Checker {
             if let bodyType, bodyType != .error { set(id, .list(bodyType)) }
         case .transformMap:
             if let bodyType, bodyType != .error { set(id, .map(key, bodyType)) }
+        case .transformMapEntry: checkEntries(id, comprehension)
         }
     }
 

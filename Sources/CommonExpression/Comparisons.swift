@@ -22,7 +22,8 @@ enum Comparisons {
             return left == right
         case (.timestamp(let left), .timestamp(let right)): return left == right
         case (.duration(let left), .duration(let right)): return left == right
-        case (.list, .list), (.map, .map), (.structure, .structure):
+        case (.typeValue(let left), .typeValue(let right)): return left == right
+        case (.list, .list), (.map, .map), (.structure, .structure), (.optional, .optional):
             guard level < Value.deepestLevel else {
                 throw EvaluationError(
                     code: .valueTooLarge,
@@ -44,6 +45,9 @@ enum Comparisons {
         case (.structure(let left), .structure(let right)):
             guard left.type == right.type else { return false }
             return try areEqual(left.fields, right.fields, level: level, at: range, &frame)
+        case (.optional(let left), .optional(let right)):
+            guard let left, let right else { return left == nil && right == nil }
+            return try areEqual(left, right, level: level, at: range, &frame)
         case (.map(let left), .map(let right)):
             guard left.count == right.count else { return false }
             for (key, value) in left {
@@ -113,6 +117,7 @@ enum Comparisons {
             }
             return false
         case .map(let entries):
+            try frame.charge(key: item, at: range)
             return MapKeys.value(of: item, in: entries) != nil
         default:
             throw EvaluationError(
@@ -130,6 +135,8 @@ enum Comparisons {
         case .notEqual: return try !areEqual(left, right, at: range, &frame)
         case .in: return try contains(right, left, at: range, &frame)
         default:
+            try frame.charge(key: left, at: range)
+            if case .bytes(let octets) = left { try frame.charge(octets: octets.count, at: range) }
             guard let order = order(left, right) else {
                 throw EvaluationError(
                     code: .noSuchOverload,
@@ -152,10 +159,23 @@ enum MapKeys {
         case .uint(let uint):
             return entries[key] ?? Int64(exactly: uint).flatMap { entries[.int($0)] }
         case .double(let double):
-            return Int64(exactly: double).flatMap { entries[.int($0)] }
-                ?? UInt64(exactly: double).flatMap { entries[.uint($0)] }
+            return int(of: double).flatMap { entries[.int($0)] } ?? uint(of: double).flatMap { entries[.uint($0)] }
         default: return nil
         }
+    }
+
+    /// The number as an integer, if it is one. `Int64(exactly:)` rounds by the C library's mathematics, which a program
+    /// that uses nothing else of it does not link.
+    static func int(of double: Double) -> Int64? {
+        guard double >= -0x1p63, double < 0x1p63 else { return nil }
+        let int = Int64(double)
+        return Double(int) == double ? int : nil
+    }
+
+    private static func uint(of double: Double) -> UInt64? {
+        guard double >= 0, double < 0x1p64 else { return nil }
+        let uint = UInt64(double)
+        return Double(uint) == double ? uint : nil
     }
 
     /// Whether a value may be a key.

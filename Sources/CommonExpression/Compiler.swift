@@ -8,6 +8,8 @@ struct Compiler {
     private var readsVariable: [Bool]
     /// The lowest slot of a macro's variable that a node reads but does not bind; `Int.max` for none.
     private var lowestFree: [Int]
+    /// Whether a node depends on nothing and has no value.
+    private var hasFailed: [Bool]
     private var folding: Frame
 
     init(_ checked: CheckedTree, limits: Limits) {
@@ -17,6 +19,7 @@ struct Compiler {
         codes = Array(repeating: .constant(.null), count: count)
         readsVariable = Array(repeating: false, count: count)
         lowestFree = Array(repeating: Int.max, count: count)
+        hasFailed = Array(repeating: false, count: count)
         folding = Frame(variables: [], slots: checked.tree.slots, limits: limits)
     }
 
@@ -45,6 +48,10 @@ struct Compiler {
         if case .variable(let slot) = checked.meanings[id] {
             return Access.variable(slot, type(of: id), range(of: id))
         }
+        if case .failure(let error) = checked.meanings[id] {
+            return .value { _ throws(EvaluationError) in throw error }
+        }
+        if case .type(let type) = checked.meanings[id] { return .constant(.typeValue(type)) }
         switch tree.nodes[id].kind {
         // A name without meaning lies below a qualified variable and is never evaluated.
         case .none, .variable: return .constant(.null)
@@ -61,7 +68,21 @@ struct Compiler {
         case .index(let operand, let index):
             let (code, range) = (codes[index].valueCode, range(of: id))
             return spine(id, operand) { value, frame throws(EvaluationError) in
-                try Access.element(of: value, at: try code(&frame), range)
+                let index = try code(&frame)
+                try frame.charge(key: index, at: range)
+                return try Access.element(of: value, at: index, range)
+            }
+        case .optionalSelect(let operand, let name):
+            let (text, range) = (name.text, name.range)
+            return spine(id, operand) { value, _ throws(EvaluationError) in
+                try Access.optionalField(text, of: value, at: range)
+            }
+        case .optionalIndex(let operand, let index):
+            let (code, range) = (codes[index].valueCode, range(of: id))
+            return spine(id, operand) { value, frame throws(EvaluationError) in
+                let index = try code(&frame)
+                try frame.charge(key: index, at: range)
+                return try Access.optionalElement(of: value, at: index, range)
             }
         case .call(_, let hasReceiver, let operands): return compileCall(id, hasReceiver, operands)
         case .unary(let operation, let operand): return compileUnary(id, operation, operand)
@@ -72,6 +93,8 @@ struct Compiler {
         case .list(let elements): return compileList(id, elements)
         case .map(let entries): return compileMap(id, entries)
         case .comprehension(let comprehension): return compileComprehension(id, comprehension)
+        case .bind(let bind): return compileBind(bind)
+        case .optionalMap(let map): return compileOptionalMap(map)
         }
     }
 
@@ -97,38 +120,47 @@ struct Compiler {
             readsVariable[id] = true
             return
         }
+        if case .failure = checked.meanings[id] { return }
         var own = Int.max
+        var needsAll = true
         var operands: [SyntaxTree.ID] = []
         switch tree.nodes[id].kind {
         case .none, .literal, .variable: break
         case .binding(let binding): lowestFree[id] = tree.bindings[binding].slot
-        case .select(let operand, _), .has(let operand, _), .unary(_, let operand): operands = [operand]
-        case .index(let operand, let index): operands = [operand, index]
+        case .select(let operand, _), .has(let operand, _), .optionalSelect(let operand, _), .unary(_, let operand):
+            operands = [operand]
+        case .index(let operand, let index), .optionalIndex(let operand, let index): operands = [operand, index]
+        case .bind(let bind): (own, operands) = (bind.slot, [bind.value, bind.body])
+        case .optionalMap(let map): (own, needsAll, operands) = (map.slot, false, [map.operand, map.body])
         case .call(_, _, let arguments): operands = arguments
         case .binary(_, let left, let right, _): operands = [left, right]
-        case .logic(_, let conditions): operands = conditions
-        case .conditional(let condition, let then, let otherwise): operands = [condition, then, otherwise]
-        case .list(let elements): operands = elements
+        case .logic(_, let conditions): (operands, needsAll) = (conditions, false)
+        case .conditional(let condition, let then, let otherwise):
+            (operands, needsAll) = ([condition, then, otherwise], false)
+        case .list(let elements): operands = elements.map(\.value)
         case .map(let entries): operands = entries.flatMap { [$0.key, $0.value] }
         case .comprehension(let comprehension):
-            own = comprehension.slot
+            (own, needsAll) = (comprehension.slot, false)
             operands = [comprehension.range] + [comprehension.filter, comprehension.body].compactMap { $0 }
         }
         for operand in operands {
             if readsVariable[operand] { readsVariable[id] = true }
+            if hasFailed[operand], needsAll { hasFailed[id] = true }
             let free = lowestFree[operand]
             if free < own { lowestFree[id] = min(lowestFree[id], free) }
         }
     }
 
-    /// Replaces code that depends on nothing by its value. What fails is left to fail at evaluation; all folding
-    /// together is held to the limit for one evaluation.
+    /// Replaces code that depends on nothing by its value. What fails is left to fail at evaluation, and is not tried
+    /// again as an operand; all folding together is held to the limit for one evaluation.
     private mutating func fold(_ id: SyntaxTree.ID) {
         guard !readsVariable[id], lowestFree[id] == Int.max, constant(id) == nil else { return }
         do throws(EvaluationError) {
+            guard !hasFailed[id] else { return }
+            try folding.charge(1, at: range(of: id))
             codes[id] = .constant(try codes[id].valueCode(&folding))
         } catch {
-            return
+            hasFailed[id] = true
         }
     }
 }

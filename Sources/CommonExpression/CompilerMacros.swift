@@ -14,6 +14,8 @@ extension Compiler {
             return .bool(Self.quantifier(walk, body.code.boolCode(at: body.range), decisive: true))
         case (.existsOne, let body?), (.existsOneTwoVariables, let body?):
             return .bool(Self.uniqueness(walk, body.code.boolCode(at: body.range)))
+        case (.transformMapEntry, let body?):
+            return .value(Self.entryTransformation(walk, filter, body.code.valueCode, body.range))
         case (.transformMap, let body?):
             return .value(Self.mapTransformation(walk, filter, body.code.valueCode))
         default:
@@ -68,6 +70,64 @@ extension Compiler {
         }
     }
 
+    /// `transformMapEntry`: each element gives a map, whose entries are gathered; a key given twice is an error.
+    private static func entryTransformation(
+        _ walk: Walk, _ filter: BoolCode?, _ body: @escaping ValueCode, _ range: SourceRange
+    ) -> ValueCode {
+        { frame throws(EvaluationError) in
+            var gathered: [Value: Value] = [:]
+            try walk.forEach(&frame) { _, _, frame throws(EvaluationError) in
+                if let filter, try !filter(&frame) { return true }
+                let value = try body(&frame)
+                guard case .map(let entries) = value else { throw Code.mismatch(value, "a map", range) }
+                try walk.holdToLimit(gathered.count + entries.count, frame)
+                for (key, value) in entries {
+                    try frame.charge(key: key, at: range)
+                    guard MapKeys.value(of: key, in: gathered) == nil else {
+                        throw EvaluationError(
+                            code: .duplicateKey, message: "the key \(ValueExcerpt.text(of: key)) is given twice",
+                            range: range)
+                    }
+                    gathered[key] = value
+                }
+                return true
+            }
+            return .map(gathered)
+        }
+    }
+
+    /// `cel.bind`: evaluates the value once, then the expression.
+    func compileBind(_ bind: SyntaxTree.Bind) -> Code {
+        let (value, slot) = (codes[bind.value].valueCode, bind.slot)
+        if case .bool(let body) = codes[bind.body] {
+            return .bool { frame throws(EvaluationError) in
+                frame.bindings[slot] = try value(&frame)
+                return try body(&frame)
+            }
+        }
+        let body = codes[bind.body].valueCode
+        return .value { frame throws(EvaluationError) in
+            frame.bindings[slot] = try value(&frame)
+            return try body(&frame)
+        }
+    }
+
+    /// `optMap` and `optFlatMap`.
+    func compileOptionalMap(_ map: SyntaxTree.OptionalMap) -> Code {
+        let (operand, body, slot) = (codes[map.operand].valueCode, codes[map.body].valueCode, map.slot)
+        let (range, bodyRange, isFlat) = (range(of: map.operand), range(of: map.body), map.isFlat)
+        return .value { frame throws(EvaluationError) in
+            let value = try operand(&frame)
+            guard case .optional(let wrapped) = value else { throw Code.mismatch(value, "an optional value", range) }
+            guard let wrapped else { return .optional(nil) }
+            frame.bindings[slot] = wrapped
+            let result = try body(&frame)
+            guard isFlat else { return .optional(result) }
+            guard case .optional = result else { throw Code.mismatch(result, "an optional value", bodyRange) }
+            return result
+        }
+    }
+
     private static func mapTransformation(
         _ walk: Walk, _ filter: BoolCode?, _ body: @escaping ValueCode
     ) -> ValueCode {
@@ -107,7 +167,10 @@ struct Walk: Sendable {
                 guard try bind(.int(Int64(position)), element, &frame, turn) else { break }
             }
         case .map(let entries):
-            try frame.charge(entries.count, at: sourceRange)
+            for key in entries.keys {
+                try frame.charge(1, at: sourceRange)
+                try frame.charge(key: key, at: sourceRange)
+            }
             for key in entries.keys.sorted(by: Self.precedes) {
                 guard let value = entries[key] else { continue }
                 guard try bind(key, hasTwoVariables ? value : key, &frame, turn) else { break }

@@ -7,11 +7,11 @@ extension Compiler {
                 try Access.select(text, from: value, at: range)
             }
         }
-        let declaration = structureType.declaration
         if case .variable(let slot) = checked.meanings[operand] {
-            let field = Access.Field(slot: slot, index: index, declaration: declaration, name: text, range: range)
+            let field = Access.Field(slot: slot, index: index, type: structureType, name: text, range: range)
             return Access.field(field, type(of: id))
         }
+        let declaration = structureType.declaration
         return spine(id, operand) { value, _ throws(EvaluationError) in
             if case .structure(let structure) = value, structure.type.declaration === declaration,
                 index < structure.fields.count
@@ -34,11 +34,34 @@ extension Compiler {
             let operand = codes[operands[0]].valueCode
             return .value { frame throws(EvaluationError) in try apply(try operand(&frame), range, &frame) }
         }
-        // The checker admits calls of one and of two operands only, and only where the function has that form.
-        guard operands.count == 2, let apply = function.binary else { return .constant(.null) }
-        let argument = codes[operands[1]].valueCode
+        if operands.count == 2, let apply = function.binary {
+            let argument = codes[operands[1]].valueCode
+            if let shortcut = function.shortcut {
+                return spine(id, operands[0]) { value, frame throws(EvaluationError) in
+                    if let result = shortcut(value) { return result }
+                    return try apply(value, try argument(&frame), range, &frame)
+                }
+            }
+            return spine(id, operands[0]) { value, frame throws(EvaluationError) in
+                try apply(value, try argument(&frame), range, &frame)
+            }
+        }
+        // The checker admits only as many operands as some overload has, for which there is one of the three forms.
+        guard let apply = function.general else { return .constant(.null) }
+        let arguments = operands.dropFirst(hasReceiver ? 1 : 0).map { codes[$0].valueCode }
+        guard hasReceiver else {
+            return .value { frame throws(EvaluationError) in
+                var values: [Value] = []
+                values.reserveCapacity(arguments.count)
+                for argument in arguments { values.append(try argument(&frame)) }
+                return try apply(values, range, &frame)
+            }
+        }
         return spine(id, operands[0]) { value, frame throws(EvaluationError) in
-            try apply(value, try argument(&frame), range, &frame)
+            var values = [value]
+            values.reserveCapacity(arguments.count + 1)
+            for argument in arguments { values.append(try argument(&frame)) }
+            return try apply(values, range, &frame)
         }
     }
 
@@ -219,17 +242,19 @@ extension Compiler {
     /// "Logical Operators"). Errors that tell of a limit are not absorbed.
     func compileLogic(_ operation: LogicOperator, _ operands: [SyntaxTree.ID]) -> Code {
         let decisive = operation == .or
-        var conditions: [BoolCode] = []
+        var conditions: [Condition] = []
         for operand in operands {
             if case .bool(let bool) = constant(operand) {
                 if bool == decisive { return .constant(.bool(decisive)) }
                 continue
             }
-            conditions.append(codes[operand].boolCode(at: range(of: operand)))
+            conditions.append(Condition(code: codes[operand].boolCode(at: range(of: operand))))
         }
         if conditions.isEmpty { return .constant(.bool(!decisive)) }
-        if conditions.count == 1 { return .bool(conditions[0]) }
-        if conditions.count == 2 { return .bool(Self.logic(conditions[0], conditions[1], decisive: decisive)) }
+        if conditions.count == 1 { return .bool(conditions[0].code) }
+        if conditions.count == 2 {
+            return .bool(Self.logic(conditions[0].code, conditions[1].code, decisive: decisive))
+        }
         return .bool(Self.logic(conditions, decisive: decisive))
     }
 
@@ -245,12 +270,17 @@ extension Compiler {
         }
     }
 
-    private static func logic(_ conditions: [BoolCode], decisive: Bool) -> BoolCode {
+    /// An operand. A structure, because a bare closure in an array is called through a conversion.
+    private struct Condition: Sendable {
+        let code: BoolCode
+    }
+
+    private static func logic(_ conditions: [Condition], decisive: Bool) -> BoolCode {
         { frame throws(EvaluationError) in
             var failure: EvaluationError?
             for condition in conditions {
                 do throws(EvaluationError) {
-                    if try condition(&frame) == decisive { return decisive }
+                    if try condition.code(&frame) == decisive { return decisive }
                 } catch {
                     if error.isLimit { throw error }
                     if failure == nil { failure = error }
@@ -285,9 +315,10 @@ extension Compiler {
 
     // MARK: Literals
 
-    func compileList(_ id: SyntaxTree.ID, _ elements: [SyntaxTree.ID]) -> Code {
+    func compileList(_ id: SyntaxTree.ID, _ elements: [SyntaxTree.Element]) -> Code {
         let range = range(of: id)
-        let elementCodes = elements.map { codes[$0].valueCode }
+        if elements.contains(where: \.isOptional) { return compileOptionalList(range, elements) }
+        let elementCodes = elements.map { codes[$0.value].valueCode }
         return .value { frame throws(EvaluationError) in
             try frame.create(elements: elementCodes.count, at: range)
             var values: [Value] = []
@@ -297,23 +328,59 @@ extension Compiler {
         }
     }
 
+    private func compileOptionalList(_ range: SourceRange, _ elements: [SyntaxTree.Element]) -> Code {
+        let elementCodes = elements.map { element in
+            (code: codes[element.value].valueCode, isOptional: element.isOptional, range: self.range(of: element.value))
+        }
+        return .value { frame throws(EvaluationError) in
+            try frame.create(elements: elementCodes.count, at: range)
+            var values: [Value] = []
+            for element in elementCodes {
+                let value = try element.code(&frame)
+                guard element.isOptional else {
+                    values.append(value)
+                    continue
+                }
+                if let value = try Self.unwrapped(value, element.range) { values.append(value) }
+            }
+            return .list(values)
+        }
+    }
+
+    /// What an optional value of a literal holds.
+    private static func unwrapped(_ value: Value, _ range: SourceRange) throws(EvaluationError) -> Value? {
+        guard case .optional(let wrapped) = value else { throw Code.mismatch(value, "an optional value", range) }
+        return wrapped
+    }
+
     func compileMap(_ id: SyntaxTree.ID, _ entries: [SyntaxTree.Entry]) -> Code {
         let range = range(of: id)
         let entryCodes = entries.map { entry in
-            (key: codes[entry.key].valueCode, keyRange: self.range(of: entry.key), value: codes[entry.value].valueCode)
+            (
+                key: codes[entry.key].valueCode, keyRange: self.range(of: entry.key),
+                value: codes[entry.value].valueCode,
+                optionalRange: entry.isOptional ? self.range(of: entry.value) : nil
+            )
         }
         return .value { frame throws(EvaluationError) in
             try frame.create(elements: entryCodes.count, at: range)
             var map: [Value: Value] = [:]
             for entry in entryCodes {
                 let key = try entry.key(&frame)
-                guard MapKeys.isKey(key) else { throw Code.mismatch(key, "a key of int, uint, bool or string", entry.keyRange) }
+                try frame.charge(key: key, at: entry.keyRange)
+                guard MapKeys.isKey(key) else {
+                    throw Code.mismatch(key, "a key of int, uint, bool or string", entry.keyRange)
+                }
                 guard MapKeys.value(of: key, in: map) == nil else {
                     throw EvaluationError(
                         code: .duplicateKey, message: "the key \(ValueExcerpt.text(of: key)) is given twice",
                         range: entry.keyRange)
                 }
-                map[key] = try entry.value(&frame)
+                guard let range = entry.optionalRange else {
+                    map[key] = try entry.value(&frame)
+                    continue
+                }
+                if let value = try Self.unwrapped(try entry.value(&frame), range) { map[key] = value }
             }
             return .map(map)
         }

@@ -141,7 +141,7 @@ enum ValueExcerpt {
     /// The value as written in an expression, cut off after 60 code points; aggregates by their type only.
     static func text(of value: Value) -> String {
         switch value {
-        case .list, .map, .structure: return "a \(value.typeName)"
+        case .list, .map, .structure, .optional: return "a \(value.typeName)"
         case .bytes: return "bytes"
         case .string(let text):
             var shown = String.UnicodeScalarView()

@@ -34,7 +34,7 @@ public struct Limits: Sendable, Hashable {
     /// The deepest nesting: of parentheses, brackets, braces, arguments and conditionals in the source, of the tree
     /// of operations, and of the lists and maps an expression builds. Sequences such as `a + b + c` and `a.b.c` count
     /// as one level however long they are. The CEL specification requires 32; the default is safe on a thread with a
-    /// stack of 512 KiB in an unoptimized build.
+    /// stack of 512 KiB in an unoptimized build, where a level takes at most 5 KiB.
     public var nesting: Int
     /// The most nodes of the syntax tree: literals, names, operators, calls.
     public var nodes: Int

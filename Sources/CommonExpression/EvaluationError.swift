@@ -32,6 +32,14 @@ public struct EvaluationError: Error, Sendable, Hashable {
         public static let invalidConversion = Code(rawValue: "invalidConversion")
         /// An argument is not one the function accepts.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// `value()` was asked of an optional value that is none.
+        public static let emptyOptional = Code(rawValue: "emptyOptional")
+        /// A function of the host failed.
+        public static let hostFailure = Code(rawValue: "hostFailure")
+        /// No variable has this name; only where types were not checked.
+        public static let unknownVariable = Code(rawValue: "unknownVariable")
+        /// No function has this name; only where types were not checked.
+        public static let unknownFunction = Code(rawValue: "unknownFunction")
         /// Evaluation needs more steps than the limit.
         public static let costExceeded = Code(rawValue: "costExceeded")
         /// A value would become larger, or is nested deeper, than the limit.

@@ -16,7 +16,7 @@ public struct Expression: Sendable {
         let bytes = Array(source.utf8)
         var lexer = Lexer(bytes)
         lexer.run()
-        var parser = Parser(lexer: lexer, limits: limits)
+        let parser = Parser(lexer: lexer, limits: limits)
         parser.run()
         guard parser.problems.isEmpty else { throw Problems(source: source, sorting: parser.problems) }
         self.init(parser.tree, source: source, text: SourceText(bytes))
@@ -54,6 +54,18 @@ public struct Expression: Sendable {
         checker.run(expecting: expecting)
         guard checker.problems.isEmpty else { throw Problems(source: source, sorting: checker.problems) }
         return Program(checker.checked, source: source, environment: environment, expecting: expecting)
+    }
+
+    /// Compiles without checking types: all variables are `dyn`, and what has no meaning (an unknown name, a call no
+    /// function takes) is an error when, and only when, it is evaluated (CEL specification, "Gradual Type Checking"
+    /// makes checking optional). Slower to evaluate than what was checked.
+    /// - Parameter environment: The variables the expression may use, and the limits for evaluation.
+    /// - Throws: The problems that are no matter of types: values nested too deep.
+    public func unchecked(in environment: Environment) throws(Problems) -> Program {
+        var checker = Checker(tree, source: text, environment: environment, checksTypes: false)
+        checker.run(expecting: .dyn)
+        guard checker.problems.isEmpty else { throw Problems(source: source, sorting: checker.problems) }
+        return Program(checker.checked, source: source, environment: environment, expecting: .dyn)
     }
 
     /// The source range of the whole expression.

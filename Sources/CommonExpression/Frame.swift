@@ -17,7 +17,7 @@ struct Frame {
         self.variables = variables
         bindings = slots == 0 ? [] : Array(repeating: .null, count: slots)
         self.limits = limits
-        remaining = limits.cost
+        remaining = max(0, limits.cost)
     }
 
     /// Takes steps off what is left.
@@ -32,25 +32,41 @@ struct Frame {
         try charge(1 + octets / Self.octetsPerStep, at: range)
     }
 
+    /// Takes off the steps for looking up a key.
+    mutating func charge(key: Value, at range: SourceRange) throws(EvaluationError) {
+        if case .string(let text) = key { try charge(octets: text.utf8.count, at: range) }
+    }
+
     /// Takes off the steps for a value of so many octets, and holds it against the largest size.
     mutating func create(octets: Int, at range: SourceRange) throws(EvaluationError) {
-        guard octets <= limits.valueSize else {
+        try holdToSize(octets, "bytes", at: range)
+        try charge(octets: octets, at: range)
+    }
+
+    /// Takes off the steps for a text that grows to so many octets, and holds it against the largest size.
+    mutating func create(octets: Int, at range: SourceRange, beyond count: Int) throws(EvaluationError) {
+        try holdToSize(octets, "bytes", at: range)
+        try charge(octets: octets - count, at: range)
+    }
+
+    /// Takes off the step for one more element of a list, and holds it against the largest size.
+    mutating func grow(elements: Int, at range: SourceRange) throws(EvaluationError) {
+        try holdToSize(elements, "elements", at: range)
+        try charge(1, at: range)
+    }
+
+    private func holdToSize(_ size: Int, _ unit: String, at range: SourceRange) throws(EvaluationError) {
+        guard size <= limits.valueSize else {
             throw EvaluationError(
                 code: .valueTooLarge,
-                message: "the value would have \(octets) bytes, more than \(limits.valueSize), which is the limit",
+                message: "the value would have \(size) \(unit), more than \(limits.valueSize), which is the limit",
                 range: range)
         }
-        try charge(octets: octets, at: range)
     }
 
     /// Takes off the steps for a list or map of so many elements, and holds it against the largest size.
     mutating func create(elements: Int, at range: SourceRange) throws(EvaluationError) {
-        guard elements <= limits.valueSize else {
-            throw EvaluationError(
-                code: .valueTooLarge,
-                message: "the value would have \(elements) elements, more than \(limits.valueSize), which is the limit",
-                range: range)
-        }
+        try holdToSize(elements, "elements", at: range)
         try charge(1 + elements, at: range)
     }
 

@@ -1,99 +1,27 @@
-/// A function of the language: its overloads for the checker, and what it does at evaluation.
-struct Function: Sendable {
-    /// A function of one operand, the receiver or the argument. It takes any value and throws `noSuchOverload` for
-    /// those it has no overload for.
-    typealias Unary = @Sendable (Value, SourceRange, inout Frame) throws(EvaluationError) -> Value
-    /// A function of two operands.
-    typealias Binary = @Sendable (Value, Value, SourceRange, inout Frame) throws(EvaluationError) -> Value
-
-    struct Overload: Sendable {
-        /// Whether it is called as `receiver.name(…)`.
-        let isMember: Bool
-        /// With the receiver first.
-        let parameters: [Parameter]
-        let result: StaticType
-
-        /// Whether the receiver of a member call may be of this type.
-        func accepts(receiver: StaticType) -> Bool {
-            parameters.first?.accepts(receiver) == true
-        }
-    }
-
-    /// What an overload takes.
-    enum Parameter: Sendable, CustomStringConvertible {
-        case type(StaticType)
-        case any
-        case anyList
-        case anyMap
-
-        func accepts(_ type: StaticType) -> Bool {
-            if type.isUnknown { return true }
-            switch (self, type) {
-            case (.any, _), (.anyList, .list), (.anyMap, .map): return true
-            case (.type(let needed), _): return type.fits(needed)
-            default: return false
-            }
-        }
-
-        var description: String {
-            switch self {
-            case .type(let type): type.description
-            case .any: "any value"
-            case .anyList: "list"
-            case .anyMap: "map"
-            }
-        }
-    }
-
-    let name: String
-    let overloads: [Overload]
-    let unary: Unary?
-    let binary: Binary?
-
-    init(_ name: String, _ overloads: [Overload], unary: Unary? = nil, binary: Binary? = nil) {
-        self.name = name
-        self.overloads = overloads
-        self.unary = unary
-        self.binary = binary
-    }
-}
-
 /// The standard functions (CEL specification, "List of Standard Definitions").
 enum Functions {
     /// All functions by name.
     static let all: [String: Function] = Dictionary(
-        uniqueKeysWithValues: (conversions + texts + dates).map { ($0.name, $0) })
+        uniqueKeysWithValues: (conversions + texts + dates + StringExtension.all + MathExtension.all
+            + EncodersExtension.all
+            + OptionalExtension.all).map { ($0.name, $0) })
 
-    /// Names of types that the specification has as values.
-    static let typeNames: Set<String> = [
-        "int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type", "dyn",
-    ]
+    /// Names that begin the functions with a namespace.
+    static let namespaces: Set<String> = Set(
+        all.keys.compactMap { name in
+            name.lastIndex(of: ".").map { String(name[..<$0]) }
+        })
 
-    /// Names that begin the functions of the specification's extensions.
-    static let namespaces: Set<String> = ["math", "optional", "base64", "strings", "cel", "sets", "lists", "net"]
-
-    /// Functions of the specification and its extensions that are not there.
-    static let unsupported: Set<String> = [
-        "matches", "type", "charAt", "indexOf", "lastIndexOf", "replace", "split", "substring", "trim", "join",
-        "lowerAscii", "upperAscii", "format", "reverse", "transformMapEntry", "optMap", "optFlatMap", "orValue",
-        "hasValue",
-    ]
+    /// How many points the longest of those names has.
+    static let namespaceDepth = 1
 
     /// The functions, for messages.
     static let list =
         "string(), int(), uint(), double(), bool(), bytes(), timestamp(), duration(), size(), has(), contains(), "
-        + "startsWith(), endsWith(), all(), exists(), map(), filter() and the like"
-
-    private static func function(_ parameters: StaticType..., result: StaticType) -> Function.Overload {
-        Function.Overload(isMember: false, parameters: parameters.map { .type($0) }, result: result)
-    }
-
-    private static func member(_ parameters: StaticType..., result: StaticType) -> Function.Overload {
-        Function.Overload(isMember: true, parameters: parameters.map { .type($0) }, result: result)
-    }
+        + "startsWith(), endsWith(), matches(), all(), exists(), map(), filter() and the like"
 
     private static func conversion(to result: StaticType, from types: [StaticType]) -> [Function.Overload] {
-        types.map { function($0, result: result) }
+        types.map { .function($0, result: result) }
     }
 
     private static let conversions: [Function] = [
@@ -114,17 +42,20 @@ enum Functions {
         Function(
             "timestamp", conversion(to: .timestamp, from: [.timestamp, .string, .int]),
             unary: Conversions.timestamp),
+        Function(
+            "type", [Function.Overload(isMember: false, parameters: [.any], result: .type)],
+            unary: { value, _, _ throws(EvaluationError) in .typeValue(value.typeAsValue) }),
         Function("duration", conversion(to: .duration, from: [.duration, .string]), unary: Conversions.duration),
     ]
 
     private static let texts: [Function] = [
         Function("size", sizes(isMember: false) + sizes(isMember: true), unary: TextFunctions.size),
         Function(
-            "contains", [member(.string, .string, result: .bool)], binary: TextFunctions.contains),
+            "contains", [.member(.string, .string, result: .bool)], binary: TextFunctions.contains),
         Function(
-            "startsWith", [member(.string, .string, result: .bool)], binary: TextFunctions.startsWith),
+            "startsWith", [.member(.string, .string, result: .bool)], binary: TextFunctions.startsWith),
         Function(
-            "endsWith", [member(.string, .string, result: .bool)], binary: TextFunctions.endsWith),
+            "endsWith", [.member(.string, .string, result: .bool)], binary: TextFunctions.endsWith),
     ]
 
     private static func sizes(isMember: Bool) -> [Function.Overload] {
@@ -133,11 +64,11 @@ enum Functions {
     }
 
     private static let dates: [Function] = DatePart.allCases.map { part in
-        var overloads = [
-            member(.timestamp, result: .int),
-            member(.timestamp, .string, result: .int),
+        var overloads: [Function.Overload] = [
+            .member(.timestamp, result: .int),
+            .member(.timestamp, .string, result: .int),
         ]
-        if part.isOfDuration { overloads.append(member(.duration, result: .int)) }
+        if part.isOfDuration { overloads.append(.member(.duration, result: .int)) }
         return Function(
             part.rawValue, overloads,
             unary: { value, range, _ throws(EvaluationError) in try part.value(of: value, at: range) },
@@ -163,7 +94,7 @@ enum Functions {
 
     /// Whether the function takes a value of the type as its only argument.
     static func converts(_ type: StaticType, with name: String) -> Bool {
-        all[name]?.overloads.contains { !$0.isMember && $0.parameters[0].accepts(type) } == true
+        all[name]?.overloads.contains { !$0.isMember && $0.result(for: [type]) != nil } == true
     }
 
     /// What stands in the language for a name of other languages.

@@ -125,7 +125,8 @@ struct Lexer {
         position += 1
         while let byte = peek(), byte != UInt8(ascii: "`"), byte != 0x0A, byte != 0x0D { position += 1 }
         guard peek() == UInt8(ascii: "`"), position > start + 1 else {
-            report(.syntax, "a name between backticks must not be empty and must end with '`'", from: start, to: position)
+            report(
+                .syntax, "a name between backticks must not be empty and must end with '`'", from: start, to: position)
             if peek() == UInt8(ascii: "`") { position += 1 }
             add(.invalid, from: start)
             return
@@ -167,7 +168,7 @@ struct Lexer {
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard let number = DoubleText.number(in: text) else {
             report(
-                .invalidLiteral, "'\(text)' is out of range for double; the largest is about 1.8e308",
+                .invalidLiteral, "'\(Excerpt.of(text))' is out of range for double; the largest is about 1.8e308",
                 from: start, to: position)
             add(.invalid, from: start)
             return
@@ -215,8 +216,10 @@ struct Lexer {
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         let unit = String(decoding: bytes[tail..<position], as: UTF8.self)
         let isDuration = ["s", "m", "h", "ms", "us", "ns"].contains(unit)
-        let advice = isDuration ? "a length of time is written duration(\"\(text)\")" : "put an operator or a blank between"
-        report(.invalidLiteral, "'\(text)' is not a number; \(advice)", from: start, to: position)
+        let advice =
+            isDuration
+            ? "a length of time is written duration(\"\(Excerpt.of(text))\")" : "put an operator or a blank between"
+        report(.invalidLiteral, "'\(Excerpt.of(text))' is not a number; \(advice)", from: start, to: position)
         add(.invalid, from: start)
         return true
     }

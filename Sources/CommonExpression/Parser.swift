@@ -1,21 +1,27 @@
 /// Parses tokens into a syntax tree by recursive descent (CEL specification, "Syntax").
 ///
 /// Operators are handled by precedence with a stack of their own, so that one level of nesting in the source costs a
-/// fixed, small number of calls; nesting is bounded by `Limits.nesting`.
-struct Parser {
+/// fixed, small number of calls; nesting is bounded by `Limits.nesting`. The functions that call each other hold little
+/// more than positions of tokens and nodes and leave the building of nodes and messages to others, and the parser is a
+/// class, because an unoptimized build gives every temporary value, and every copy of a structure, a place in the
+/// frame.
+final class Parser {
     /// Thrown after the problem was added to ``problems``, to leave the descent.
     struct Abort: Error {}
 
     var tree = SyntaxTree()
     private(set) var problems: [Problem]
 
-    private let tokens: [Token]
+    let tokens: [Token]
     private let payloads: [Payload]
     private let limits: Limits
     private var position = 0
     private var depth = 0
     /// The variables of the macros around the present position; their positions are their slots.
-    private var scopes: [(name: String, binding: Int)] = []
+    var scopes: [(name: String, binding: Int)] = []
+    /// The operands and operators of the rows that are being read, the innermost last.
+    private var operands: [SyntaxTree.ID] = []
+    private var pending: [Pending] = []
 
     init(lexer: Lexer, limits: Limits) {
         tokens = lexer.tokens
@@ -25,7 +31,7 @@ struct Parser {
     }
 
     /// Parses all tokens as one expression.
-    mutating func run() {
+    func run() {
         do throws(Abort) {
             if token.kind == .end {
                 throw report(.syntax, "an expression is missing here", at: token.range)
@@ -39,24 +45,32 @@ struct Parser {
 
     var token: Token { tokens[position] }
 
+    var kind: Token.Kind { tokens[position].kind }
+
     func peek(_ distance: Int) -> Token.Kind {
         position + distance < tokens.count ? tokens[position + distance].kind : .end
     }
 
-    mutating func advance() {
+    func advance() {
         if position + 1 < tokens.count { position += 1 }
     }
 
-    mutating func accept(_ kind: Token.Kind) -> Bool {
+    func accept(_ kind: Token.Kind) -> Bool {
         guard token.kind == kind else { return false }
         advance()
         return true
     }
 
-    mutating func expect(_ kind: Token.Kind, _ what: String) throws(Abort) -> SourceRange {
+    func expect(_ kind: Token.Kind, _ what: String) throws(Abort) {
         guard token.kind == kind else { throw unexpected(what) }
-        defer { advance() }
-        return token.range
+        advance()
+    }
+
+    /// The range of the token just read.
+    var lastRange: SourceRange { tokens[position - 1].range }
+
+    func name(at index: Int) -> SyntaxTree.Name {
+        SyntaxTree.Name(text: text(of: tokens[index]), range: tokens[index].range)
     }
 
     func text(of token: Token) -> String {
@@ -66,7 +80,7 @@ struct Parser {
 
     // MARK: Problems
 
-    mutating func report(
+    func report(
         _ code: Problem.Code, _ message: String, at range: SourceRange, suggestion: String? = nil
     ) -> Abort {
         if problems.count < Problems.most {
@@ -76,7 +90,7 @@ struct Parser {
     }
 
     /// Reports the present token, unless the lexer did already.
-    mutating func unexpected(_ what: String) -> Abort {
+    func unexpected(_ what: String) -> Abort {
         let token = token
         guard token.kind != .invalid else { return Abort() }
         if token.kind == .end {
@@ -88,8 +102,8 @@ struct Parser {
     private func describe(_ token: Token) -> String {
         switch token.kind {
         case .end: "the end"
-        case .identifier: "'\(text(of: token))'"
-        case .quotedIdentifier: "'`\(text(of: token))`'"
+        case .identifier: "'\(Excerpt.of(text(of: token)))'"
+        case .quotedIdentifier: "'`\(Excerpt.of(text(of: token)))`'"
         case .int, .uint, .double: "a number"
         case .string: "a string"
         case .bytes: "bytes"
@@ -112,7 +126,7 @@ struct Parser {
     // MARK: Nodes
 
     /// Adds a node, whose height is one more than that of its highest operand.
-    mutating func add(
+    func add(
         _ kind: SyntaxTree.Kind, _ range: SourceRange, operands: [SyntaxTree.ID] = []
     ) throws(Abort) -> SyntaxTree.ID {
         var height = 0
@@ -122,7 +136,7 @@ struct Parser {
 
     /// Adds a node with a left operand, along which operators in a row do not add to the height beyond
     /// ``SyntaxTree/longestNestedSpine``.
-    mutating func addSpine(
+    func addSpine(
         _ kind: SyntaxTree.Kind, _ range: SourceRange, left: SyntaxTree.ID, others: [SyntaxTree.ID] = []
     ) throws(Abort) -> SyntaxTree.ID {
         let spine = tree.nodes[left].spine + 1
@@ -131,7 +145,7 @@ struct Parser {
         return try append(kind, range, height: height, spine: spine)
     }
 
-    private mutating func append(
+    private func append(
         _ kind: SyntaxTree.Kind, _ range: SourceRange, height: Int, spine: Int
     ) throws(Abort) -> SyntaxTree.ID {
         guard height <= limits.nesting else { throw tooDeep(at: range) }
@@ -144,7 +158,7 @@ struct Parser {
         return tree.nodes.count - 1
     }
 
-    private mutating func tooDeep(at range: SourceRange) -> Abort {
+    private func tooDeep(at range: SourceRange) -> Abort {
         report(
             .tooDeep, "the expression is nested more than \(limits.nesting) levels deep, which is the limit; split it",
             at: range)
@@ -157,21 +171,31 @@ struct Parser {
     // MARK: Expr
 
     /// Expr = ConditionalOr ["?" ConditionalOr ":" Expr].
-    mutating func parseExpression() throws(Abort) -> SyntaxTree.ID {
-        depth += 1
-        guard depth <= limits.nesting else { throw tooDeep(at: token.range) }
+    func parseExpression() throws(Abort) -> SyntaxTree.ID {
+        try enter()
         let condition = try parseOperators()
-        let result = token.kind == .question ? try parseConditional(condition) : condition
+        let result = kind == .question ? try parseConditional(condition) : condition
         depth -= 1
         return result
     }
 
-    private mutating func parseConditional(_ condition: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
+    private func enter() throws(Abort) {
+        depth += 1
+        guard depth <= limits.nesting else { throw tooDeep(at: token.range) }
+    }
+
+    private func parseConditional(_ condition: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
         advance()
         let then = try parseOperators()
-        _ = try expect(.colon, "':' and the value for when the condition is false")
+        try expect(.colon, "':' and the value for when the condition is false")
         let otherwise = try parseExpression()
-        return try add(
+        return try addConditional(condition, then, otherwise)
+    }
+
+    private func addConditional(
+        _ condition: SyntaxTree.ID, _ then: SyntaxTree.ID, _ otherwise: SyntaxTree.ID
+    ) throws(Abort) -> SyntaxTree.ID {
+        try add(
             .conditional(condition: condition, then: then, otherwise: otherwise),
             range(from: condition, to: otherwise), operands: [condition, then, otherwise])
     }
@@ -190,19 +214,25 @@ struct Parser {
     }
 
     /// ConditionalOr, ConditionalAnd, Relation, Addition and Multiplication, all of which associate to the left.
-    private mutating func parseOperators() throws(Abort) -> SyntaxTree.ID {
-        var operands = [try parseUnary()]
-        var pending: [Pending] = []
-        while let next = Self.pending(token) {
-            while let last = pending.last, last.precedence >= next.precedence {
-                try reduce(&operands, &pending)
-            }
-            pending.append(next)
-            advance()
+    private func parseOperators() throws(Abort) -> SyntaxTree.ID {
+        let base = pending.count
+        operands.append(try parseUnary())
+        while try takeOperator(above: base) {
             operands.append(try parseUnary())
         }
-        while !pending.isEmpty { try reduce(&operands, &pending) }
-        return operands[0]
+        while pending.count > base { try reduce() }
+        return operands.removeLast()
+    }
+
+    /// Takes the operator that comes next, if one does, after those before it that bind as tightly.
+    private func takeOperator(above base: Int) throws(Abort) -> Bool {
+        guard let next = Self.pending(token) else { return false }
+        while pending.count > base, let last = pending.last, last.precedence >= next.precedence {
+            try reduce()
+        }
+        pending.append(next)
+        advance()
+        return true
     }
 
     private static func pending(_ token: Token) -> Pending? {
@@ -228,7 +258,7 @@ struct Parser {
     }
 
     /// Joins the last two operands by the last operator.
-    private mutating func reduce(_ operands: inout [SyntaxTree.ID], _ pending: inout [Pending]) throws(Abort) {
+    private func reduce() throws(Abort) {
         let operation = pending.removeLast()
         let right = operands.removeLast()
         let left = operands.removeLast()
@@ -246,7 +276,7 @@ struct Parser {
 
     /// Joins two conditions; a chain of the same operator becomes one node, which takes over the operands of the
     /// former.
-    private mutating func addLogic(
+    private func addLogic(
         _ logic: LogicOperator, left: SyntaxTree.ID, right: SyntaxTree.ID, _ range: SourceRange
     ) throws(Abort) -> SyntaxTree.ID {
         guard case .logic(logic, var operands) = tree.nodes[left].kind, !tree.nodes[left].isParenthesized else {
@@ -260,42 +290,58 @@ struct Parser {
 
     // MARK: Unary
 
-    /// Unary = Member | "!" {"!"} Member | "-" {"-"} Member. A minus just before a number belongs to the number.
-    private mutating func parseUnary() throws(Abort) -> SyntaxTree.ID {
-        guard token.kind == .not || token.kind == .minus else {
-            return try parseMember(try parsePrimary())
-        }
-        return try parsePrefixed(token.kind)
+    /// Unary = Member | "!" {"!"} Member | "-" {"-"} Member.
+    private func parseUnary() throws(Abort) -> SyntaxTree.ID {
+        if kind == .not || kind == .minus { return try parsePrefixed() }
+        return try parseMember(try parsePrimary())
     }
 
-    private mutating func parsePrefixed(_ kind: Token.Kind) throws(Abort) -> SyntaxTree.ID {
+    private func parsePrefixed() throws(Abort) -> SyntaxTree.ID {
         let first = position
-        while token.kind == kind {
+        try skipSigns()
+        let count = position - first
+        let operand = try parseMember(try parsePrimaryOrNegative(after: first))
+        return try addSigns(from: first, count: count, operand)
+    }
+
+    /// Takes signs of one kind.
+    private func skipSigns() throws(Abort) {
+        let (first, sign) = (position, kind)
+        while kind == sign {
             guard position - first < limits.nesting else { throw tooDeep(at: token.range) }
             advance()
         }
-        var signs = position - first
-        var operand: SyntaxTree.ID
-        if kind == .minus, token.kind == .int || token.kind == .double {
-            signs -= 1
-            operand = try parseMember(try parseNegativeNumber(sign: tokens[position - 1].range))
-        } else if token.kind == .not || token.kind == .minus {
-            throw report(
-                .syntax, "'\(kind.symbol)' and '\(token.kind.symbol)' cannot follow each other; use parentheses",
-                at: token.range)
-        } else {
-            operand = try parseMember(try parsePrimary())
+        guard kind == .not || kind == .minus else { return }
+        throw report(
+            .syntax, "'\(sign.symbol)' and '\(kind.symbol)' cannot follow each other; use parentheses",
+            at: token.range)
+    }
+
+    /// A minus just before a number belongs to the number.
+    private func parsePrimaryOrNegative(after first: Int) throws(Abort) -> SyntaxTree.ID {
+        if tokens[first].kind == .minus, kind == .int || kind == .double {
+            return try parseNegativeNumber(sign: lastRange)
         }
+        return try parsePrimary()
+    }
+
+    /// Applies the signs to their operand, but for the one that belongs to a number.
+    private func addSigns(
+        from first: Int, count: Int, _ operand: SyntaxTree.ID
+    ) throws(Abort) -> SyntaxTree.ID {
+        let isNegation = tokens[first].kind == .minus
+        let next = tokens[first + count].kind
+        var signs = isNegation && (next == .int || next == .double) ? count - 1 : count
+        var operand = operand
         while signs > 0 {
             signs -= 1
             let range = tokens[first + signs].range.joined(with: tree.nodes[operand].range)
-            operand = try add(
-                .unary(kind == .not ? .not : .negate, operand: operand), range, operands: [operand])
+            operand = try add(.unary(isNegation ? .negate : .not, operand: operand), range, operands: [operand])
         }
         return operand
     }
 
-    private mutating func parseNegativeNumber(sign: SourceRange) throws(Abort) -> SyntaxTree.ID {
+    private func parseNegativeNumber(sign: SourceRange) throws(Abort) -> SyntaxTree.ID {
         let token = token
         let range = sign.joined(with: token.range)
         advance()
@@ -310,7 +356,7 @@ struct Parser {
         }
     }
 
-    private mutating func outOfRange(at range: SourceRange) -> Abort {
+    private func outOfRange(at range: SourceRange) -> Abort {
         report(
             .invalidLiteral,
             "the number is out of range for int, -9223372036854775808 to 9223372036854775807",
@@ -320,102 +366,121 @@ struct Parser {
     // MARK: Member
 
     /// Member = Primary {"." IDENT ["(" [ExprList] ")"] | "[" Expr "]"}.
-    private mutating func parseMember(_ primary: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
+    private func parseMember(_ primary: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
         var operand = primary
         while true {
-            switch token.kind {
+            switch kind {
             case .point: operand = try parseSelection(operand)
             case .leftBracket: operand = try parseIndex(operand)
-            case .leftBrace where isTypeName(operand): throw unsupportedMessage(operand)
+            case .leftBrace where isTypeName(operand): throw constructsMessage(operand)
             default: return operand
             }
         }
     }
 
-    private mutating func parseIndex(_ operand: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
+    private func parseIndex(_ operand: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
         advance()
-        if token.kind == .question { throw unsupportedOptional() }
+        let isOptional = accept(.question)
         let index = try parseExpression()
-        let end = try expect(.rightBracket, "']' after the index")
-        return try addSpine(
-            .index(operand: operand, index: index), tree.nodes[operand].range.joined(with: end),
-            left: operand, others: [index])
+        try expect(.rightBracket, "']' after the index")
+        return try addIndex(operand, index, isOptional: isOptional)
     }
 
-    private mutating func parseSelection(_ operand: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
-        advance()
-        let name = try parseSelector()
-        let range = tree.nodes[operand].range.joined(with: name.range)
-        guard token.kind == .leftParenthesis, tokens[position - 1].kind == .identifier else {
-            return try addSpine(.select(operand: operand, name: name), range, left: operand)
-        }
-        if let macro = Macro(rawValue: name.text) {
-            return try parseComprehension(macro, name.range, over: operand)
-        }
-        advance()
-        let (arguments, end) = try parseArguments()
-        return try addSpine(
-            .call(function: name, hasReceiver: true, operands: [operand] + arguments),
-            range.joined(with: end), left: operand, others: arguments)
+    private func addIndex(
+        _ operand: SyntaxTree.ID, _ index: SyntaxTree.ID, isOptional: Bool
+    ) throws(Abort) -> SyntaxTree.ID {
+        try addSpine(
+            isOptional ? .optionalIndex(operand: operand, index: index) : .index(operand: operand, index: index),
+            tree.nodes[operand].range.joined(with: lastRange), left: operand, others: [index])
     }
 
-    /// The name after a point; reserved words are allowed there.
-    private mutating func parseSelector() throws(Abort) -> SyntaxTree.Name {
-        let token = token
-        switch token.kind {
-        case .identifier, .quotedIdentifier:
-            advance()
-            return SyntaxTree.Name(text: text(of: token), range: token.range)
-        case .question:
-            throw unsupportedOptional()
+    private func parseSelection(_ operand: SyntaxTree.ID) throws(Abort) -> SyntaxTree.ID {
+        advance()
+        let isOptional = accept(.question)
+        let selector = position
+        try skipSelector()
+        guard kind == .leftParenthesis, tokens[selector].kind == .identifier, !isOptional else {
+            return try addSelection(operand, selector, isOptional: isOptional)
+        }
+        if isMacro(selector) { return try parseComprehension(selector, over: operand) }
+        if isBind(operand, selector) { return try parseBind(operand, selector) }
+        if isOptionalMacro(selector) { return try parseOptionalMap(operand, selector) }
+        let arguments = try parseArguments()
+        return try addMemberCall(operand, selector, arguments)
+    }
+
+    private func addSelection(
+        _ operand: SyntaxTree.ID, _ selector: Int, isOptional: Bool
+    ) throws(Abort) -> SyntaxTree.ID {
+        let name = name(at: selector)
+        return try addSpine(
+            isOptional ? .optionalSelect(operand: operand, name: name) : .select(operand: operand, name: name),
+            tree.nodes[operand].range.joined(with: name.range), left: operand)
+    }
+
+    private func addMemberCall(
+        _ operand: SyntaxTree.ID, _ selector: Int, _ arguments: [SyntaxTree.ID]
+    ) throws(Abort) -> SyntaxTree.ID {
+        try addSpine(
+            .call(function: name(at: selector), hasReceiver: true, operands: [operand] + arguments),
+            tree.nodes[operand].range.joined(with: lastRange), left: operand, others: arguments)
+    }
+
+    /// Takes the name after a point; reserved words are allowed there.
+    private func skipSelector() throws(Abort) {
+        switch kind {
+        case .identifier, .quotedIdentifier: advance()
         case .true, .false, .null, .in:
-            let word = token.kind.symbol
+            let word = kind.symbol
             throw report(.syntax, "'\(word)' cannot follow '.'; write .`\(word)`", at: token.range)
-        default:
-            throw unexpected("a field or function name after '.'")
+        default: throw unexpected("a field or function name after '.'")
         }
     }
 
-    /// The rest of a call after its opening parenthesis.
-    private mutating func parseArguments() throws(Abort) -> ([SyntaxTree.ID], SourceRange) {
+    /// The arguments of a call with the parentheses around them.
+    private func parseArguments() throws(Abort) -> [SyntaxTree.ID] {
+        advance()
         var arguments: [SyntaxTree.ID] = []
-        if token.kind != .rightParenthesis {
+        if kind != .rightParenthesis {
             repeat {
                 arguments.append(try parseExpression())
             } while accept(.comma)
         }
-        let end = try expect(.rightParenthesis, "',' or ')' after the argument")
-        return (arguments, end)
+        try expect(.rightParenthesis, "',' or ')' after the argument")
+        return arguments
     }
 
     // MARK: Primary
 
-    private mutating func parsePrimary() throws(Abort) -> SyntaxTree.ID {
-        switch token.kind {
-        case .identifier: return try parseName(isRooted: false)
+    private func parsePrimary() throws(Abort) -> SyntaxTree.ID {
+        switch kind {
+        case .identifier: return peek(1) == .leftParenthesis ? try parseCall() : try parseName(isRooted: false)
         case .leftParenthesis: return try parseParentheses()
         case .leftBracket: return try parseList()
         case .leftBrace: return try parseMap()
         case .point where peek(1) == .identifier:
             advance()
-            return try parseName(isRooted: true)
-        case .quotedIdentifier:
-            throw report(.syntax, "a name between backticks must follow '.'", at: token.range)
+            return peek(1) == .leftParenthesis ? try parseCall() : try parseName(isRooted: true)
         default: return try parseLiteral()
         }
     }
 
-    private mutating func parseParentheses() throws(Abort) -> SyntaxTree.ID {
-        let start = token.range
+    private func parseParentheses() throws(Abort) -> SyntaxTree.ID {
+        let start = position
         advance()
         let inner = try parseExpression()
-        let end = try expect(.rightParenthesis, "')'")
-        tree.nodes[inner].range = start.joined(with: end)
-        tree.nodes[inner].isParenthesized = true
+        try expect(.rightParenthesis, "')'")
+        enclose(inner, from: start)
         return inner
     }
 
-    private mutating func parseLiteral() throws(Abort) -> SyntaxTree.ID {
+    /// Counts the parentheses to a node.
+    private func enclose(_ inner: SyntaxTree.ID, from start: Int) {
+        tree.nodes[inner].range = tokens[start].range.joined(with: lastRange)
+        tree.nodes[inner].isParenthesized = true
+    }
+
+    private func parseLiteral() throws(Abort) -> SyntaxTree.ID {
         let token = token
         let value: Value
         switch token.kind {
@@ -423,13 +488,15 @@ struct Parser {
         case .false: value = .bool(false)
         case .null: value = .null
         case .int, .uint, .double, .string, .bytes: value = try literal(token)
+        case .quotedIdentifier:
+            throw report(.syntax, "a name between backticks must follow '.'", at: token.range)
         default: throw unexpected("a value")
         }
         advance()
         return try add(.literal(value), token.range)
     }
 
-    private mutating func literal(_ token: Token) throws(Abort) -> Value {
+    private func literal(_ token: Token) throws(Abort) -> Value {
         switch payloads[token.payload] {
         case .magnitude(let magnitude):
             if token.kind == .uint { return .uint(magnitude) }
@@ -441,192 +508,76 @@ struct Parser {
         }
     }
 
-    /// A variable, or a function that is called. A leading point skips the variables of macros.
-    private mutating func parseName(isRooted: Bool) throws(Abort) -> SyntaxTree.ID {
-        let token = token
-        let name = SyntaxTree.Name(text: text(of: token), range: token.range)
-        if ReservedWords.all.contains(name.text) {
-            throw report(.syntax, "'\(name.text)' is a reserved word and cannot be a name", at: name.range)
-        }
-        advance()
-        if self.token.kind == .leftParenthesis { return try parseCall(name) }
+    /// A variable. A leading point skips the variables of macros.
+    private func parseName(isRooted: Bool) throws(Abort) -> SyntaxTree.ID {
+        let name = try takeName()
         if !isRooted, let scope = scopes.last(where: { $0.name == name.text }) {
             return try add(.binding(scope.binding), name.range)
         }
         return try add(.variable(name: name.text), name.range)
     }
 
-    private mutating func parseCall(_ name: SyntaxTree.Name) throws(Abort) -> SyntaxTree.ID {
+    /// An identifier that is not reserved.
+    private func takeName() throws(Abort) -> SyntaxTree.Name {
+        let name = name(at: position)
+        guard !ReservedWords.all.contains(name.text) else {
+            throw report(.syntax, "'\(name.text)' is a reserved word and cannot be a name", at: name.range)
+        }
         advance()
-        let (arguments, end) = try parseArguments()
-        let range = name.range.joined(with: end)
+        return name
+    }
+
+    private func parseCall() throws(Abort) -> SyntaxTree.ID {
+        let start = position
+        _ = try takeName()
+        let arguments = try parseArguments()
+        return try addCall(start, arguments)
+    }
+
+    private func addCall(_ start: Int, _ arguments: [SyntaxTree.ID]) throws(Abort) -> SyntaxTree.ID {
+        let name = name(at: start)
+        let range = name.range.joined(with: lastRange)
         if name.text == "has" { return try convertToPresence(arguments, range) }
         return try add(
             .call(function: name, hasReceiver: false, operands: arguments), range, operands: arguments)
     }
 
-    /// `has(e.f)`: turns the selection into a test for presence.
-    private mutating func convertToPresence(
-        _ arguments: [SyntaxTree.ID], _ range: SourceRange
-    ) throws(Abort) -> SyntaxTree.ID {
-        guard arguments.count == 1, case .select(let operand, let name) = tree.nodes[arguments[0]].kind,
-            !tree.nodes[arguments[0]].isParenthesized
-        else {
-            throw report(.syntax, "has() takes a field, as in has(state.since)", at: range)
-        }
-        tree.nodes[arguments[0]].kind = .none
-        return try add(.has(operand: operand, name: name), range, operands: [operand])
-    }
-
-    private mutating func parseList() throws(Abort) -> SyntaxTree.ID {
-        let start = token.range
+    private func parseList() throws(Abort) -> SyntaxTree.ID {
+        let start = position
         advance()
-        var elements: [SyntaxTree.ID] = []
-        while token.kind != .rightBracket {
-            if token.kind == .question { throw unsupportedOptional() }
-            elements.append(try parseExpression())
+        var elements: [SyntaxTree.Element] = []
+        while kind != .rightBracket {
+            let isOptional = accept(.question)
+            elements.append(SyntaxTree.Element(value: try parseExpression(), isOptional: isOptional))
             guard accept(.comma) else { break }
         }
-        let end = try expect(.rightBracket, "',' or ']' after the element")
-        return try add(.list(elements), start.joined(with: end), operands: elements)
+        try expect(.rightBracket, "',' or ']' after the element")
+        return try addList(elements, from: start)
     }
 
-    private mutating func parseMap() throws(Abort) -> SyntaxTree.ID {
-        let start = token.range
+    private func addList(_ elements: [SyntaxTree.Element], from start: Int) throws(Abort) -> SyntaxTree.ID {
+        try add(.list(elements), tokens[start].range.joined(with: lastRange), operands: elements.map(\.value))
+    }
+
+    private func parseMap() throws(Abort) -> SyntaxTree.ID {
+        let start = position
         advance()
         var entries: [SyntaxTree.Entry] = []
-        while token.kind != .rightBrace {
-            if token.kind == .question { throw unsupportedOptional() }
+        while kind != .rightBrace {
+            let isOptional = accept(.question)
             let key = try parseExpression()
-            _ = try expect(.colon, "':' after the key")
-            entries.append(SyntaxTree.Entry(key: key, value: try parseExpression()))
+            try expect(.colon, "':' after the key")
+            entries.append(SyntaxTree.Entry(key: key, value: try parseExpression(), isOptional: isOptional))
             guard accept(.comma) else { break }
         }
-        let end = try expect(.rightBrace, "',' or '}' after the entry")
-        return try add(
-            .map(entries), start.joined(with: end), operands: entries.flatMap { [$0.key, $0.value] })
+        try expect(.rightBrace, "',' or '}' after the entry")
+        return try addMap(entries, from: start)
     }
 
-    // MARK: Macros
-
-    /// The arguments of a macro: one or two names, then expressions in which the names are variables.
-    private mutating func parseComprehension(
-        _ macro: Macro, _ macroRange: SourceRange, over range: SyntaxTree.ID
-    ) throws(Abort) -> SyntaxTree.ID {
-        advance()
-        let outer = scopes.count
-        let allowsTwo = macro != .map && macro != .filter
-        let needsTwo = macro == .transformList || macro == .transformMap
-        let first = try parseBindingName(macro, macroRange)
-        let hasTwo = allowsTwo && token.kind == .identifier && peek(1) == .comma
-        guard hasTwo || !needsTwo else { throw malformed(macro, macroRange) }
-        bind(first, hasTwo ? .key : .item, range)
-        if hasTwo { bind(try parseBindingName(macro, macroRange), .value, range) }
-
-        let start = tree.nodes.count
-        var arguments = [try parseExpression()]
-        if macro == .map || needsTwo, accept(.comma) { arguments.append(try parseExpression()) }
-        guard token.kind != .comma else { throw malformed(macro, macroRange) }
-        let end = try expect(.rightParenthesis, "')' after \(macro.form)")
-        scopes.removeSubrange(outer...)
-
-        let isFilter = macro == .filter
-        let comprehension = SyntaxTree.Comprehension(
-            macro: macro, macroRange: macroRange, range: range, slot: outer, hasTwoVariables: hasTwo,
-            filter: isFilter || arguments.count == 2 ? arguments[0] : nil,
-            body: isFilter ? nil : arguments[arguments.count - 1],
-            weight: tree.nodes.count - start + 1)
-        return try add(
-            .comprehension(comprehension), tree.nodes[range].range.joined(with: end),
-            operands: [range] + arguments)
-    }
-
-    /// A name and the comma after it.
-    private mutating func parseBindingName(_ macro: Macro, _ range: SourceRange) throws(Abort) -> Token {
-        let token = token
-        guard token.kind == .identifier, peek(1) == .comma else {
-            if token.kind == .invalid { throw Abort() }
-            throw malformed(macro, range)
-        }
-        guard !ReservedWords.all.contains(text(of: token)) else {
-            throw report(.syntax, "'\(text(of: token))' is a reserved word and cannot be a name", at: token.range)
-        }
-        advance()
-        advance()
-        return token
-    }
-
-    private mutating func bind(_ token: Token, _ role: SyntaxTree.Binding.Role, _ range: SyntaxTree.ID) {
-        tree.bindings.append(SyntaxTree.Binding(slot: scopes.count, role: role, range: range))
-        scopes.append((name: text(of: token), binding: tree.bindings.count - 1))
-        tree.slots = max(tree.slots, scopes.count)
-    }
-
-    private mutating func malformed(_ macro: Macro, _ range: SourceRange) -> Abort {
-        report(.syntax, "\(macro.rawValue)() is written \(macro.form), where x names the element", at: range)
-    }
-
-    // MARK: What is not supported
-
-    private mutating func unsupportedOptional() -> Abort {
-        report(
-            .unsupported,
-            "optional access and optional elements ('?') are not supported yet; test with has(a.b) or \"b\" in a first",
-            at: token.range)
-    }
-
-    private func isTypeName(_ operand: SyntaxTree.ID) -> Bool {
-        guard !tree.nodes[operand].isParenthesized else { return false }
-        return switch tree.nodes[operand].kind {
-        case .variable, .select: true
-        default: false
-        }
-    }
-
-    private mutating func unsupportedMessage(_ operand: SyntaxTree.ID) -> Abort {
-        report(
-            .unsupported,
-            "constructing a structure by its type's name is not supported yet; maps {\"key\": value} and lists are",
-            at: tree.nodes[operand].range.joined(with: token.range))
-    }
-}
-
-extension Token.Kind {
-    /// How the token is written, for messages.
-    var symbol: String {
-        switch self {
-        case .end: "end"
-        case .invalid: "?"
-        case .identifier, .quotedIdentifier: "name"
-        case .int, .uint, .double, .string, .bytes: "literal"
-        case .true: "true"
-        case .false: "false"
-        case .null: "null"
-        case .in: "in"
-        case .leftParenthesis: "("
-        case .rightParenthesis: ")"
-        case .leftBracket: "["
-        case .rightBracket: "]"
-        case .leftBrace: "{"
-        case .rightBrace: "}"
-        case .comma: ","
-        case .point: "."
-        case .colon: ":"
-        case .question: "?"
-        case .plus: "+"
-        case .minus: "-"
-        case .star: "*"
-        case .slash: "/"
-        case .percent: "%"
-        case .not: "!"
-        case .less: "<"
-        case .lessOrEqual: "<="
-        case .greater: ">"
-        case .greaterOrEqual: ">="
-        case .equal: "=="
-        case .notEqual: "!="
-        case .and: "&&"
-        case .or: "||"
-        }
+    private func addMap(_ entries: [SyntaxTree.Entry], from start: Int) throws(Abort) -> SyntaxTree.ID {
+        try add(
+            .map(entries), tokens[start].range.joined(with: lastRange),
+            operands: entries.flatMap { [$0.key, $0.value] }
+        )
     }
 }

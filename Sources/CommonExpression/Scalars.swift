@@ -35,7 +35,7 @@ extension String {
 
     /// Whether the code points of another text occur in a row in this one. Linear in the sum of both lengths.
     func containsScalars(of part: String) -> Bool {
-        ByteOrder.contains(Array(utf8), Array(part.utf8))
+        SequenceSearch.first(Array(part.utf8), in: Array(utf8)) != nil
     }
 }
 
@@ -47,7 +47,7 @@ enum Comparison: UInt8, Sendable {
     case unordered = 8
 }
 
-/// Comparison and search in sequences of octets.
+/// Comparison of sequences of octets.
 enum ByteOrder {
     /// Whether two buffers of the same length hold the same octets.
     static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -74,26 +74,5 @@ enum ByteOrder {
         }
         if left.count == right.count { return .equal }
         return left.count < right.count ? .less : .greater
-    }
-
-    /// Whether `part` occurs in `text`: the search of Knuth, Morris and Pratt ("Fast Pattern Matching in Strings",
-    /// 1977), linear in the sum of both lengths whatever they hold.
-    static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
-        guard !part.isEmpty else { return true }
-        guard text.count >= part.count else { return false }
-        var borders = [Int](repeating: 0, count: part.count)
-        var length = 0
-        for index in part.indices.dropFirst() {
-            while length > 0, part[index] != part[length] { length = borders[length - 1] }
-            if part[index] == part[length] { length += 1 }
-            borders[index] = length
-        }
-        length = 0
-        for byte in text {
-            while length > 0, byte != part[length] { length = borders[length - 1] }
-            if byte == part[length] { length += 1 }
-            if length == part.count { return true }
-        }
-        return false
     }
 }

@@ -8,6 +8,10 @@ indirect enum StaticType: Sendable, Hashable {
     case list(StaticType)
     case map(StaticType, StaticType)
     case structure(StructureType)
+    case type
+    case optional(StaticType)
+    /// In the declaration of a function: a type that the operands of a call decide.
+    case parameter(String)
 }
 
 extension StaticType {
@@ -26,13 +30,15 @@ extension StaticType {
         case .list(let element): self = .list(StaticType(element))
         case .map(let key, let value): self = .map(StaticType(key), StaticType(value))
         case .structure(let type): self = .structure(type)
+        case .type: self = .type
+        case .optional(let type): self = .optional(StaticType(type))
         }
     }
 
     /// The type as others see it.
     var valueType: ValueType {
         switch self {
-        case .error, .open, .dyn: .dyn
+        case .error, .open, .dyn, .parameter: .dyn
         case .null: .null
         case .bool: .bool
         case .int: .int
@@ -45,6 +51,8 @@ extension StaticType {
         case .list(let element): .list(element.valueType)
         case .map(let key, let value): .map(key: key.valueType, value: value.valueType)
         case .structure(let type): .structure(type)
+        case .type: .type
+        case .optional(let type): .optional(type.valueType)
         }
     }
 
@@ -66,6 +74,7 @@ extension StaticType {
         case .error, .open, .dyn: true
         case .list(let element): element.hasUnknownPart
         case .map(let key, let value): key.hasUnknownPart || value.hasUnknownPart
+        case .optional(let type): type.hasUnknownPart
         default: false
         }
     }
@@ -78,6 +87,7 @@ extension StaticType {
         case (.list(let element), .list(let neededElement)): element.fits(neededElement)
         case (.map(let key, let value), .map(let neededKey, let neededValue)):
             key.fits(neededKey) && value.fits(neededValue)
+        case (.optional(let type), .optional(let neededType)): type.fits(neededType)
         default: self == needed
         }
     }
@@ -103,6 +113,8 @@ extension StaticType {
         case (.dyn, _), (_, .dyn): return .dyn
         case (.list(let left), .list(let right)):
             return left.joined(with: right).map { .list($0) }
+        case (.optional(let left), .optional(let right)):
+            return left.joined(with: right).map { .optional($0) }
         case (.map(let leftKey, let leftValue), .map(let rightKey, let rightValue)):
             guard let key = leftKey.joined(with: rightKey), let value = leftValue.joined(with: rightValue) else {
                 return nil
@@ -114,5 +126,13 @@ extension StaticType {
 }
 
 extension StaticType: CustomStringConvertible {
-    var description: String { valueType.description }
+    var description: String {
+        switch self {
+        case .parameter(let name): name
+        case .list(let element): "list(\(element))"
+        case .map(let key, let value): "map(\(key), \(value))"
+        case .optional(let type): "optional(\(type))"
+        default: valueType.description
+        }
+    }
 }

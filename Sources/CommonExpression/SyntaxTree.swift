@@ -28,6 +28,10 @@ struct SyntaxTree: Sendable {
         /// `has(operand.name)`.
         case has(operand: ID, name: Name)
         case index(operand: ID, index: ID)
+        /// `operand.?name`.
+        case optionalSelect(operand: ID, name: Name)
+        /// `operand[?index]`.
+        case optionalIndex(operand: ID, index: ID)
         /// A call; the receiver of a member call is the first operand.
         case call(function: Name, hasReceiver: Bool, operands: [ID])
         case unary(UnaryOperator, operand: ID)
@@ -35,9 +39,13 @@ struct SyntaxTree: Sendable {
         /// `a && b && c` or `a || b || c`.
         case logic(LogicOperator, operands: [ID])
         case conditional(condition: ID, then: ID, otherwise: ID)
-        case list([ID])
+        case list([Element])
         case map([Entry])
         case comprehension(Comprehension)
+        /// `cel.bind(name, value, body)`.
+        case bind(Bind)
+        /// `operand.optMap(name, body)` and `operand.optFlatMap(name, body)`.
+        case optionalMap(OptionalMap)
     }
 
     struct Name: Sendable {
@@ -45,9 +53,36 @@ struct SyntaxTree: Sendable {
         let range: SourceRange
     }
 
+    /// An element of a list literal.
+    struct Element: Sendable {
+        let value: ID
+        /// Whether it is written `?value`: an optional value, of which none is left out.
+        let isOptional: Bool
+    }
+
+    /// An entry of a map literal.
     struct Entry: Sendable {
         let key: ID
         let value: ID
+        /// Whether it is written `?key: value`: an optional value, of which none is left out.
+        let isOptional: Bool
+    }
+
+    /// A name for a value within another expression.
+    struct Bind: Sendable {
+        let slot: Int
+        let value: ID
+        let body: ID
+    }
+
+    /// What becomes of an optional value that is there.
+    struct OptionalMap: Sendable {
+        let slot: Int
+        let operand: ID
+        let body: ID
+        /// Whether the body gives an optional value itself.
+        let isFlat: Bool
+        let nameRange: SourceRange
     }
 
     /// A macro that walks over a list or map.
@@ -75,11 +110,15 @@ struct SyntaxTree: Sendable {
             case key
             /// The second of two: the element of a list or the value of a map.
             case value
+            /// A name for the value itself.
+            case bound
+            /// A name for what an optional value holds.
+            case unwrapped
         }
 
         let slot: Int
         let role: Role
-        /// What the macro walks over.
+        /// What the macro walks over or names.
         let range: ID
     }
 
@@ -146,6 +185,7 @@ enum Macro: String, Sendable, CaseIterable {
     case filter
     case transformList
     case transformMap
+    case transformMapEntry
 
     /// How a call is written, for messages.
     var form: String {
@@ -153,6 +193,7 @@ enum Macro: String, Sendable, CaseIterable {
         case .all, .exists, .existsOne, .existsOneTwoVariables, .filter: "\(rawValue)(x, condition)"
         case .map: "map(x, value)"
         case .transformList, .transformMap: "\(rawValue)(key, x, value)"
+        case .transformMapEntry: "transformMapEntry(key, x, {newKey: value})"
         }
     }
 }

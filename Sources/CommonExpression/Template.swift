@@ -80,7 +80,7 @@ public struct Template: Sendable {
     private static func problem(with type: ValueType, at range: SourceRange) -> Problem? {
         switch type {
         case .dyn, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration: nil
-        case .null, .list, .map, .structure:
+        case .null, .list, .map, .structure, .type, .optional:
             Problem(
                 code: .noOverload,
                 message: "\(type) cannot become text; string() takes bool, int, uint, double, string, bytes, timestamp "
@@ -149,7 +149,7 @@ struct TemplateSplitter {
             return false
         }
         position = lexer.position
-        var parser = Parser(lexer: lexer, limits: limits)
+        let parser = Parser(lexer: lexer, limits: limits)
         parser.run()
         problems += parser.problems
         if parser.problems.isEmpty {

@@ -66,7 +66,8 @@ public struct TemplateProgram: Sendable {
                 let value = try program.evaluate(variables)
                 guard let part = value.text else {
                     throw EvaluationError(
-                        code: .noSuchOverload, message: "\(value.typeName) cannot become text; string() does not take it",
+                        code: .noSuchOverload,
+                        message: "\(value.typeName) cannot become text; string() does not take it",
                         range: range)
                 }
                 text += part
@@ -74,7 +75,8 @@ public struct TemplateProgram: Sendable {
             guard text.utf8.count <= limits.valueSize else {
                 throw EvaluationError(
                     code: .valueTooLarge,
-                    message: "the text would have more than \(limits.valueSize) bytes, which is the limit", range: range)
+                    message: "the text would have more than \(limits.valueSize) bytes, which is the limit", range: range
+                )
             }
         }
         return .string(text)

@@ -39,3 +39,43 @@ enum ReservedWords {
         "namespace", "return", "var", "void", "while",
     ]
 }
+
+extension Token.Kind {
+    /// How the token is written, for messages.
+    var symbol: String {
+        switch self {
+        case .end: "end"
+        case .invalid: "?"
+        case .identifier, .quotedIdentifier: "name"
+        case .int, .uint, .double, .string, .bytes: "literal"
+        case .true: "true"
+        case .false: "false"
+        case .null: "null"
+        case .in: "in"
+        case .leftParenthesis: "("
+        case .rightParenthesis: ")"
+        case .leftBracket: "["
+        case .rightBracket: "]"
+        case .leftBrace: "{"
+        case .rightBrace: "}"
+        case .comma: ","
+        case .point: "."
+        case .colon: ":"
+        case .question: "?"
+        case .plus: "+"
+        case .minus: "-"
+        case .star: "*"
+        case .slash: "/"
+        case .percent: "%"
+        case .not: "!"
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        case .equal: "=="
+        case .notEqual: "!="
+        case .and: "&&"
+        case .or: "||"
+        }
+    }
+}

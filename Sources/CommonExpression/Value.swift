@@ -28,6 +28,11 @@ public enum Value: Sendable {
     case duration(TimeSpan)
     /// A value with named fields, what the specification calls a message.
     case structure(Structure)
+    /// A type, what `type()` gives and the names of types stand for. Types of elements, keys and values are `dyn` in
+    /// it: a type as a value does not know them.
+    case typeValue(ValueType)
+    /// An optional value: one that is there, or none.
+    indirect case optional(Value?)
 }
 
 extension Value: Hashable {
@@ -46,6 +51,8 @@ extension Value: Hashable {
         case (.timestamp(let left), .timestamp(let right)): left == right
         case (.duration(let left), .duration(let right)): left == right
         case (.structure(let left), .structure(let right)): left == right
+        case (.typeValue(let left), .typeValue(let right)): left == right
+        case (.optional(let left), .optional(let right)): left == right
         default: false
         }
     }
@@ -87,6 +94,12 @@ extension Value: Hashable {
         case .structure(let structure):
             hasher.combine(11 as UInt8)
             hasher.combine(structure)
+        case .typeValue(let type):
+            hasher.combine(12 as UInt8)
+            hasher.combine(type)
+        case .optional(let value):
+            hasher.combine(13 as UInt8)
+            hasher.combine(value)
         }
     }
 }
@@ -97,7 +110,8 @@ extension Value {
     package static let deepestLevel = 128
 
     /// What the language's `string()` gives for the value ("List of Standard Definitions", `string`), or nil where
-    /// `string()` has no overload: for null, lists, maps, structures, and bytes that are not UTF-8.
+    /// `string()` has no overload: for null, lists, maps, structures, types, optional values, and bytes that are not
+    /// UTF-8.
     ///
     /// A whole `double` is written without fraction (`2.0` is `2`); the others are `NaN`, `Infinity`, `-Infinity` and
     /// the shortest decimal that reads back as the same number.
@@ -111,7 +125,7 @@ extension Value {
         case .bytes(let bytes): String(validating: bytes, as: UTF8.self)
         case .timestamp(let timestamp): timestamp.description
         case .duration(let duration): duration.description
-        case .null, .list, .map, .structure: nil
+        case .null, .list, .map, .structure, .typeValue, .optional: nil
         }
     }
 
@@ -133,6 +147,10 @@ extension Value {
         case .timestamp: return .timestamp
         case .duration: return .duration
         case .structure(let structure): return .structure(structure.type)
+        case .typeValue: return .type
+        case .optional(let value):
+            guard level < Self.deepestLevel, let value else { return .optional(.dyn) }
+            return .optional(value.type(level: level + 1))
         case .list(let elements):
             return .list(Self.commonType(of: elements, level: level))
         case .map(let entries):
@@ -168,6 +186,8 @@ extension Value {
         case .timestamp: "timestamp"
         case .duration: "duration"
         case .structure(let structure): structure.type.name.isEmpty ? "structure" : structure.type.name
+        case .typeValue: "type"
+        case .optional: "optional"
         }
     }
 }

@@ -1,6 +1,6 @@
 extension Value: CustomStringConvertible {
     /// The value much as it would be written in an expression: `"abc"`, `3u`, `duration("5s")`, `[1, 2]`,
-    /// `{"a": 1}`, `Offline{since: timestamp("…")}`. The entries of a map are in the order of their printed keys.
+    /// `{"a": 1}`, `Offline{since: timestamp("…")}`, `optional.of(1)`. The entries of a map are in the order of their printed keys.
     public var description: String {
         var text = ""
         write(to: &text, level: 0)
@@ -31,6 +31,12 @@ extension Value: CustomStringConvertible {
             text += "]"
         case .map(let entries): Self.write(entries, to: &text, level: level)
         case .structure(let structure): Self.write(structure, to: &text, level: level)
+        case .typeValue(let type): text += type.denotation
+        case .optional(nil): text += "optional.none()"
+        case .optional(let value?):
+            text += "optional.of("
+            value.write(to: &text, level: level + 1)
+            text += ")"
         }
     }
 

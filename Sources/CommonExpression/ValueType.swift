@@ -26,6 +26,10 @@ public indirect enum ValueType: Sendable, Hashable {
     case map(key: ValueType, value: ValueType)
     /// Structures of one type.
     case structure(StructureType)
+    /// Types as values.
+    case type
+    /// Optional values of one type.
+    case optional(ValueType)
 }
 
 extension ValueType: CustomStringConvertible {
@@ -46,6 +50,8 @@ extension ValueType: CustomStringConvertible {
         case .list(let element): "list(\(element))"
         case .map(let key, let value): "map(\(key), \(value))"
         case .structure(let type): type.description
+        case .type: "type"
+        case .optional(let type): "optional(\(type))"
         }
     }
 }
@@ -66,7 +72,7 @@ extension ValueType {
     public func accepts(_ value: Value) -> Bool {
         switch (self, value) {
         case (.dyn, _), (.null, .null), (.bool, .bool), (.int, .int), (.uint, .uint), (.double, .double),
-            (.string, .string), (.bytes, .bytes), (.timestamp, .timestamp), (.duration, .duration):
+            (.string, .string), (.bytes, .bytes), (.timestamp, .timestamp), (.duration, .duration), (.type, .typeValue):
             true
         case (.list(let element), .list(let elements)):
             element == .dyn || elements.allSatisfy(element.accepts)
@@ -74,6 +80,8 @@ extension ValueType {
             entries.allSatisfy { keyType.accepts($0.key) && valueType.accepts($0.value) }
         case (.structure(let type), .structure(let structure)):
             type == structure.type
+        case (.optional(let wrapped), .optional(let value)):
+            value.map(wrapped.accepts) ?? true
         default:
             false
         }

@@ -33,10 +33,11 @@ public enum ConfigurationCompiler {
     }
 }
 
-/// Gathers the documents of all files, and then gives them their meaning.
+/// Gathers the systems, buses and links of all files, and then joins them.
 private struct Assembly {
     private let findings: Findings
     private let effects: EffectTable
+    private let session: Session
     private var systems: [WrittenSystem] = []
     private var buses: [WrittenBus] = []
     private var links: [WrittenLink] = []
@@ -47,6 +48,7 @@ private struct Assembly {
     init(_ findings: Findings, _ effects: EffectTable, isIncomplete: Bool) {
         self.findings = findings
         self.effects = effects
+        session = Session(findings)
         mayHideSystems = isIncomplete
         mayHideBuses = isIncomplete
     }
@@ -56,7 +58,8 @@ private struct Assembly {
     mutating func add(_ file: ConfigurationFile) {
         guard file.contents.count <= ConfigurationLimits.fileSize else {
             let location = SourceLocation(file: file.path, line: 1, column: 1)
-            let message = "this file has \(file.contents.count) bytes, more than the "
+            let message =
+                "this file has \(file.contents.count) bytes, more than the "
                 + "\(ConfigurationLimits.fileSize) that are allowed"
             findings.report(Diagnostic(code: .tooLarge, location: location, message: message))
             mayHideSystems = true
@@ -78,7 +81,8 @@ private struct Assembly {
             mayHideBuses = true
             return
         }
-        let keyed = Keyed(entries: entries, span: document.root.mark)
+        var keyed = Keyed(entries: entries, span: document.root.mark)
+        if let key = keyed.key("system") { keyed.span = key.span }
         let isSystem = keyed["system"] != nil
         let isWiring = entries.contains { WiringDecoder.keys.contains($0.key.text) }
         guard isSystem || isWiring else {
@@ -86,6 +90,7 @@ private struct Assembly {
             return
         }
         let known = isSystem ? SystemDecoder.keys : WiringDecoder.keys
+        keyed.known = known
         for entry in entries where !known.contains(entry.key.text) {
             if isSystem, WiringDecoder.keys.contains(entry.key.text) {
                 decoder.report(
@@ -125,34 +130,36 @@ private struct Assembly {
     // Third stage
 
     func graph() -> Graph? {
-        let session = Session(findings)
         let named = unique(systems.map { ($0.name, $0.source, $0) }, "system")
         var scopes: [String: SystemScope] = [:]
         scopes.reserveCapacity(named.count)
         for name in brokenSystems { scopes[name] = SystemScope(brokenName: name) }
-        let ordered = named.enumerated().map { SystemScope($1, index: $0, session: session) }
-        for scope in ordered { scopes[scope.name] = scope }
         var graph = Graph()
-        graph.systems.reserveCapacity(ordered.count)
-        for (scope, written) in zip(ordered, named) {
-            if let system = SystemCompiler(scope, written, session).system() { graph.systems.append(system) }
+        graph.systems.reserveCapacity(named.count)
+        for (index, system) in named.enumerated() {
+            let scope = SystemScope(system, index: index, session: session)
+            scopes[scope.name] = scope
+            let definition = SystemCompiler(scope, system, session).system()
+            if let definition { graph.systems.append(definition) }
         }
         let wiring = WiringCompiler(
             systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
-        var busScopes: [String: BusScope] = [:]
+        var table = BusTable()
         for (index, written) in unique(buses.map { ($0.name, $0.source, $0) }, "bus").enumerated() {
             let bus = wiring.bus(written, index: index)
-            busScopes[written.name.text] = bus.scope
+            table.scopes[written.name.text] = bus.scope
+            table.names.append(written.name.text)
             if let definition = bus.definition { graph.buses.append(definition) }
         }
         for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
-            if let link = wiring.link(written, buses: busScopes) { graph.links.append(link) }
+            if let link = wiring.link(written, buses: table) { graph.links.append(link) }
         }
         return findings.hasErrors ? nil : graph
     }
 
     /// Things sorted by name, each name once; of two, the first in the order of files counts.
-    private func unique<Thing>(_ things: [(name: Scalar, source: SourceText, thing: Thing)], _ what: String) -> [Thing] {
+    private func unique<Thing>(_ things: [(name: Scalar, source: SourceText, thing: Thing)], _ what: String) -> [Thing]
+    {
         var first: [String: Int] = [:]
         first.reserveCapacity(things.count)
         for (index, thing) in things.enumerated() {

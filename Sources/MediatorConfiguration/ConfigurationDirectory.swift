@@ -24,7 +24,9 @@ public enum ConfigurationDirectory {
 
     /// The readable files of a directory, and what is wrong with the others.
     static func contents(of path: String) -> (files: [ConfigurationFile], diagnostics: [Diagnostic]) {
-        guard let directory = opendir(path) else { return ([], [problem(path, doing: "read the directory", errno, isFile: false)]) }
+        guard let directory = opendir(path) else {
+            return ([], [problem(path, doing: "read the directory", errno, isFile: false)])
+        }
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {

@@ -110,5 +110,15 @@ extension Diagnostic {
         public static let constantCondition = Code(rawValue: "constant-condition")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
+
+        /// Every code, in the order above.
+        public static let all: [Code] = [
+            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .syntax, .tab, .duplicateKey, .mergeKey,
+            .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
+            .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
+            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,
+            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant,
+            .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
+        ]
     }
 }

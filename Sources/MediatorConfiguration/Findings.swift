@@ -2,21 +2,35 @@
 final class Findings {
     private var gathered: [Diagnostic] = []
     private var counts: [String: Int] = [:]
+    /// Where tags stand: what they apply to is not what its author meant, so nothing more is said about it.
+    private var tagged: [String: Set<Int>] = [:]
+    private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
     private(set) var hasErrors = false
 
-    /// Reports a part of a file.
+    /// Reports a part of a file. The hint is made only if the finding is shown, since looking for the nearest of many
+    /// names takes its time.
     func report(
-        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil,
+        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String,
+        hint: @autoclosure () -> String? = nil,
         severity: Diagnostic.Severity = .error
     ) {
         if severity == .error { hasErrors = true }
+        if code == .tag {
+            tagged[source.path, default: []].insert(span.start)
+        } else if tagged[source.path]?.contains(span.start) ?? false {
+            return
+        }
+        // Through an alias or a list of one cause, the same may be found again and again.
+        if let last, last.source === source, last.span == span, last.code == code { return }
+        last = (source, span, code)
         let count = counts[source.path, default: 0]
         counts[source.path] = count + 1
         guard count < ConfigurationLimits.findings else {
             if count == ConfigurationLimits.findings {
                 let end = SourceLocation(file: source.path, line: source.lineCount + 1, column: 1)
-                let message = "more than \(ConfigurationLimits.findings) findings in this file; the others are not shown"
+                let message =
+                    "more than \(ConfigurationLimits.findings) findings in this file; the others are not shown"
                 gathered.append(Diagnostic(code: .tooManyFindings, location: end, message: message))
             }
             return
@@ -25,7 +39,8 @@ final class Findings {
         gathered.append(
             Diagnostic(
                 severity: severity, code: code, location: source.location(at: span.start),
-                message: Self.printable(message), hint: hint.map(Self.printable), excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
+                message: Self.printable(message), hint: hint().map(Self.printable),
+                excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
                 caretLength: excerpt.caretLength))
     }
 

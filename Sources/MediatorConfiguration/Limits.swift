@@ -18,10 +18,13 @@ public enum ConfigurationLimits {
     public static let states = 1_000
     /// Events of one system.
     public static let events = 1_000
+    /// Fields of one state, event or bus value.
+    public static let fields = 256
     /// Rules of one system once wildcards are expanded, and pairs of state and event.
     public static let expandedRules = 200_000
-    /// Programs compiled for one feedback or link because each of several states needs its own.
-    public static let statePrograms = 100_000
+    /// Programs of one system or link, those for each of several states counted one by one, and eight fields kept or
+    /// set as one.
+    public static let statePrograms = 200_000
     /// How deep types may lie in each other: `list(list(int))` is 3.
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.

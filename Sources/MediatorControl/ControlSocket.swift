@@ -5,6 +5,8 @@ public import Varlink
 public enum ControlSocket {
     /// The name of the socket file.
     public static let fileName = ControlInterface.name
+    /// The path of the system's daemon.
+    public static let systemPath = "/run/mediatord/\(fileName)"
     /// The environment variable that overrides the path.
     public static let environmentVariable = "MEDIATORD_SOCKET"
 
@@ -17,9 +19,17 @@ public enum ControlSocket {
     /// `$XDG_RUNTIME_DIR/mediatord/`; `/tmp/mediatord-UID/`. An empty variable counts as none.
     public static func path(environment: (String) -> String?, userID: UInt32) -> String {
         if let path = environment(environmentVariable), !path.isEmpty { return path }
-        if userID == 0 { return "/run/mediatord/\(fileName)" }
+        if userID == 0 { return systemPath }
         if let runtime = environment("XDG_RUNTIME_DIR"), !runtime.isEmpty { return "\(runtime)/mediatord/\(fileName)" }
         return "/tmp/mediatord-\(userID)/\(fileName)"
+    }
+
+    /// Where a client looks: what `MEDIATORD_SOCKET` says, else the user's own daemon if its socket is there, else the
+    /// system's if that is there.
+    public static func clientPath(environment: (String) -> String?, userID: UInt32) -> String {
+        let own = path(environment: environment, userID: userID)
+        if let path = environment(environmentVariable), !path.isEmpty { return path }
+        return access(own, F_OK) != 0 && access(systemPath, F_OK) == 0 ? systemPath : own
     }
 
     /// Makes the directory of a socket path if it is not there (only the last one, with the permissions 0755 for root

@@ -113,8 +113,9 @@ public struct Daemon: Sendable {
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status")
             },
             overdue: { status.withLock { $0 = .stoppedByForce } })
-        // They are asked to stop one after the other, from the last to the first.
-        var services: [any Service] = [hostService, ControlSocketService(service: service)]
+        // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
+        // client holds up the end of the control socket.
+        var services: [any Service] = [ControlSocketService(service: service), hostService]
         if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
         let group = ServiceGroup(

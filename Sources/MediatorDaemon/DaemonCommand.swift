@@ -1,4 +1,5 @@
 public import ArgumentParser
+import FoundationEssentials
 import Glibc
 import Logging
 import MediatorConfiguration
@@ -36,7 +37,8 @@ public struct DaemonCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The control socket; else $\(ControlSocket.environmentVariable), else the usual place.", valueName: "path"))
+            "The control socket; else $\(ControlSocket.environmentVariable), else in systemd's runtime directory, else "
+                + "the usual place.", valueName: "path"))
     var socket: String?
 
     @Option(name: .long, help: "What to log: trace, debug, info, notice, warning, error or critical.")
@@ -65,7 +67,7 @@ public struct DaemonCommand: AsyncParsableCommand {
     public func run() async throws {
         let level = logLevel.level
         let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
-        let path = socket ?? ControlSocket.defaultPath
+        let path = socket ?? Self.usualSocket
         var daemon = Daemon(configuration: config, socket: path, logger: logger) { diagnostic in
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
@@ -102,10 +104,20 @@ public struct DaemonCommand: AsyncParsableCommand {
             let isUsage = code == .validationFailure
             let text = fullMessage(for: error)
             if !text.isEmpty {
-                if code == .success { print(text) } else { LineWriter.standardError.write(text + "\n") }
+                LineWriter(descriptor: code == .success ? STDOUT_FILENO : STDERR_FILENO).write(text + "\n")
             }
             Glibc.exit(isUsage ? ExitStatus.usage.rawValue : code.rawValue)
         }
+    }
+
+    /// Where the control socket lies if the command line does not say: what the environment names, then systemd's
+    /// `RuntimeDirectory=` (systemd.exec(5)), then the usual place for this user.
+    private static var usualSocket: String {
+        let environment = ProcessInfo.processInfo.environment
+        guard environment[ControlSocket.environmentVariable] == nil,
+            let directory = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first
+        else { return ControlSocket.defaultPath }
+        return "\(directory)/\(ControlSocket.fileName)"
     }
 
     /// What to type to reach this daemon: the client that lies beside it, if it is not in the search path.
@@ -114,8 +126,9 @@ public struct DaemonCommand: AsyncParsableCommand {
         let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let beside = (folder.map(String.init) + [name]).joined(separator: "/")
         let program = !folder.isEmpty && access(beside, X_OK) == 0 ? beside : name
-        let usual = ControlSocket.defaultPath
-        return socket == usual ? program : "\(program) --socket \(socket)"
+        // A client looks at the usual place, and at the system's.
+        let usual = [ControlSocket.defaultPath, ControlSocket.systemPath]
+        return usual.contains(socket) ? program : "\(program) --socket \(socket)"
     }
 }
 

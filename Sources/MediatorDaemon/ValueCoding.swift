@@ -1,13 +1,13 @@
-import CommonExpression
-import Varlink
+package import CommonExpression
+package import Varlink
 
 /// How values travel over the control socket.
 ///
 /// Text, numbers, truth values, lists and structures are what JSON has for them; a timestamp is RFC 3339 text, a
 /// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text.
-enum ValueCoding {
+package enum ValueCoding {
     /// A value as JSON.
-    static func json(_ value: Value) -> JSONValue {
+    package static func json(_ value: Value) -> JSONValue {
         switch value {
         case .null: .null
         case .bool(let value): .bool(value)
@@ -22,25 +22,27 @@ enum ValueCoding {
         case .timestamp(let value): .string("\(value)")
         case .duration(let value): .string("\(value)")
         case .structure: .object(fields(of: value))
+        case .typeValue(let type): .string("\(type)")
+        case .optional(let value): value.map(json) ?? .null
         }
     }
 
     /// The fields of a structure as a JSON object.
-    static func fields(of value: Value) -> JSONObject {
+    package static func fields(of value: Value) -> JSONObject {
         guard case .structure(let structure) = value else { return [:] }
         let names = structure.type.fields.map(\.name)
         return Dictionary(uniqueKeysWithValues: zip(names, structure.fields.map(json)))
     }
 
     /// What is wrong with a JSON value.
-    struct Mismatch: Error, Hashable {
-        let path: String
-        let expected: String
-        let message: String
+    package struct Mismatch: Error, Hashable {
+        package let path: String
+        package let expected: String
+        package let message: String
     }
 
     /// A JSON value as a value of the type. `path` names it in errors.
-    static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
+    package static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
         let mismatch = Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(json)")
         switch (type, json) {
         case (.dyn, _): return plain(json)
@@ -77,7 +79,9 @@ enum ValueCoding {
     }
 
     /// The fields of a JSON object in the order of the type; every one must be there, and no other.
-    static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch) -> [Value] {
+    package static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
+        -> [Value]
+    {
         for key in entries.keys.sorted() where type.index(of: key) == nil {
             let hint = nearestName(to: key, among: type.fields.map(\.name)).map { "; did you mean \($0)?" } ?? ""
             throw Mismatch(

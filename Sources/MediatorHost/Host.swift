@@ -103,6 +103,7 @@ public final class Host: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for system in systems { group.addTask { await system.loop.stop(within: limit) } }
         }
+        for bus in buses { bus.close() }
         healthChanged.finish()
     }
 
@@ -291,20 +292,22 @@ public final class Host: Sendable {
 
     /// The values of a bus; of a current-value bus, its value first.
     ///
-    /// A watcher that falls behind by more than ``watchBuffer`` values misses some, and is told how many.
+    /// A watcher that falls behind by more than ``watchBuffer`` values misses some, and is told how many. The sequence
+    /// ends when the host stops.
     public func watchBus(_ name: String) throws(HostError) -> Changes<Value> {
         let bus = buses[try busNumber(name)]
         let remembers = bus.definition.kind == .currentValue
         let began = bus.current.since
-        return watch { [time] change, _ in
+        return watch { [time] change, finish in
             let isFirst = Mutex(remembers)
-            return bus.subscribe { value in
-                let first = isFirst.withLock { isFirst in
-                    defer { isFirst = false }
-                    return isFirst
-                }
-                change(value, first ? (began ?? time.now()) : time.now())
-            }
+            return bus.watch(
+                { value in
+                    let first = isFirst.withLock { isFirst in
+                        defer { isFirst = false }
+                        return isFirst
+                    }
+                    change(value, first ? (began ?? time.now()) : time.now())
+                }, finish: finish)
         } isReplayed: {
             $0 && remembers
         }

@@ -11,9 +11,17 @@ final class HostedBus: Sendable {
         case current(CurrentValueMediator<Value>)
     }
 
+    /// Those who want to know when the bus ends.
+    private struct Watchers {
+        var isClosed = false
+        var nextID: UInt64 = 1
+        var finishers: [UInt64: @Sendable () -> Void] = [:]
+    }
+
     let definition: BusDefinition
     private let storage: Storage
     private let since: Mutex<Timestamp?>
+    private let watchers = Mutex<Watchers>(Watchers())
     private let time: HostTime
     private let logger: Logger
 
@@ -65,5 +73,36 @@ final class HostedBus: Sendable {
         case .passthrough(let mediator): mediator.subscribe(receive)
         case .current(let mediator): mediator.subscribe(receive)
         }
+    }
+
+    /// Subscribes one who is told when the bus ends, which it does when the host stops.
+    func watch(
+        _ receive: @escaping @Sendable (Value) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        let id: UInt64? = watchers.withLock { watchers in
+            guard !watchers.isClosed else { return nil }
+            defer { watchers.nextID += 1 }
+            watchers.finishers[watchers.nextID] = finish
+            return watchers.nextID
+        }
+        guard let id else {
+            finish()
+            return Subscription {}
+        }
+        let inner = subscribe(receive)
+        return Subscription { [weak self] in
+            inner.cancel()
+            self?.watchers.withLock { _ = $0.finishers.removeValue(forKey: id) }
+        }
+    }
+
+    /// The host has stopped: nothing will come any more.
+    func close() {
+        let finishers = watchers.withLock { watchers in
+            watchers.isClosed = true
+            defer { watchers.finishers = [:] }
+            return watchers.finishers.values
+        }
+        for finish in finishers { finish() }
     }
 }

@@ -33,7 +33,7 @@ transitions:
         ({"a.yaml": GOOD.replace("level: 5", 'level: "${1 < 2}"')}, "a.yaml:6", "bool", ""),
         ({"a.yaml": GOOD, "b.yaml": GOOD}, "b.yaml:1", "lamp", "a.yaml:1"),
         (
-            {"a.yaml": GOOD, "b.yaml": "links: { x: { attach: lmap, to: bus, onState: Off, emitValue: 1 } }"},
+            {"a.yaml": GOOD, "b.yaml": "links: { x: { attach: lmap, toSystem: lamp, onState: Off, emitEvent: Press } }"},
             "b.yaml:1",
             "lmap",
             "lamp",
@@ -101,7 +101,7 @@ def test_a_file_in_the_place_of_the_socket_is_left_alone(daemon: Callable[..., D
     (tmp_path / "s").write_text("precious")
     one = daemon(ready=False, socket=tmp_path / "s")
     assert one.wait_exit() == 4
-    assert "not a socket" in one.log
+    assert "is no socket" in one.log
     assert (tmp_path / "s").read_text() == "precious"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ initialState: Working
 feedbacks:
   work:
     onState: Working
+    strategy: cancelOnNewState
     run: [sh, -c, "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $$ $!; wait"]
     onLine: { Line: { text: "${result.line}" } }
   say:
@@ -61,13 +63,14 @@ def test_a_new_state_ends_the_whole_group_by_force_if_need_be(daemon: Callable[.
     one = daemon({"a.yaml": STUBBORN})
     (leader,) = wait_for_children(one)
     assert os.getpgid(leader) == leader
+    while len(pids := group_of(leader)) < 2:
+        one.ctl("status", "--json")
+    members = [os.pidfd_open(pid) for pid in pids]
     one.ctl("emit", "job", "Rest")
     one.wait_log("Working → Resting")
-    pidfd = os.pidfd_open(leader)
-    import select
-
-    assert select.select([pidfd], [], [], 15.0)[0], "the command was not ended"
-    os.close(pidfd)
+    for pidfd in members:
+        assert select.select([pidfd], [], [], 15.0)[0], "a member of the command's group was not ended"
+        os.close(pidfd)
     assert group_of(leader) == []
     assert one.stop() == STOPPED
 

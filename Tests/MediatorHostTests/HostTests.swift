@@ -339,6 +339,10 @@ private let counter = """
         let item = await news.next()
         #expect(item?.subject == .string("hello"))
         #expect(item?.isReplayed == false)
+        await fixture.host.stop(within: .zero)
+        #expect(await level.next()?.subject == nil)
+        var late = try fixture.host.watchBus("level").makeAsyncIterator()
+        #expect(await late.next()?.subject == nil)
     }
 
     @Test func `a watcher that does not read is told how much it missed, and keeps the newest`() async throws {

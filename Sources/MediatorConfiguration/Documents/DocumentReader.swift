@@ -51,7 +51,7 @@ struct DocumentReader {
         while let failure = reader.readDocuments(from: start) {
             reader.result.isIncomplete = true
             broken += 1
-            let next = reader.nextDocument(after: failure.offset)
+            let next = reader.nextDocument(from: failure.offset, after: start)
             reader.salvage(failure.documentStart..<(next ?? source.bytes.count))
             guard let next, !failure.isFinal else { break }
             guard broken < ConfigurationLimits.brokenDocuments else {
@@ -102,7 +102,9 @@ struct DocumentReader {
         while true {
             var event = yaml_event_t()
             guard yaml_parser_parse(parser, &event) == 1 else {
-                let offset = SyntaxFault.report(parser, &cursor, source, findings)
+                nodes = builder.nodes
+                let offset = SyntaxFault.report(
+                    parser, &cursor, source, findings, innermost: builder.innermost)
                 return Failure(offset: offset, documentStart: documentStart)
             }
             defer { yaml_event_delete(&event) }
@@ -123,18 +125,20 @@ struct DocumentReader {
                 case .root(let root):
                     nodes = builder.nodes
                     if !root.isNull { result.documents.append(Document(source: source, root: root)) }
-                    builder = TreeBuilder(source: source, findings: findings, nodes: nodes)
+                    builder.restart()
                 }
             }
         }
     }
 
-    /// The offset of the first line after the one of `offset` that begins a document with `---`.
-    private func nextDocument(after offset: Int) -> Int? {
-        var index = source.lineIndex(at: min(offset, source.bytes.count)) + 1
+    /// The offset of the first line from that of `offset` on, but beyond `start`, that begins a document with `---`.
+    private func nextDocument(from offset: Int, after start: Int) -> Int? {
+        var index = source.lineIndex(at: min(offset, source.bytes.count))
         while index < source.lineCount {
             let line = source.line(index)
-            if line.starts(with: "---".utf8), line.count == 3 || line.dropFirst(3).first == UInt8(ascii: " ") {
+            if line.startIndex > start, line.starts(with: "---".utf8),
+                line.count == 3 || line.dropFirst(3).first == UInt8(ascii: " ")
+            {
                 return line.startIndex
             }
             index += 1

@@ -1,9 +1,18 @@
 /// A part of a file: zero-based byte offsets into its text without the byte order mark.
 struct Span: Hashable {
+    private var first: Int32
+    private var beyond: Int32
+
+    /// A part; files are far smaller than `Int32.max`.
+    init(start: Int, end: Int) {
+        first = Int32(truncatingIfNeeded: start)
+        beyond = Int32(truncatingIfNeeded: end)
+    }
+
     /// The first byte.
-    var start: Int
+    var start: Int { Int(first) }
     /// The byte after the last.
-    var end: Int
+    var end: Int { Int(beyond) }
 }
 
 /// A file's text with its lines, for turning offsets into places and excerpts.
@@ -107,8 +116,10 @@ extension SourceText {
             length = min(length, room)
             if tail.count > room || rest.count > Self.excerptWidth * 4 { text += "…" }
         }
-        while text.unicodeScalars.last == " " { text.unicodeScalars.removeLast() }
-        return (text, before.unicodeScalars.count, max(1, length))
+        let offset = before.unicodeScalars.count
+        let trailing = text.unicodeScalars.reversed().prefix { $0 == " " }.count
+        text.unicodeScalars.removeLast(min(trailing, max(0, text.unicodeScalars.count - offset)))
+        return (text, offset, max(1, length))
     }
 
     /// Bytes as text in which every control character and tab is a space and what is not UTF-8 is U+FFFD.

@@ -2,10 +2,10 @@ import CYaml
 
 /// Says in plain words what the parser could not read.
 enum SyntaxFault {
-    /// Reports the parser's error; returns the offset at which it gave up.
+    /// Reports the parser's error, `innermost` being where the innermost open list or mapping begins; returns the offset at which it gave up.
     static func report(
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
-        _ findings: Findings
+        _ findings: Findings, innermost: Int?
     ) -> Int {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
         let context = parser.pointee.context.map { String(cString: $0) } ?? ""
@@ -18,8 +18,16 @@ enum SyntaxFault {
                 hint: "indent with spaces")
             return stopped
         }
-        let words = explanation(problem, context, source, stopped)
+        if problem.hasPrefix("Maximum nesting level") {
+            TreeBuilder.complainOfDepth(Span(start: stopped, end: stopped + 1), source, findings)
+            return stopped
+        }
+        var words = explanation(problem, context, source, stopped)
         if words.isAtBeginning { place = begun }
+        if problem == "did not find expected node content", let innermost, isAtEnd(stopped, source) {
+            words = neverClosed(source.bytes[innermost] == UInt8(ascii: "[") ? "sequence" : "mapping")
+            place = innermost
+        }
         if place >= source.bytes.count, place > 0, !words.isAtBeginning { place = lastCharacter(source) }
         var message = words.message
         if !words.isAtBeginning, let what = construct(context), begun < place {
@@ -36,14 +44,26 @@ enum SyntaxFault {
         var isAtBeginning = false
     }
 
-    private static func explanation(_ problem: String, _ context: String, _ source: SourceText, _ offset: Int) -> Words {
+    private static func explanation(_ problem: String, _ context: String, _ source: SourceText, _ offset: Int) -> Words
+    {
+        let rest = source.bytes[min(offset, source.bytes.count)...]
+        let isAtEnd = isAtEnd(offset, source)
+        let character = rest.first.map { String(UnicodeScalar($0)) } ?? ""
         switch problem {
         case "mapping values are not allowed in this context":
             return Words(
                 message: "a ':' that makes a key is not possible here",
                 hint: "text that holds ': ' needs quotes; a nested mapping begins on a new line")
         case "could not find expected ':'":
-            return Words(message: "this line is neither 'key: value' nor part of a text", hint: "is a ':' missing?")
+            return Words(
+                message: "this line is neither 'key: value' nor part of a text", hint: "is a ':' missing?",
+                isAtBeginning: true)
+        case "did not find expected ',' or ']'" where isAtEnd, "did not find expected ',' or '}'" where isAtEnd:
+            return neverClosed(context)
+        case "did not find expected key" where character == "-":
+            return Words(
+                message: "an entry '- …' of a list cannot stand here",
+                hint: "entries of one list stand in the same column")
         case "did not find expected key":
             return Words(
                 message: "a key was expected here",
@@ -58,10 +78,10 @@ enum SyntaxFault {
             return Words(
                 message: "',' or '}' was expected here",
                 hint: "close the mapping with '}'; text with ',', '{' or '}' in it needs quotes here")
-        case "found unexpected end of stream" where context.contains("quoted"):
+        case "found unexpected end of stream" where context.contains("quoted"),
+            "found unexpected document indicator" where context.contains("quoted"):
             return Words(message: "this quote is never closed", hint: nil, isAtBeginning: true)
         case "found character that cannot start any token":
-            let character = offset < source.bytes.count ? String(UnicodeScalar(source.bytes[offset])) : ""
             return Words(
                 message: "a value cannot begin with '\(character)'",
                 hint: "text that begins with '\(character)' needs quotes")
@@ -70,6 +90,17 @@ enum SyntaxFault {
         default:
             return Words(message: "not YAML: \(problem)")
         }
+    }
+
+    /// Whether nothing of a document comes after an offset.
+    private static func isAtEnd(_ offset: Int, _ source: SourceText) -> Bool {
+        let rest = source.bytes[min(offset, source.bytes.count)...]
+        return rest.isEmpty || rest.starts(with: "---".utf8) || rest.starts(with: "...".utf8)
+    }
+
+    private static func neverClosed(_ context: String) -> Words {
+        let bracket = context.contains("sequence") ? "[" : "{"
+        return Words(message: "this '\(bracket)' is never closed", isAtBeginning: true)
     }
 
     /// What the parser was in.

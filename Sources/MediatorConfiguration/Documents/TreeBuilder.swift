@@ -22,14 +22,19 @@ struct TreeBuilder {
         var anchor: String?
         var firstNode: Int
         var height = 1
-        var items: [Node] = []
-        var entries: [Node.Entry] = []
-        var key: Key?
+        /// Where its part of the builder's items or entries begins.
+        var base: Int
+        var key = Key.none
     }
 
-    /// A key whose value is awaited; `usable` nil: it was wrong, and its value is dropped.
-    private struct Key {
-        var usable: Scalar?
+    /// A key whose value is awaited.
+    private enum Key {
+        /// A key comes next.
+        case none
+        /// The value of this key comes next.
+        case usable(Scalar)
+        /// The key was wrong, and its value is dropped.
+        case wrong
     }
 
     /// What an anchor stands for.
@@ -44,6 +49,10 @@ struct TreeBuilder {
     private let source: SourceText
     private let findings: Findings
     private var frames: [Frame] = []
+    /// The elements of all lists that are not closed yet, one list's after the other's.
+    private var items: [Node] = []
+    /// The same of mappings.
+    private var entries: [Node.Entry] = []
     private var anchors: [String: Anchored] = [:]
 
     /// A builder for one document of a file in which so many nodes were counted before.
@@ -51,7 +60,21 @@ struct TreeBuilder {
         self.source = source
         self.findings = findings
         self.nodes = nodes
+        frames.reserveCapacity(16)
+        items.reserveCapacity(16)
+        entries.reserveCapacity(48)
     }
+
+    /// Forgets the document, to begin another of the same file.
+    mutating func restart() {
+        frames.removeAll(keepingCapacity: true)
+        items.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        anchors.removeAll()
+    }
+
+    /// Where the innermost list or mapping that is not closed begins.
+    var innermost: Int? { frames.last?.start }
 
     /// Takes one event of a node.
     mutating func take(_ event: yaml_event_t, _ span: Span) -> Step {
@@ -99,7 +122,7 @@ struct TreeBuilder {
             return .abandoned(isFinal: false)
         }
         var isKey = false
-        if let parent = frames.last, parent.isMapping, parent.key == nil {
+        if let parent = frames.last, parent.isMapping, case .none = parent.key {
             isKey = true
             let kind = isMapping ? "a mapping" : "a list"
             findings.report(
@@ -109,14 +132,20 @@ struct TreeBuilder {
         frames.append(
             Frame(
                 start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
-                firstNode: nodes))
+                firstNode: nodes, base: isMapping ? entries.count : items.count))
         return .more
     }
 
     private mutating func close(_ span: Span) -> Step {
         guard let frame = frames.popLast() else { return .more }
-        let content: Node.Content =
-            frame.isMapping ? .mapping(withoutDuplicates(frame.entries)) : .sequence(frame.items)
+        let content: Node.Content
+        if frame.isMapping {
+            content = .mapping(withoutDuplicates(Array(entries[frame.base...])))
+            entries.removeSubrange(frame.base...)
+        } else {
+            content = .sequence(Array(items[frame.base...]))
+            items.removeSubrange(frame.base...)
+        }
         let node = Node(content: content, span: Span(start: frame.start, end: span.end))
         if let anchor = frame.anchor {
             anchors[anchor] = Anchored(node: node, nodes: nodes - frame.firstNode + 1, height: frame.height)
@@ -124,7 +153,7 @@ struct TreeBuilder {
         if let last = frames.indices.last {
             frames[last].height = max(frames[last].height, frame.height + 1)
             if frame.isKey {
-                frames[last].key = Key(usable: nil)
+                frames[last].key = .wrong
                 return .more
             }
         }
@@ -158,28 +187,34 @@ struct TreeBuilder {
     private mutating func add(_ node: Node) -> Step {
         guard let last = frames.indices.last else { return .root(node) }
         guard frames[last].isMapping else {
-            frames[last].items.append(node)
+            items.append(node)
             return .more
         }
-        if let key = frames[last].key {
-            frames[last].key = nil
-            if let usable = key.usable { frames[last].entries.append(Node.Entry(key: usable, value: node)) }
-            return .more
+        switch frames[last].key {
+        case .usable(let key):
+            entries.append(Node.Entry(key: key, value: node))
+            frames[last].key = .none
+        case .wrong:
+            frames[last].key = .none
+        case .none:
+            frames[last].key = key(node)
         }
+        return .more
+    }
+
+    /// A node that stands where a key should.
+    private func key(_ node: Node) -> Key {
         guard let scalar = node.scalar else {
             findings.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
-            frames[last].key = Key(usable: nil)
-            return .more
+            return .wrong
         }
         if scalar.text == "<<", scalar.style == .plain {
             findings.report(
                 .mergeKey, in: source, at: scalar.span, "YAML 1.2 has no merge key '<<'",
                 hint: "write the entries out, or use an alias for a whole value")
-            frames[last].key = Key(usable: nil)
-        } else {
-            frames[last].key = Key(usable: scalar)
+            return .wrong
         }
-        return .more
+        return .usable(scalar)
     }
 
     /// The entries, each key once; linear.
@@ -217,7 +252,10 @@ struct TreeBuilder {
         return false
     }
 
-    private func complainOfDepth(_ span: Span) {
+    private func complainOfDepth(_ span: Span) { Self.complainOfDepth(span, source, findings) }
+
+    /// Reports that a document is nested too deep.
+    static func complainOfDepth(_ span: Span, _ source: SourceText, _ findings: Findings) {
         findings.report(
             .tooDeep, in: source, at: Span(start: span.start, end: span.start + 1),
             "lists and mappings lie more than \(ConfigurationLimits.nesting) deep in each other")

@@ -36,8 +36,10 @@ struct DataCompiler {
         self.source = source
     }
 
-    private func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: String? = nil) {
-        session.findings.report(code, in: source, at: span, message, hint: hint)
+    private func report(
+        _ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil
+    ) {
+        session.findings.report(code, in: source, at: span, message, hint: hint())
     }
 
     /// Compiles data; nil after reporting, or if something it depends on is broken.
@@ -161,14 +163,10 @@ struct DataCompiler {
     }
 
     private func scalar(_ scalar: Scalar, as type: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
-        var text = scalar.text
-        if text.contains("${") {
-            guard let literal = session.literal(scalar) else {
-                return session.template(scalar, as: type, scope, in: source).map { program in
-                    program.constant.map { .constant($0) } ?? .template(program)
-                }
+        guard let text = session.literal(scalar) else {
+            return session.template(scalar, as: type, scope, in: source).map { program in
+                program.constant.map { .constant($0) } ?? .template(program)
             }
-            text = literal
         }
         if case .dyn = type { return nil }
         let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text

@@ -44,7 +44,7 @@ struct FeedbackCompiler {
     private func delay(_ text: Scalar, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
         let node = Node(content: .scalar(text), span: text.span)
         return lookup.perState(states, of: scope) { variables in
-            guard let program = data.data(node, as: .duration, Subject("", key), variables) else { return nil }
+            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
             guard case .constant(.duration(let span)) = program else { return program }
             guard span.isAtLeast(nanoseconds: least) else {
                 let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
@@ -87,7 +87,7 @@ struct FeedbackCompiler {
                     ? "write { }" : "its parameters are \(schema.parameters.map(\.name).joined(separator: ", "))"
                 lookup.report(
                     .wrongShape, at: effect.argument.isNull ? effect.key.span : effect.argument.mark,
-                    "'\(schema.name)' needs its parameters, not \(effect.argument.kind)", hint: hint)
+                    "'\(schema.name)' needs its parameters", hint: hint)
                 return nil
             }
             return [parameter: effect.argument]
@@ -143,30 +143,39 @@ struct FeedbackCompiler {
 
     // Outcomes
 
+    /// What the outcomes emit, by state: all of them compiled once if none names `state`.
     private func outcomes(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: [EmissionRule]]]? {
-        var byState: [Int: [String: [EmissionRule]]] = [:]
-        for state in states { byState[state] = [:] }
         if let emission = effect.emission {
-            let programs = lookup.perState(states, of: scope) { lookup.event(emission, of: scope, $0) }
-            guard let programs else { return nil }
-            for (state, program) in programs {
-                byState[state]?[effect.schema.name] = [EmissionRule(condition: nil, event: program)]
-            }
-        }
-        var isWhole = true
-        for outcome in written.outcomes {
-            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
-            let result = Environment.Variable(name: "result", type: .structure(schema.result))
-            checkOrder(outcome.rules)
-            for rule in outcome.rules {
-                let programs = lookup.perState(states, of: scope, result: result) { self.rule(rule, $0) }
-                isWhole = isWhole && programs != nil
-                for (state, program) in programs ?? [:] {
-                    byState[state]?[outcome.key.text, default: []].append(program)
+            // Its programs get as many variables as any outcome's, though there is no result to name.
+            return lookup.perState(states, of: scope, result: VariableScope.nameless) { variables in
+                lookup.event(emission, of: scope, variables).map {
+                    [effect.schema.name: [EmissionRule(condition: nil, event: $0)]]
                 }
             }
         }
-        return isWhole ? byState : nil
+        var byState: [Int: [String: [EmissionRule]]]?
+        var isWhole = true
+        for outcome in written.outcomes {
+            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
+            checkOrder(outcome.rules)
+            let result = Environment.Variable(name: "result", type: .structure(schema.result))
+            let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
+                let rules = outcome.rules.map { rule($0, variables) }
+                let whole = rules.compactMap(\.self)
+                return whole.count == rules.count ? whole : nil
+            }
+            guard let compiled else {
+                isWhole = false
+                continue
+            }
+            if byState == nil {
+                byState = compiled.mapValues { [outcome.key.text: $0] }
+            } else {
+                for (state, rules) in compiled { byState?[state]?[outcome.key.text] = rules }
+            }
+        }
+        guard isWhole else { return nil }
+        return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
     }
 
     private func rule(_ rule: WrittenEmission, _ variables: VariableScope) -> EmissionRule? {

@@ -8,8 +8,8 @@ struct Lookup {
     let source: SourceText
 
     /// Reports a mistake.
-    func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: String? = nil) {
-        session.findings.report(code, in: source, at: span, message, hint: hint)
+    func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil) {
+        session.findings.report(code, in: source, at: span, message, hint: hint())
     }
 
     /// The index of a state; nil after reporting, or if nobody knows which states there are.
@@ -61,8 +61,9 @@ struct Lookup {
                 if states.contains(index) {
                     report(.duplicateName, at: name.span, "the state '\(name.text)' stands twice in this list")
                     isWhole = false
+                } else {
+                    states.append(index)
                 }
-                states.append(index)
             }
             guard isWhole else { return nil }
             text = names.map(\.text).joined(separator: ", ")
@@ -88,9 +89,11 @@ struct Lookup {
         var conditions: [Int: Program] = [:]
         if let condition {
             guard
-                let programs = perState(states, of: system, { scope in
-                    session.condition(condition, scope, in: source)
-                })
+                let programs = perState(
+                    states, of: system,
+                    { scope in
+                        session.condition(condition, scope, in: source)
+                    })
             else { return nil }
             conditions = programs
         }
@@ -103,6 +106,7 @@ struct Lookup {
         _ states: [Int], of system: SystemScope, result: Environment.Variable? = nil,
         _ compile: (VariableScope) -> Result?
     ) -> [Int: Result]? {
+        let number = result.map { session.number(of: $0.type) } ?? 0
         var results: [Int: Result] = [:]
         results.reserveCapacity(states.count)
         var shared: Result?
@@ -114,7 +118,7 @@ struct Lookup {
             }
             let record = system.states[state]
             let scope =
-                result.map { VariableScope.outcome(record, $0, label: states.count > 1) }
+                result.map { VariableScope.outcome(record, $0, number: number, label: states.count > 1) }
                 ?? VariableScope.state(record, label: states.count > 1)
             session.mentionsState = false
             if let compiled = compile(scope) {
@@ -126,7 +130,7 @@ struct Lookup {
             }
             guard session.spend(1) else {
                 session.findings.report(
-                    .tooLarge, in: source, at: system.written?.name.span ?? Span(start: 0, end: 1),
+                    .tooLarge, in: system.source, at: system.nameSpan,
                     "'\(system.name)' needs more than \(ConfigurationLimits.statePrograms) programs, "
                         + "one for each of many states")
                 return nil

@@ -10,6 +10,8 @@ struct RecordScope {
     let isBroken: Bool
     /// The variable `state` or `event` of this type.
     let variable: Environment.Variable
+    /// The number of its type.
+    let number: Int32
 }
 
 /// Named things in order, found by name: by looking through a few, by hashing when there are more.
@@ -43,8 +45,10 @@ struct NameTable {
 final class SystemScope {
     /// Its index in the graph.
     let index: Int
-    /// The system as written; nil if all that is known is that a broken document seems to define it.
-    let written: WrittenSystem?
+    /// Its file.
+    let source: SourceText
+    /// Where its name is written.
+    let nameSpan: Span
     /// Its name.
     let name: String
     /// Its states.
@@ -63,7 +67,8 @@ final class SystemScope {
     /// A system of which only the name is known.
     init(brokenName: String) {
         index = 0
-        written = nil
+        source = SourceText(path: "", contents: [])
+        nameSpan = Span(start: 0, end: 0)
         name = brokenName
         knowsStates = false
         knowsEvents = false
@@ -72,16 +77,24 @@ final class SystemScope {
     /// The names and types of a system.
     init(_ written: WrittenSystem, index: Int, session: Session) {
         self.index = index
-        self.written = written
+        source = written.source
+        nameSpan = written.name.span
         name = written.name.text
         knowsStates = written.states.map { !$0.isEmpty } ?? false
         knowsEvents = written.events != nil
         let types = TypeReader(source: written.source, findings: session.findings)
+        func scope(_ record: WrittenRecord, _ variable: String) -> RecordScope {
+            let type = StructureType(name: record.name.text, fields: types.fields(record.fields))
+            return RecordScope(
+                name: record.name.text, type: type, isBroken: record.isBroken,
+                variable: Environment.Variable(name: variable, type: .structure(type)),
+                number: session.number(of: .structure(type)))
+        }
         for record in written.states ?? [] where stateNames.insert(record.name.text) {
-            states.append(types.record(record, variable: "state"))
+            states.append(scope(record, "state"))
         }
         for record in written.events ?? [] where eventNames.insert(record.name.text) {
-            events.append(types.record(record, variable: "event"))
+            events.append(scope(record, "event"))
         }
     }
 }
@@ -96,23 +109,24 @@ struct VariableScope {
     var isBroken = false
     /// The state the types are of, when there are several.
     var state: String?
+    /// Tells scopes of different variables or types apart.
+    var key: Key
+
+    /// What kind of scope it is, and the numbers of the types that vary.
+    struct Key: Hashable {
+        var kind: Int32
+        var first: Int32 = 0
+        var second: Int32 = -1
+    }
 
     /// Where an expression stands, as far as missing names are concerned.
     enum Absences {
-        /// In a transition on a known event.
-        case transition
+        /// Where nothing more can be said of them.
+        case usual
         /// In a transition on any event.
         case anyEvent
-        /// In a feedback or a link that looks at states.
-        case states
-        /// In an outcome of a side effect.
-        case outcome
-        /// In a link from a bus.
-        case bus
         /// Where only a fixed value can stand.
         case fixed
-        /// In the initial state.
-        case initial
     }
 
     /// The variable `now`.
@@ -121,51 +135,63 @@ struct VariableScope {
     static let nameless = Environment.Variable(name: "", type: .dyn)
 
     /// No variables.
-    static let fixed = VariableScope(environment: Environment(), absences: .fixed)
+    static let fixed = VariableScope(environment: Environment(), absences: .fixed, key: Key(kind: 0))
     /// Only `now`.
-    static let initial = VariableScope(environment: Environment(variables: [now]), absences: .initial)
+    static let initial = VariableScope(
+        environment: Environment(variables: [now]), absences: .usual, key: Key(kind: 1))
 
     /// The scope of rules from a state on an event (nil: any event).
     static func transition(_ state: RecordScope, _ event: RecordScope?, label: Bool) -> VariableScope {
         VariableScope(
             environment: Environment(variables: [state.variable, event?.variable ?? nameless, now]),
-            absences: event == nil ? .anyEvent : .transition, isBroken: state.isBroken || event?.isBroken ?? false,
-            state: label ? state.name : nil)
+            absences: event == nil ? .anyEvent : .usual, isBroken: state.isBroken || event?.isBroken ?? false,
+            state: label ? state.name : nil, key: Key(kind: 2, first: state.number, second: event?.number ?? -1))
     }
 
     /// The scope of a feedback or link in a state.
     static func state(_ state: RecordScope, label: Bool) -> VariableScope {
         VariableScope(
-            environment: Environment(variables: [state.variable, now]), absences: .states, isBroken: state.isBroken,
-            state: label ? state.name : nil)
+            environment: Environment(variables: [state.variable, now]), absences: .usual, isBroken: state.isBroken,
+            state: label ? state.name : nil, key: Key(kind: 3, first: state.number))
     }
 
     /// The scope of an outcome in a state.
-    static func outcome(_ state: RecordScope, _ result: Environment.Variable, label: Bool) -> VariableScope {
+    static func outcome(
+        _ state: RecordScope, _ result: Environment.Variable, number: Int32, label: Bool
+    ) -> VariableScope {
         VariableScope(
-            environment: Environment(variables: [state.variable, now, result]), absences: .outcome,
-            isBroken: state.isBroken, state: label ? state.name : nil)
+            environment: Environment(variables: [state.variable, now, result]), absences: .usual,
+            isBroken: state.isBroken, state: label ? state.name : nil,
+            key: Key(kind: 4, first: state.number, second: number))
     }
 
     /// The scope of a link from a bus.
-    static func bus(_ type: ValueType, isBroken: Bool) -> VariableScope {
+    static func bus(_ type: ValueType, number: Int32, isBroken: Bool) -> VariableScope {
         VariableScope(
             environment: Environment(variables: [Environment.Variable(name: "value", type: type), now]),
-            absences: .bus, isBroken: isBroken)
+            absences: .usual, isBroken: isBroken, key: Key(kind: 5, first: number))
+    }
+
+    /// The names that can be used, in words.
+    var variables: String {
+        let names = environment.variables.map(\.name).filter { !$0.isEmpty }
+        return names.isEmpty ? "no variables can be used here" : "variables here: \(names.joined(separator: ", "))"
     }
 
     private static let allNames = ["state", "event", "now", "result", "value"]
 
-    /// What to say about a name that is a variable elsewhere; nil if it is nowhere one.
-    func reason(forMissing name: String) -> String? {
+    /// What to say about a name that is a variable elsewhere, if it is more than that it is unknown.
+    func absence(of name: String) -> (code: Diagnostic.Code, message: String, hint: String)? {
         guard Self.allNames.contains(name) else { return nil }
         switch absences {
         case .anyEvent where name == "event":
-            return "under the event 'any' the event is not known; write the rule under each event that has the field"
-        case .fixed: return "only a fixed value can stand here"
-        default:
-            let names = environment.variables.map(\.name).filter { !$0.isEmpty }
-            return "variables here: \(names.joined(separator: ", "))"
+            return (
+                .unknownVariable, "which event it is, is not known under 'any'",
+                "write the rule under each event whose fields it uses"
+            )
+        case .fixed:
+            return (.notConstant, "only a fixed value can stand here, and '\(name)' varies", "write the value itself")
+        default: return nil
         }
     }
 }

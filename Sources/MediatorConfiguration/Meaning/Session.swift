@@ -8,8 +8,24 @@ final class Session {
     /// another program. (It may do so within a literal: then it is compiled once more than needed.)
     var mentionsState = false
     private var budget = ConfigurationLimits.statePrograms
-    private var expressions: [String: Result<Expression, Problems>] = [:]
-    private var templates: [String: Result<Template, Problems>] = [:]
+    private var expressions: [String: Parsed<Expression>] = [:]
+    private var templates: [String: Parsed<Template>] = [:]
+    private var conditions: [ProgramKey: Program] = [:]
+    private var programs: [ProgramKey: TemplateProgram] = [:]
+    private var types: [ValueType: Int32] = [:]
+
+    /// What a program is compiled from: equal keys give programs that do the same.
+    private struct ProgramKey: Hashable {
+        var text: String
+        var scope: VariableScope.Key
+        var type: ValueType
+    }
+
+    /// A text parsed once, however often it is written.
+    private struct Parsed<Form> {
+        var result: Result<Form, Problems>
+        var mentionsState: Bool
+    }
 
     /// A compilation that reports to the given findings.
     init(_ findings: Findings) { self.findings = findings }
@@ -23,18 +39,28 @@ final class Session {
         return budget >= 0
     }
 
-    private func parsedExpression(_ text: String) -> Result<Expression, Problems> {
+    private func parsedExpression(_ text: String) -> Parsed<Expression> {
         if let known = expressions[text] { return known }
         let result = Result { () throws(Problems) in try Expression(parsing: text) }
-        expressions[text] = result
-        return result
+        let parsed = Parsed(result: result, mentionsState: text.holds("state"))
+        expressions[text] = parsed
+        return parsed
     }
 
-    private func parsedTemplate(_ text: String) -> Result<Template, Problems> {
+    private func parsedTemplate(_ text: String) -> Parsed<Template> {
         if let known = templates[text] { return known }
         let result = Result { () throws(Problems) in try Template(parsing: text) }
-        templates[text] = result
-        return result
+        let parsed = Parsed(result: result, mentionsState: text.holds("state"))
+        templates[text] = parsed
+        return parsed
+    }
+
+    /// A number for a type: the same for equal types, so that programs can be shared between equal scopes.
+    func number(of type: ValueType) -> Int32 {
+        if let known = types[type] { return known }
+        let number = Int32(truncatingIfNeeded: types.count)
+        types[type] = number
+        return number
     }
 
     /// Compiles a condition; nil after reporting, or if the scope is broken.
@@ -45,52 +71,62 @@ final class Session {
                 hint: "write it without '${' and '}'")
             return nil
         }
-        do {
-            let expression = try parsedExpression(scalar.text).get()
-            let depends = scalar.text.contains("state")
-            if depends { mentionsState = true }
-            guard !scope.isBroken else { return nil }
-            do {
-                let program = try expression.checked(in: scope.environment, expecting: .bool)
-                if case .bool(let constant) = program.constant {
-                    findings.report(
-                        .constantCondition, in: source, at: scalar.span, "this condition is always \(constant)",
-                        hint: constant ? "leave it out" : nil, severity: .warning)
-                }
-                return program
-            } catch {
-                report(error, scalar, scope, in: source, state: depends ? scope.state : nil)
+        let parsed = parsedExpression(scalar.text)
+        if parsed.mentionsState { mentionsState = true }
+        let key = ProgramKey(text: scalar.text, scope: scope.key, type: .bool)
+        var program = scope.isBroken ? nil : conditions[key]
+        if program == nil {
+            program = checked(parsed, scalar, scope, in: source) { expression throws(Problems) in
+                try expression.checked(in: scope.environment, expecting: .bool)
             }
-        } catch {
-            report(error, scalar, scope, in: source, state: nil)
+            if let program { conditions[key] = program }
         }
-        return nil
+        if case .bool(let constant) = program?.constant {
+            findings.report(
+                .constantCondition, in: source, at: scalar.span, "this condition is always \(constant)",
+                hint: constant ? "leave it out" : nil, severity: .warning)
+        }
+        return program
     }
 
     /// Compiles text that may hold expressions; nil after reporting, or if the scope is broken.
     func template(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope, in source: SourceText)
         -> TemplateProgram?
     {
-        do {
-            let template = try parsedTemplate(scalar.text).get()
-            let depends = scalar.text.contains("state")
-            if depends { mentionsState = true }
-            guard !scope.isBroken else { return nil }
-            do {
-                return try template.checked(in: scope.environment, expecting: type)
+        let parsed = parsedTemplate(scalar.text)
+        if parsed.mentionsState { mentionsState = true }
+        let key = ProgramKey(text: scalar.text, scope: scope.key, type: type)
+        if !scope.isBroken, let known = programs[key] { return known }
+        let program = checked(parsed, scalar, scope, in: source) { template throws(Problems) in
+            try template.checked(in: scope.environment, expecting: type)
+        }
+        if let program { programs[key] = program }
+        return program
+    }
+
+    /// Checks what was parsed, unless its parsing failed or the scope is broken; nil after reporting.
+    private func checked<Form, Result>(
+        _ parsed: Parsed<Form>, _ scalar: Scalar, _ scope: VariableScope, in source: SourceText,
+        _ check: (Form) throws(Problems) -> Result
+    ) -> Result? {
+        switch parsed.result {
+        case .failure(let problems):
+            report(problems, scalar, scope, in: source, state: nil)
+        case .success(let form):
+            if scope.isBroken { return nil }
+            do throws(Problems) {
+                return try check(form)
             } catch {
-                report(error, scalar, scope, in: source, state: depends ? scope.state : nil)
+                report(error, scalar, scope, in: source, state: parsed.mentionsState ? scope.state : nil)
             }
-        } catch {
-            report(error, scalar, scope, in: source, state: nil)
         }
         return nil
     }
 
     /// The text of a scalar whose `${…}`, if any, are all escaped; nil if it holds expressions or is wrong.
     func literal(_ scalar: Scalar) -> String? {
-        guard scalar.text.contains("${") else { return scalar.text }
-        return (try? parsedTemplate(scalar.text).get())?.literalText
+        guard scalar.text.holds("${") else { return scalar.text }
+        return (try? parsedTemplate(scalar.text).result.get())?.literalText
     }
 
     /// Reports an expression's problems where they are written.
@@ -101,16 +137,22 @@ final class Session {
         for problem in problems.problems {
             let range = problem.range.start..<max(problem.range.start, problem.range.end)
             let span = map?.span(range) ?? scalar.span
-            var code = Self.code(problem.code)
-            var hint = problem.suggestion.map { "did you mean '\($0)'?" }
             if problem.code == .unknownVariable,
-                let reason = scope.reason(forMissing: Self.text(range, of: scalar.text))
+                let absence = scope.absence(of: Self.text(range, of: scalar.text))
             {
-                hint = reason
-                if case .fixed = scope.absences { code = .notConstant }
+                findings.report(absence.code, in: source, at: span, absence.message, hint: absence.hint)
+                continue
             }
-            let message = state.map { "\(problem.message) (in state '\($0)')" } ?? problem.message
-            findings.report(code, in: source, at: span, message, hint: hint)
+            var hint = problem.suggestion.map { "did you mean '\($0)'?" }
+            var message = problem.message
+            if hint == nil, problem.code == .unknownVariable {
+                message = String(message.prefix { $0 != ";" })
+                hint = scope.variables
+            }
+            // The suggestion has a line of its own here.
+            if let hint, message.hasSuffix("; \(hint)") { message.removeLast(hint.count + 2) }
+            if let state { message += " (in state '\(state)')" }
+            findings.report(Self.code(problem.code), in: source, at: span, message, hint: hint)
         }
     }
 

@@ -13,16 +13,27 @@ struct TransitionCompiler {
         self.lookup = lookup
     }
 
-    /// Rules by state, of one level of precision.
-    private typealias ByState = [Int: [TransitionRule]]
-    /// The same by event, nil standing for any.
-    private typealias ByEvent = [Int?: ByState]
+    /// Rules by state and event, with one event more that stands for any; of one level of precision.
+    private struct Level {
+        private let events: Int
+        private var cells: [[TransitionRule]]
+
+        init(_ scope: SystemScope) {
+            events = scope.events.count
+            cells = Array(repeating: [], count: scope.states.count * (events + 1))
+        }
+
+        subscript(state: Int, event: Int?) -> [TransitionRule] {
+            get { cells[state * (events + 1) + (event ?? events)] }
+            _modify { yield &cells[state * (events + 1) + (event ?? events)] }
+        }
+    }
 
     /// Compiles all; nil if anything is wrong.
     func compile() -> (rules: [[[TransitionRule]]], written: [WrittenTransition])? {
         var written: [WrittenTransition] = []
-        var exact: ByEvent = [:]
-        var wild: ByEvent = [:]
+        var exact = Level(scope)
+        var wild = Level(scope)
         var isWhole = true
         for list in lists {
             let isAnyState = list.from.text == Names.any
@@ -40,14 +51,10 @@ struct TransitionCompiler {
             }
             checkOrder(list.rules)
             let states = from.map { [$0] } ?? Array(scope.states.indices)
-            guard let compiled = compile(list.rules, from: states, on: event) else {
-                isWhole = false
-                continue
-            }
             if from == nil {
-                wild[event, default: [:]].merge(compiled) { first, _ in first }
+                isWhole = compile(list.rules, from: states, on: event, into: &wild) && isWhole
             } else {
-                exact[event, default: [:]].merge(compiled) { first, _ in first }
+                isWhole = compile(list.rules, from: states, on: event, into: &exact) && isWhole
             }
             written += list.rules.map { rule in
                 WrittenTransition(
@@ -67,28 +74,27 @@ struct TransitionCompiler {
             hint: "give the one before a 'when', or move it to the end")
     }
 
-    /// Compiles one list of rules for some states.
-    private func compile(_ rules: [WrittenRule], from states: [Int], on event: Int?) -> ByState? {
-        var byState: ByState = [:]
-        byState.reserveCapacity(states.count)
-        for state in states { byState[state] = [] }
+    /// Compiles one list of rules for some states; false if any is wrong.
+    private func compile(
+        _ rules: [WrittenRule], from states: [Int], on event: Int?, into level: inout Level
+    ) -> Bool {
         var isWhole = true
         for rule in rules {
             var compiler = RuleCompiler(rule, scope, lookup, event: event, hasLabels: states.count > 1)
             for state in states {
                 if let compiled = compiler.rule(from: state) {
-                    byState[state]?.append(compiled)
+                    level[state, event].append(compiled)
                 } else {
                     isWhole = false
                     break
                 }
             }
         }
-        return isWhole ? byState : nil
+        return isWhole
     }
 
     /// Puts the rules of each pair in the order in which they are tried, up to the first that always holds.
-    private func expand(_ exactly: ByEvent, _ anywhere: ByEvent) -> [[[TransitionRule]]]? {
+    private func expand(_ exact: Level, _ wild: Level) -> [[[TransitionRule]]]? {
         var count = 0
         var table: [[[TransitionRule]]] = []
         table.reserveCapacity(scope.states.count)
@@ -97,18 +103,25 @@ struct TransitionCompiler {
             row.reserveCapacity(scope.events.count)
             for event in scope.events.indices {
                 var rules: [TransitionRule] = []
-                for level in [exactly[event], exactly[nil], anywhere[event], anywhere[nil]] {
-                    if let last = rules.last, last.condition == nil { break }
-                    guard let more = level?[state], !more.isEmpty else { continue }
-                    if rules.isEmpty { rules = more } else { rules += more }
+                func add(_ more: [TransitionRule]) {
+                    if more.isEmpty { return }
+                    if rules.isEmpty {
+                        rules = more
+                    } else if rules[rules.count - 1].condition != nil {
+                        rules += more
+                    }
                 }
+                add(exact[state, event])
+                add(exact[state, nil])
+                add(wild[state, event])
+                add(wild[state, nil])
                 count += rules.count
                 row.append(rules)
             }
             table.append(row)
             guard count <= ConfigurationLimits.expandedRules else {
                 lookup.report(
-                    .tooLarge, at: scope.written?.name.span ?? Span(start: 0, end: 1),
+                    .tooLarge, at: scope.nameSpan,
                     "'\(scope.name)' has more than \(ConfigurationLimits.expandedRules) rules "
                         + "once 'any' is written out", hint: "make several systems of it")
                 return nil
@@ -157,6 +170,13 @@ private struct RuleCompiler {
 
     /// The rule for a state; nil after reporting, or if something it depends on is broken.
     mutating func rule(from state: Int) -> TransitionRule? {
+        guard lookup.session.spend(1 + (target.map { scope.states[$0].type.fields.count } ?? 0) / 8) else {
+            lookup.report(
+                .tooLarge, at: written.span,
+                "'\(scope.name)' needs more than \(ConfigurationLimits.statePrograms) programs, one for each of many "
+                    + "states", hint: "make several systems of it")
+            return nil
+        }
         let parts = shared ?? parts(from: state)
         guard let parts else { return nil }
         guard !written.isStay else {
@@ -168,13 +188,6 @@ private struct RuleCompiler {
     }
 
     private mutating func parts(from state: Int) -> Parts? {
-        guard lookup.session.spend(1) else {
-            lookup.report(
-                .tooLarge, at: written.span,
-                "'\(scope.name)' needs more than \(ConfigurationLimits.statePrograms) programs, one for each of many "
-                    + "states", hint: "make several systems of it")
-            return nil
-        }
         let variables = VariableScope.transition(
             scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
         lookup.session.mentionsState = false

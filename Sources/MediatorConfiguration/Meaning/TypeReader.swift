@@ -18,17 +18,11 @@ struct TypeReader {
         "list": "list(string)", "map": "map(string, string)", "dictionary": "map(string, string)",
     ]
 
-    /// A state or event with its fields' types.
-    func record(_ written: WrittenRecord, variable: String) -> RecordScope {
-        let type = StructureType(name: written.name.text, fields: fields(written.fields))
-        return RecordScope(
-            name: written.name.text, type: type, isBroken: written.isBroken,
-            variable: Environment.Variable(name: variable, type: .structure(type)))
-    }
-
     /// Fields with their types, `dyn` where the type is a mistake.
     func fields(_ written: [WrittenRecord.Field]) -> [StructureType.Field] {
-        written.map { StructureType.Field(name: $0.name.text, type: type($0.type, "the field '\($0.name.text)'") ?? .dyn) }
+        written.map {
+            StructureType.Field(name: $0.name.text, type: type($0.type, "the field '\($0.name.text)'") ?? .dyn)
+        }
     }
 
     /// The type a node names, or nil after reporting what it is instead.

@@ -10,9 +10,19 @@ struct BusScope {
     let isBroken: Bool
 }
 
+/// The buses by name.
+struct BusTable {
+    /// What is known of each.
+    var scopes: [String: BusScope] = [:]
+    /// The names, sorted.
+    var names: [String] = []
+}
+
 /// Gives buses and links as written their meaning.
 struct WiringCompiler {
     private let systems: [String: SystemScope]
+    /// The systems' names, sorted.
+    private let systemNames: [String]
     private let session: Session
     /// Whether buses or systems may be defined where nobody could read them.
     private let mayHideBuses: Bool
@@ -21,6 +31,7 @@ struct WiringCompiler {
     /// A compiler for all buses and links.
     init(systems: [String: SystemScope], mayHideSystems: Bool, mayHideBuses: Bool, session: Session) {
         self.systems = systems
+        systemNames = systems.keys.sorted()
         self.session = session
         self.mayHideBuses = mayHideBuses
         self.mayHideSystems = mayHideSystems
@@ -44,10 +55,11 @@ struct WiringCompiler {
 
     private func type(_ node: Node, _ written: WrittenBus) -> ValueType? {
         let reader = TypeReader(source: written.source, findings: session.findings)
-        guard case .mapping(let entries) = node.content else {
+        guard case .mapping = node.content else {
             return reader.type(node, "the value of '\(written.name.text)'")
         }
         let decoder = Decoder(source: written.source, findings: session.findings)
+        guard let entries = decoder.fieldEntries(node, "the fields of '\(written.name.text)'") else { return nil }
         return .structure(StructureType(name: "", fields: reader.fields(decoder.fields(entries))))
     }
 
@@ -76,7 +88,7 @@ struct WiringCompiler {
     // Links
 
     /// Compiles a link; nil after reporting, or if something it depends on is broken.
-    func link(_ written: WrittenLink, buses: [String: BusScope]) -> LinkDefinition? {
+    func link(_ written: WrittenLink, buses: BusTable) -> LinkDefinition? {
         session.begin()
         let lookup = Lookup(session: session, source: written.source)
         let system = system(written.system, lookup)
@@ -98,7 +110,10 @@ struct WiringCompiler {
             let target = self.system(name, lookup)
             compiled = system.flatMap { system in
                 systemToSystem(written, system, target, selector, event, lookup).map { form, selector in
-                    (form, "\(system.name): \(selector.text) → \(name.text): \(event.name.text)", FlowText.of(event.node))
+                    (
+                        form, "\(system.name): \(selector.text) → \(name.text): \(event.name.text)",
+                        FlowText.of(event.node)
+                    )
                 }
             }
         }
@@ -120,17 +135,18 @@ struct WiringCompiler {
         guard !mayHideSystems else { return nil }
         lookup.report(
             .unknownSystem, at: name.span, "there is no system '\(name.text)'",
-            hint: Names.hint(for: name.text, among: systems.keys.sorted()))
+            hint: Names.hint(for: name.text, among: systemNames))
         return nil
     }
 
-    private func bus(_ name: Scalar, _ buses: [String: BusScope], _ lookup: Lookup) -> BusScope? {
-        if let bus = buses[name.text] { return bus }
+    private func bus(_ name: Scalar, _ buses: BusTable, _ lookup: Lookup) -> BusScope? {
+        if let bus = buses.scopes[name.text] { return bus }
         guard !mayHideBuses else { return nil }
-        var hint = Names.hint(for: name.text, among: buses.keys.sorted())
-        if systems[name.text] != nil { hint = "'\(name.text)' is a system: write toSystem instead of to" }
         lookup.report(
-            .unknownBus, at: name.span, "there is no bus '\(name.text)'", hint: hint ?? "add it under 'buses'")
+            .unknownBus, at: name.span, "there is no bus '\(name.text)'",
+            hint: systems[name.text] != nil
+                ? "'\(name.text)' is a system: write toSystem instead of to"
+                : Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
         return nil
     }
 
@@ -153,7 +169,8 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope?, _ bus: BusScope?, _ onValue: Node?, _ event: WrittenConstruct,
         _ lookup: Lookup
     ) -> LinkDefinition.Form? {
-        let scope = VariableScope.bus(bus?.type ?? .dyn, isBroken: bus?.isBroken ?? true)
+        let type = bus?.type ?? .dyn
+        let scope = VariableScope.bus(type, number: session.number(of: type), isBroken: bus?.isBroken ?? true)
         var filter: ValueFilter? = .all
         if let condition = written.condition {
             filter = session.condition(condition, scope, in: written.source).map { .condition($0) }

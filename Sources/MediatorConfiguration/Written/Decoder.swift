@@ -9,8 +9,8 @@ struct Decoder {
     let findings: Findings
 
     /// Reports a mistake.
-    func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: String? = nil) {
-        findings.report(code, in: source, at: span, message, hint: hint)
+    func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil) {
+        findings.report(code, in: source, at: span, message, hint: hint())
     }
 
     /// The place of an offset.
@@ -24,13 +24,21 @@ struct Decoder {
         return nil
     }
 
+    /// The entries of a mapping of fields, of which there may not be too many.
+    func fieldEntries(_ node: Node, _ what: String) -> [Node.Entry]? {
+        guard let entries = entries(node, what) else { return nil }
+        if entries.count <= ConfigurationLimits.fields { return entries }
+        report(.tooLarge, at: node.mark, "\(what) are more than the \(ConfigurationLimits.fields) that are allowed")
+        return nil
+    }
+
     /// The entries of a mapping whose keys are fixed. Others are reported.
     func keyed(_ node: Node, _ what: String, known: [String]) -> Keyed? {
         guard let entries = entries(node, what) else { return nil }
         for entry in entries where !known.contains(entry.key.text) {
             unknownKey(entry, what, known: known)
         }
-        return Keyed(entries: entries, span: node.mark)
+        return Keyed(entries: entries, known: known, span: node.mark)
     }
 
     /// Reports a key that has no meaning.
@@ -49,6 +57,7 @@ struct Decoder {
     /// What a required key holds.
     func required(_ key: String, of keyed: Keyed, _ what: String, hint: String? = nil) -> Node? {
         if let node = keyed[key] { return node }
+        if keyed.hasMisspelt(key) { return nil }
         report(.missingKey, at: keyed.span, "\(what) needs '\(key)'", hint: hint)
         return nil
     }
@@ -56,7 +65,8 @@ struct Decoder {
     /// A single value that is not nothing.
     func scalar(_ node: Node, _ what: String, hint: String? = nil) -> Scalar? {
         if let scalar = node.scalar, !scalar.isNull { return scalar }
-        report(.wrongShape, at: node.mark, "\(what) must be a single value, not \(node.kind)", hint: hint)
+        let message = node.isNull ? "\(what) is empty" : "\(what) must be a single value, not \(node.kind)"
+        report(.wrongShape, at: node.mark, message, hint: hint)
         return nil
     }
 
@@ -153,12 +163,19 @@ struct Decoder {
 struct Keyed {
     /// All of them, unknown ones among them.
     let entries: [Node.Entry]
+    /// The keys with a meaning.
+    var known: [String] = []
     /// Where the mapping begins.
     var span: Span
 
     /// What a key holds; nil if it is not there. Linear in the few keys.
     subscript(key: String) -> Node? {
         entries.first { $0.key.text == key }?.value
+    }
+
+    /// Whether an unknown key, which has been reported, is probably meant to be this one.
+    func hasMisspelt(_ key: String) -> Bool {
+        entries.contains { !known.contains($0.key.text) && nearestName(to: $0.key.text, among: known) == key }
     }
 
     /// The key as written.

@@ -60,7 +60,8 @@ struct FeedbackDecoder {
         }
         // Without a side effect, an unknown key that resembles no other key is meant to be one.
         let possible = Self.keys + effects.outcomes
-        if named.isEmpty, let index = unknown.firstIndex(where: { nearestName(to: $0.key.text, among: possible) == nil })
+        if named.isEmpty,
+            let index = unknown.firstIndex(where: { nearestName(to: $0.key.text, among: possible) == nil })
         {
             let entry = unknown.remove(at: index)
             decoder.report(

@@ -25,7 +25,10 @@ struct SystemDecoder {
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
         }
-        let events = keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") } ?? []
+        // A misspelt 'events' is one mistake: nobody knows then which events there are.
+        let events =
+            keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
+            ?? (keyed.hasMisspelt("events") ? nil : [])
         let initial = decoder.required("initialState", of: keyed, "a system").flatMap {
             decoder.construct($0, "the initial state")
         }
@@ -55,7 +58,7 @@ struct SystemDecoder {
                 }
                 return WrittenRecord(name: entry.key, fields: [], isBroken: false)
             }
-            guard let fields = decoder.entries(entry.value, "the fields of '\(entry.key.text)'") else {
+            guard let fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
             return WrittenRecord(name: entry.key, fields: decoder.fields(fields), isBroken: false)

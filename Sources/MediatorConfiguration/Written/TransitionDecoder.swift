@@ -36,7 +36,8 @@ struct TransitionDecoder {
             return rule(entry.value).map { [$0] } ?? []
         }
         if items.isEmpty {
-            decoder.report(.empty, at: entry.value.mark, "the transition on '\(entry.key.text)' needs at least one rule")
+            decoder.report(
+                .empty, at: entry.value.mark, "the transition on '\(entry.key.text)' needs at least one rule")
         }
         return items.compactMap(rule)
     }

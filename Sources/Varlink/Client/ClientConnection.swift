@@ -150,7 +150,9 @@ final class ClientConnection: ChannelDuplexHandler {
     // MARK: Replies
 
     private var isHeadStreamFull: Bool {
-        guard let head = waiters.first, case .more = head.waiter, let stream = streams[head.number] else { return false }
+        guard let head = waiters.first, case .more = head.waiter, let stream = streams[head.number] else {
+            return false
+        }
         return stream.replies.count >= configuration.maximumWaitingReplies
     }
 

@@ -44,7 +44,10 @@ final class ReplyStream: Sendable {
     }
 
     func next() async throws -> JSONObject? {
-        try Task.checkCancellation()
+        guard !Task.isCancelled else {
+            client.dropStream(number, CancellationError())
+            throw CancellationError()
+        }
         return try await client.nextReply(of: number)
     }
 }

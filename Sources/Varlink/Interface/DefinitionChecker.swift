@@ -82,7 +82,7 @@ extension InterfaceDefinition {
             guard let type = self.type(named: name) else { return }
             do throws(DefinitionMismatch) {
                 try check(value, type, unknownFields)
-            } catch where error.path.isEmpty && value?.stringValue == nil {
+            } catch  where error.path.isEmpty && value?.stringValue == nil {
                 throw DefinitionMismatch(expected: name, found: error.found)
             }
         case (.bool, .bool), (.int, .int), (.float, .double), (.float, .int), (.string, .string): return

@@ -140,7 +140,7 @@ private struct InterfaceParser {
             guard names.insert(name).inserted else { throw failure("'\(name)' is declared twice", at: nameStart) }
             skipTrivia()
             if takeIf(":") {
-                guard values.isEmpty else { throw failure("an enumeration's values have no type") }
+                guard values.isEmpty else { throw failure("an enumeration's values have no type", at: position - 1) }
                 skipTrivia()
                 let type = try parseType(depth: depth + 1)
                 fields.append(Field(documentation: documentation, name: name, type: type))

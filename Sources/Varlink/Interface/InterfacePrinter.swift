@@ -19,13 +19,15 @@ extension InterfaceDefinition: CustomStringConvertible {
                 let fits = opening.count + reply.description.count <= Self.lineWidth
                 blocks.append(
                     Self.comment(definition.documentation, indentation: "") + "method \(definition.name)"
-                        + Self.text(parameters, indentation: "", column: definition.name.count + 7 + " -> (".count) + " -> "
+                        + Self.text(parameters, indentation: "", column: definition.name.count + 7 + " -> (".count)
+                        + " -> "
                         + Self.text(reply, indentation: "", column: fits ? 0 : Self.lineWidth)
                 )
             case .error(let definition):
                 blocks.append(
                     Self.comment(definition.documentation, indentation: "") + "error \(definition.name) "
-                        + Self.text(.structure(definition.parameters), indentation: "", column: definition.name.count + 7)
+                        + Self.text(
+                            .structure(definition.parameters), indentation: "", column: definition.name.count + 7)
                 )
             }
         }

@@ -106,7 +106,8 @@ final class JSONValueEncoder: Encoder {
     }
 
     /// A whole number of any width, refused when it needs more than 64 bits with sign.
-    static func integer(_ value: some BinaryInteger, codingPath: @autoclosure () -> [any CodingKey]) throws -> JSONValue {
+    static func integer(_ value: some BinaryInteger, codingPath: @autoclosure () -> [any CodingKey]) throws -> JSONValue
+    {
         guard let number = Int64(exactly: value) else {
             throw EncodingError.invalidValue(
                 value,

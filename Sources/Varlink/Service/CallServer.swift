@@ -27,7 +27,9 @@ struct CallServer: Sendable {
             return false
         }
         guard isWelcome else {
-            let reply = message.mode == .oneway ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply))
+            let reply =
+                message.mode == .oneway
+                ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply))
             gate.finish(reply, call: request.call)
             gate.close(nil)
             return false

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 
 /// What a connection of a service does next: a value that knows no channel, task or clock.
 ///
@@ -8,7 +8,7 @@ import NIOCore
 ///     awaitingDemand ──demand──▶ receiving ──message──▶ serving(n) ──finish──▶ awaitingDemand
 ///            │                        │                      │
 ///            └────────────────────────┴──── close ───────────┴──▶ closed
-struct ConnectionMachine: Sendable {
+package struct ConnectionMachine: Sendable {
     private enum Phase: Sendable, Equatable {
         /// Nobody asks for a call yet.
         case awaitingDemand
@@ -21,7 +21,7 @@ struct ConnectionMachine: Sendable {
     }
 
     /// What the one who has asked for a call gets.
-    enum Action {
+    package enum Action {
         /// Nothing for now.
         case doNothing
         /// The message of the next call, and its number.
@@ -31,7 +31,7 @@ struct ConnectionMachine: Sendable {
     }
 
     /// Which limit of time is running.
-    enum Timer: Hashable, Sendable {
+    package enum Timer: Hashable, Sendable {
         /// None.
         case doNothing
         /// The client rests between calls.
@@ -50,59 +50,64 @@ struct ConnectionMachine: Sendable {
     private var callCount = 0
     private let maximumReadAhead: Int
 
-    init(maximumMessageLength: Int, maximumReadAhead: Int) {
+    /// A connection that has just been made.
+    ///
+    /// - Parameters:
+    ///   - maximumMessageLength: the longest message accepted, in bytes.
+    ///   - maximumReadAhead: how many bytes of further calls are read while a call is running.
+    package init(maximumMessageLength: Int, maximumReadAhead: Int) {
         frames = FrameDecoder(maximumLength: maximumMessageLength)
         self.maximumReadAhead = maximumReadAhead
     }
 
     /// The next call is wanted.
-    mutating func demand() -> Action {
+    package mutating func demand() -> Action {
         guard phase == .awaitingDemand else { return phase == .closed ? .close(nil) : .doNothing }
         phase = .receiving
         return advance()
     }
 
     /// Bytes have come.
-    mutating func receive(_ bytes: ByteBuffer) -> Action {
+    package mutating func receive(_ bytes: ByteBuffer) -> Action {
         guard phase != .closed else { return .doNothing }
         frames.append(bytes)
         return advance()
     }
 
     /// The client sends no more; what it has sent is still answered.
-    mutating func endInput() -> Action {
+    package mutating func endInput() -> Action {
         inputHasEnded = true
         return advance()
     }
 
     /// Whether replies can be written without piling up.
-    mutating func setOutputBlocked(_ isBlocked: Bool) -> Action {
+    package mutating func setOutputBlocked(_ isBlocked: Bool) -> Action {
         outputIsBlocked = isBlocked
         return advance()
     }
 
     /// No further call is to be served.
-    mutating func drain() -> Action {
+    package mutating func drain() -> Action {
         isDraining = true
         return advance()
     }
 
     /// Whether a reply to the call of that number may still be written.
-    func accepts(replyTo call: Int) -> Bool { phase == .serving(call) }
+    package func accepts(replyTo call: Int) -> Bool { phase == .serving(call) }
 
     /// The call of that number is answered.
-    mutating func finish(_ call: Int) {
+    package mutating func finish(_ call: Int) {
         if phase == .serving(call) { phase = .awaitingDemand }
     }
 
     /// The connection is gone.
-    mutating func close() {
+    package mutating func close() {
         phase = .closed
         frames = FrameDecoder(maximumLength: 0)
     }
 
     /// Whether more is to be read from the client now.
-    var wantsBytes: Bool {
+    package var wantsBytes: Bool {
         switch phase {
         case .closed: false
         case .receiving where !outputIsBlocked: !inputHasEnded
@@ -111,7 +116,7 @@ struct ConnectionMachine: Sendable {
     }
 
     /// The limit of time that is running.
-    var timer: Timer {
+    package var timer: Timer {
         switch phase {
         case .closed: .doNothing
         case _ where outputIsBlocked: .unread

@@ -48,7 +48,8 @@ public struct MethodCall: Sendable {
     /// The parameters as a value.
     ///
     /// - Throws: ``ServiceError/invalidParameter(parameter:)`` with the path of what does not fit.
-    public func decodeParameters<Parameters: Decodable>(as type: Parameters.Type = Parameters.self) throws -> Parameters {
+    public func decodeParameters<Parameters: Decodable>(as type: Parameters.Type = Parameters.self) throws -> Parameters
+    {
         do {
             return try JSONValue.object(parameters).decode(type)
         } catch let error as DecodingError {

@@ -155,21 +155,25 @@ final class ServiceConnection: ChannelDuplexHandler {
         settle()
     }
 
-    /// Closes once what was written is on its way; the error is what the client did wrong, if it did.
+    /// Closes: at once with the error of the client, if it made one; otherwise once the replies that are still unsent
+    /// are on their way, for which it has the time a client has for reading them.
     func close(_ error: VarlinkError?) {
         guard let context else { return }
-        if let error { configuration.observe(.dropped(peer, error)) }
-        if error == nil, !context.channel.isWritable {
-            // Replies are still unsent: they are given the time a client has for reading them.
-            let channel = context.channel
-            let limit = context.eventLoop.scheduleTask(in: TimeAmount(configuration.unreadLimit)) { channel.close(promise: nil) }
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in
-                limit.cancel()
-                channel.close(promise: nil)
-            }
-        } else {
+        machine.close()
+        if let error {
+            configuration.observe(.dropped(peer, error))
             context.close(promise: nil)
+            return
         }
+        let channel = context.channel
+        let limit = context.eventLoop.scheduleTask(in: TimeAmount(configuration.unreadLimit)) {
+            channel.close(promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in
+            limit.cancel()
+            channel.close(promise: nil)
+        }
+        settle()
     }
 
     /// Serves no further call: closes now or when the running call is answered.

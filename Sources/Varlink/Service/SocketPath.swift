@@ -119,7 +119,8 @@ struct SocketPath {
         let descriptor = try newSocket()
         // Linux gives the file the permissions of the unbound socket, less the umask; what the umask took is added
         // once the file is there.
-        guard fchmod(descriptor, mode_t(mode)) == 0, withSocketAddress(&address, { Glibc.bind(descriptor, $0, $1) }) == 0
+        guard fchmod(descriptor, mode_t(mode)) == 0,
+            withSocketAddress(&address, { Glibc.bind(descriptor, $0, $1) }) == 0
         else {
             let number = errno
             close(descriptor)

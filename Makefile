@@ -1,0 +1,59 @@
+# What can be done with this repository; `make help` lists it. All builds share .build.
+
+SWIFT_SOURCES := Package.swift Sources Tests
+STAMPS := .build/stamps
+VENV := .build/venv
+
+# Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
+	libsystemd-dev libxml2 pkg-config tzdata
+TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
+
+.DEFAULT_GOAL := help
+.PHONY: run check build build-tests test integration format lint clean help
+# Each step says its own last word, and two compilers at once are slower than one.
+.NOTPARALLEL:
+
+run: build ## build and run the daemon on Config, in the foreground
+	@exec .build/debug/mediatord --config Config
+
+check: $(STAMPS)/test-packages lint test integration ## lint, build, and run all tests
+
+build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
+	swift build
+
+build-tests: $(STAMPS)/build-packages
+	swift build --build-tests
+
+test: build-tests ## run the tests written in Swift
+	swift test --skip-build
+
+integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
+	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -m pytest -ra -p no:cacheprovider Tests/Integration
+
+format: ## format the Swift sources
+	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
+
+lint: $(STAMPS)/build-packages ## check the format of the Swift sources
+	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
+
+clean: ## remove everything built, installed or cached below this directory
+	rm -rf .build
+
+help: ## list what can be made
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+$(STAMPS)/build-packages: Makefile .ci/install-packages
+	@command -v swift >/dev/null || { echo "There is no swift in PATH; install Swift 6.3." >&2; exit 1; }
+	@.ci/install-packages $(BUILD_PACKAGES)
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
+	@.ci/install-packages $(TEST_PACKAGES)
+	@touch $@
+
+# Debian's python3 can make an environment once python3-venv is there; another python3 in PATH can by itself.
+$(VENV)/stamp: Tests/Integration/requirements.txt $(STAMPS)/test-packages
+	@python3 -m venv --clear $(VENV) || /usr/bin/python3 -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@

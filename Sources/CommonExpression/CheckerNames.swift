@@ -1,0 +1,91 @@
+/// Qualified names: variables such as `a.b`, and functions with a namespace such as `strings.quote` (CEL specification,
+/// "Name Resolution").
+extension Checker {
+    /// What the pass over qualified names found.
+    struct QualifiedNames {
+        /// The variables that nodes with qualified names stand for.
+        var slots: [SyntaxTree.ID: Int] = [:]
+        /// The types that nodes with qualified names stand for.
+        var types: [SyntaxTree.ID: ValueType] = [:]
+        /// The calls of functions that a namespace does not have, with their whole names.
+        var unknownFunctions: [SyntaxTree.ID: SyntaxTree.Name] = [:]
+        /// The nodes that are part of a qualified name only; they are not checked.
+        var covered: Set<SyntaxTree.ID> = []
+    }
+
+    /// Finds the nodes that are variables or types with qualified names, of which the longest wins, and turns calls of functions
+    /// with a namespace into calls without receiver.
+    mutating func resolveQualifiedNames() -> QualifiedNames {
+        var names = QualifiedNames()
+        for id in tree.nodes.indices.reversed() where !names.covered.contains(id) {
+            switch tree.nodes[id].kind {
+            case .call(let function, true, let operands):
+                resolveCall(id, function, operands, &names)
+            case .select:
+                let longest = max(qualifierDepth, ValueType.denotationDepth)
+                guard let (name, nodes) = spelledName(of: id, longest: longest) else { continue }
+                if let slot = slots[name] {
+                    names.slots[id] = slot
+                } else if let type = ValueType.denotations[name], !isVariable(name) {
+                    names.types[id] = type
+                } else {
+                    continue
+                }
+                names.covered.formUnion(nodes.dropFirst())
+            default: continue
+            }
+        }
+        return names
+    }
+
+    private mutating func resolveCall(
+        _ id: SyntaxTree.ID, _ function: SyntaxTree.Name, _ operands: [SyntaxTree.ID], _ names: inout QualifiedNames
+    ) {
+        guard let (namespace, nodes) = spelledName(of: operands[0], longest: Functions.namespaceDepth),
+            Functions.namespaces.contains(namespace)
+        else { return }
+        let name = namespace + "." + function.text
+        let range = range(of: operands[0]).joined(with: function.range)
+        if Functions.all[name] != nil {
+            checked.tree.nodes[id].kind = .call(
+                function: SyntaxTree.Name(text: name, range: range), hasReceiver: false,
+                operands: Array(operands.dropFirst()))
+            names.covered.formUnion(nodes)
+        } else if !isVariable(namespace) {
+            names.covered.formUnion(nodes)
+            names.unknownFunctions[id] = SyntaxTree.Name(text: name, range: range)
+        }
+    }
+
+    /// Whether a name, or a qualified name it begins with, is a variable.
+    private func isVariable(_ name: String) -> Bool {
+        var parts = name.split(separator: ".")
+        while !parts.isEmpty {
+            if slots[parts.joined(separator: ".")] != nil { return true }
+            parts.removeLast()
+        }
+        return false
+    }
+
+    /// The name that a variable, or a chain of selections from one, spells, and its nodes from the last to the first;
+    /// nil for other nodes and where there are more points than the longest name has.
+    private func spelledName(of id: SyntaxTree.ID, longest: Int) -> (name: String, nodes: [SyntaxTree.ID])? {
+        var nodes: [SyntaxTree.ID] = []
+        var parts: [String] = []
+        var current = id
+        while parts.count <= longest {
+            nodes.append(current)
+            switch tree.nodes[current].kind {
+            case .variable(let name):
+                parts.append(name)
+                return (parts.reversed().joined(separator: "."), nodes)
+            case .select(let operand, let name) where !tree.nodes[operand].isParenthesized:
+                parts.append(name.text)
+                current = operand
+            default:
+                return nil
+            }
+        }
+        return nil
+    }
+}

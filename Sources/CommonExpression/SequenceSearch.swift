@@ -1,0 +1,40 @@
+/// Search in sequences by the method of Knuth, Morris and Pratt ("Fast Pattern Matching in Strings", 1977): linear in
+/// the sum of both lengths whatever they hold.
+enum SequenceSearch {
+    /// Where `part` begins in `text` for the first time, not before `start`; nil where it does not occur. An empty part
+    /// occurs everywhere, also at the end.
+    static func first<Element: Equatable>(_ part: [Element], in text: [Element], from start: Int = 0) -> Int? {
+        guard !part.isEmpty else { return start <= text.count ? start : nil }
+        guard start >= 0, start <= text.count - part.count else { return nil }
+        return matches(part, in: text, from: start, most: 1).first
+    }
+
+    /// Where `part`, which must not be empty, begins in `text`: all places that do not overlap, from the left.
+    static func all<Element: Equatable>(_ part: [Element], in text: [Element]) -> [Int] {
+        guard !part.isEmpty, text.count >= part.count else { return [] }
+        return matches(part, in: text, from: 0, most: Int.max)
+    }
+
+    private static func matches<Element: Equatable>(
+        _ part: [Element], in text: [Element], from start: Int, most: Int
+    ) -> [Int] {
+        var borders = [Int](repeating: 0, count: part.count)
+        var length = 0
+        for index in part.indices.dropFirst() {
+            while length > 0, part[index] != part[length] { length = borders[length - 1] }
+            if part[index] == part[length] { length += 1 }
+            borders[index] = length
+        }
+        var found: [Int] = []
+        length = 0
+        for index in start..<text.count {
+            while length > 0, text[index] != part[length] { length = borders[length - 1] }
+            if text[index] == part[length] { length += 1 }
+            guard length == part.count else { continue }
+            found.append(index + 1 - part.count)
+            if found.count == most { break }
+            length = 0
+        }
+        return found
+    }
+}

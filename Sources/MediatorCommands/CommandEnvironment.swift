@@ -1,0 +1,98 @@
+import Glibc
+import MediatorControl
+
+/// What the commands know of the world around them; a test gives them another.
+public struct CommandEnvironment: Sendable {
+    /// The value of an environment variable.
+    public var variable: @Sendable (String) -> String?
+    /// The effective user.
+    public var userID: UInt32
+    /// The time now, in seconds since 1970.
+    public var now: @Sendable () -> Int64
+    /// A time as the clocks on the wall show it.
+    public var localTime: @Sendable (Int64) -> CalendarTime
+    /// Whether standard output is a terminal.
+    public var isTerminal: Bool
+    /// How many columns the terminal has.
+    public var columns: Int?
+    /// Writes to standard output, at once and in whole. Throws when nobody reads any longer.
+    public var write: @Sendable (String) throws -> Void
+    /// Writes to standard error.
+    public var writeError: @Sendable (String) -> Void
+    /// Called before a command that goes on until it is interrupted: from then on ^C ends the program with 0.
+    public var endQuietlyWhenInterrupted: @Sendable () -> Void
+
+    /// An environment of one's own making.
+    public init(
+        variable: @escaping @Sendable (String) -> String?,
+        userID: UInt32,
+        now: @escaping @Sendable () -> Int64,
+        localTime: @escaping @Sendable (Int64) -> CalendarTime,
+        isTerminal: Bool,
+        columns: Int?,
+        write: @escaping @Sendable (String) throws -> Void,
+        writeError: @escaping @Sendable (String) -> Void,
+        endQuietlyWhenInterrupted: @escaping @Sendable () -> Void
+    ) {
+        self.variable = variable
+        self.userID = userID
+        self.now = now
+        self.localTime = localTime
+        self.isTerminal = isTerminal
+        self.columns = columns
+        self.write = write
+        self.writeError = writeError
+        self.endQuietlyWhenInterrupted = endQuietlyWhenInterrupted
+    }
+
+    /// The environment of this process.
+    public static func process() -> CommandEnvironment {
+        // A closed pipe is to be an error of write(2), not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        return CommandEnvironment(
+            variable: { name in getenv(name).map { String(cString: $0) } },
+            userID: geteuid(),
+            now: { Int64(time(nil)) },
+            localTime: CalendarTime.local,
+            isTerminal: isTerminal,
+            columns: isTerminal ? terminalColumns() : nil,
+            write: { guard writeAll($0, to: STDOUT_FILENO) else { throw OutputClosed() } },
+            writeError: { _ = writeAll($0, to: STDERR_FILENO) },
+            // All output is written at once, so nothing is lost by ending right here; _exit(2) may be called in a
+            // signal handler.
+            endQuietlyWhenInterrupted: { signal(SIGINT) { _ in _exit(CommandStatus.success.rawValue) } }
+        )
+    }
+
+    private static func terminalColumns() -> Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Whether colours are wanted: on a terminal that knows them, unless NO_COLOR is set (no-color.org).
+    var wantsColor: Bool {
+        isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
+    }
+
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count > 0 {
+                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                } else if errno == EAGAIN {
+                    // Standard output may have been made non-blocking by whoever shares it.
+                    var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&wait, 1, -1)
+                } else if errno != EINTR {
+                    return false
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import MediatorControl
+import Varlink
+
+/// A failure as the user is told it.
+package struct CommandError: Error, Equatable {
+    /// How the program ends.
+    package let status: CommandStatus
+    /// What is wrong, in one line.
+    package let message: String
+    /// What to do about it.
+    package let advice: String?
+
+    init(_ status: CommandStatus, _ message: String, advice: String? = nil) {
+        self.status = status
+        self.message = message
+        self.advice = advice
+    }
+
+    /// What is written to standard error.
+    package var text: String {
+        let lines = ["mediatorctl: \(message)"] + (advice.map { [$0] } ?? [])
+        return lines.map { PlainText.cleaned($0) + "\n" }.joined()
+    }
+}
+
+extension CommandError {
+    private static let whenNotRunning =
+        "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
+        + "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
+
+    /// The failure any error of a call amounts to.
+    init(_ error: any Error, socket: String) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as ControlError: self.init(error)
+        case ServiceError.permissionDenied:
+            self.init(
+                .permissionDenied,
+                "mediatord does not allow this to you",
+                advice: "Which users and groups may read, inject and administer is set in its configuration; "
+                    + "try `sudo mediatorctl …`."
+            )
+        case let error as any ErrorReplyConvertible:
+            self.init(
+                .refused,
+                "mediatord answered with \(error.errorReply)",
+                advice: "Are mediatorctl and mediatord of the same version? See `mediatorctl --version` and `status`."
+            )
+        case let error as VarlinkError: self.init(error, socket: socket)
+        default: self.init(.refused, "unexpected failure: \(error)")
+        }
+    }
+
+    private init(_ error: ControlError) {
+        switch error {
+        case .watchEnded: self.init(.noConnection, error.description)
+        case .internalError:
+            self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.")
+        default: self.init(.refused, error.description)
+        }
+    }
+
+    private init(_ error: VarlinkError, socket: String) {
+        switch error.code {
+        case .notRunning:
+            self.init(
+                .noConnection, "no connection to mediatord: nobody serves '\(socket)'", advice: Self.whenNotRunning)
+        case .accessDenied:
+            self.init(
+                .noConnection,
+                "no connection to mediatord: you have no right to use '\(socket)'",
+                advice: "See who has with `ls -l \(socket)`; become a member of its group, or try `sudo mediatorctl …`."
+            )
+        case .timedOut:
+            self.init(
+                .noConnection,
+                "mediatord at '\(socket)' does not answer in time",
+                advice: "Wait longer with --timeout, or see `systemctl status mediatord`."
+            )
+        case .connectionClosed:
+            self.init(
+                .noConnection,
+                "mediatord closed the connection",
+                advice: "See `systemctl status mediatord` and `journalctl -u mediatord -e`."
+            )
+        case .invalidPath: self.init(.usage, error.description)
+        case .unexpectedValue, .protocolViolation, .messageTooLarge:
+            self.init(
+                .refused,
+                "mediatord and mediatorctl do not understand each other: \(error)",
+                advice: "Are they of the same version? See `mediatorctl --version`."
+            )
+        default: self.init(.noConnection, "no connection to mediatord: \(error)")
+        }
+    }
+}
+
+/// Nobody reads what is written any longer; the program ends without a word.
+package struct OutputClosed: Error {
+    /// The end of output.
+    package init() {}
+}

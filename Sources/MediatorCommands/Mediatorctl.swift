@@ -1,0 +1,110 @@
+import ArgumentParser
+import MediatorControl
+import Varlink
+
+/// The command line of mediatorctl.
+public enum Mediatorctl {
+    /// The version `--version` tells.
+    public static let version = "0.1.0"
+
+    /// Runs the command line of this process and gives the number it is to end with.
+    public static func main() async -> Int32 {
+        await run(Array(CommandLine.arguments.dropFirst()), in: .process()).rawValue
+    }
+
+    /// Runs a command line without the name of the program.
+    public static func run(_ arguments: [String], in environment: CommandEnvironment) async -> CommandStatus {
+        do {
+            var command = try RootCommand.parseAsRoot(optionsBehindVerb(arguments))
+            guard let verb = command as? any ControlVerb else {
+                // Everything else is a request for help, which is thrown.
+                try command.run()
+                return .success
+            }
+            return await run(verb, environment)
+        } catch {
+            let message = RootCommand.fullMessage(for: error, columns: environment.columns)
+            if RootCommand.exitCode(for: error).isSuccess {
+                try? environment.write(message.hasSuffix("\n") ? message : message + "\n")
+                return .success
+            }
+            environment.writeError((unknownVerb(arguments) ?? message) + "\n")
+            return .usage
+        }
+    }
+
+    /// The options that every verb has may stand before the verb too: `mediatorctl --socket PATH status`.
+    private static func optionsBehindVerb(_ arguments: [String]) -> [String] {
+        var leading: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.first, argument.hasPrefix("--") {
+            let name = argument.prefix { $0 != "=" }
+            guard ["--socket", "--timeout", "--json"].contains(name) else { break }
+            leading.append(rest.removeFirst())
+            if name != "--json", !argument.contains("="), let value = rest.popFirst() { leading.append(value) }
+        }
+        guard !leading.isEmpty, let verb = rest.popFirst() else { return arguments }
+        return [verb] + leading + rest
+    }
+
+    /// What is said of a verb that does not exist; nil when it does.
+    private static func unknownVerb(_ arguments: [String]) -> String? {
+        let verbs = RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let verb = optionsBehindVerb(arguments).first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb)
+        else {
+            return nil
+        }
+        return "mediatorctl: there is no verb '\(PlainText.cleaned(verb))'\(Nearest.hint(verb, among: verbs))\n"
+            + "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`."
+    }
+
+    private static func run(_ verb: any ControlVerb, _ environment: CommandEnvironment) async -> CommandStatus {
+        let socket =
+            verb.options.socket
+            ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID)
+        do {
+            let session = try await Session.open(verb.options, environment, socket: socket)
+            do {
+                let status = try await verb.perform(in: session)
+                await session.client.close()
+                return status
+            } catch {
+                await session.client.close()
+                throw error
+            }
+        } catch is OutputClosed {
+            return .success
+        } catch {
+            let error = CommandError(error, socket: socket)
+            environment.writeError(error.text)
+            return error.status
+        }
+    }
+}
+
+/// `mediatorctl`
+struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mediatorctl",
+        abstract: "Look into a running mediatord, and act on it.",
+        discussion: """
+            EXAMPLES
+              mediatorctl status
+              mediatorctl show uplink
+              mediatorctl tap uplink
+              mediatorctl emit backup Pause
+              mediatorctl publish uplink.status offline
+
+            EXIT STATUS
+            \(CommandStatus.table)
+
+            ENVIRONMENT
+              \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
+              NO_COLOR          no colours, whatever its value
+            """,
+        version: "mediatorctl \(Mediatorctl.version)",
+        subcommands: [
+            StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
+        ]
+    )
+}

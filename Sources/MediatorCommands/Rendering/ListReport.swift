@@ -1,0 +1,49 @@
+import MediatorControl
+
+/// The answer of `list`: what was asked for is there, the rest is nil.
+struct ListReport: Report {
+    var systems: [SystemSummary]?
+    var buses: [BusSummary]?
+    var links: [LinkSummary]?
+
+    func text(_ style: TextStyle) -> String {
+        var parts: [String] = []
+        if let systems { parts.append(systems.isEmpty ? "no systems\n" : SystemTable.text(systems, style)) }
+        if let buses { parts.append(buses.isEmpty ? "no buses\n" : Self.table(buses, style)) }
+        if let links { parts.append(links.isEmpty ? "no links\n" : Self.table(links, style)) }
+        return parts.joined(separator: "\n")
+    }
+
+    private static func table(_ buses: [BusSummary], _ style: TextStyle) -> String {
+        let columns: [Table.Column] = [
+            .text("BUS"), .text("KIND"), .flexible("TYPE"), .flexible("VALUE"), .text("SINCE"), .number("PUBLISHED"),
+            .number("DROPPED"), .number("READERS"), .number("WRITERS"), .optional("DESCRIPTION"),
+        ]
+        let rows = buses.map { bus -> [Table.Cell] in
+            [
+                .init(bus.name),
+                .init(bus.kind.rawValue),
+                .init(bus.valueType),
+                .init(bus.value.map(PlainText.value) ?? ""),
+                .init(bus.since.map(style.moment) ?? ""),
+                .init(String(bus.published)),
+                .init(bus.dropped == 0 ? "" : String(bus.dropped), .yellow),
+                .init(String(bus.readers)),
+                .init(String(bus.writers)),
+                .init(bus.description ?? ""),
+            ]
+        }
+        return Table(columns, rows: rows).text(style)
+    }
+
+    private static func table(_ links: [LinkSummary], _ style: TextStyle) -> String {
+        let columns: [Table.Column] = [.text("LINK"), .flexible("RULE"), .number("FIRED"), .text("LAST FIRED")]
+        let rows = links.map { link -> [Table.Cell] in
+            [
+                .init(link.name), .init(link.description), .init(String(link.fired)),
+                .init(link.lastFired.map(style.moment) ?? ""),
+            ]
+        }
+        return Table(columns, rows: rows).text(style)
+    }
+}

@@ -1,0 +1,174 @@
+import MediatorControl
+import Varlink
+
+/// The answer of `show`: a system, a bus or a link.
+enum ShowReport: Report {
+    case system(SystemDescription)
+    case bus(BusDescription)
+    case link(LinkDescription)
+
+    /// As the interface answers: one member that says what it is.
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .system(let system): try DescribeSystemReply(system: system).encode(to: encoder)
+        case .bus(let bus): try DescribeBusReply(bus: bus).encode(to: encoder)
+        case .link(let link): try DescribeLinkReply(link: link).encode(to: encoder)
+        }
+    }
+
+    func text(_ style: TextStyle) -> String {
+        switch self {
+        case .system(let system): Self.text(system, style)
+        case .bus(let bus): Self.text(bus, style)
+        case .link(let link): Self.text(link, style)
+        }
+    }
+
+    private static func text(_ system: SystemDescription, _ style: TextStyle) -> String {
+        let summary = system.summary
+        let counters = summary.counters
+        var text = Sheet(style).text(
+            title: "system \(summary.name)",
+            description: summary.description,
+            [
+                ("health", style.colored(summary.health.rawValue, TextStyle.color(summary.health))),
+                ("state", StateText.text(summary.state)),
+                ("since", style.moment(summary.since)),
+                (
+                    "counters",
+                    "\(Count.text(counters.events, "event", "events")), "
+                        + "\(Count.text(counters.transitions, "transition", "transitions")), "
+                        + "\(counters.unhandled) unhandled, \(counters.dropped) dropped, "
+                        + Count.text(counters.faults, "fault", "faults")
+                ),
+                ("effects", "\(summary.effectsRunning) running"),
+                ("last fault", system.lastFault.map { style.colored(PlainText.cleaned($0), .red) }),
+                ("links", system.links.isEmpty ? nil : PlainText.cleaned(system.links.joined(separator: ", "))),
+                ("source", system.source.map(PlainText.cleaned)),
+            ]
+        )
+        text += section(
+            "states",
+            Table(
+                [.text("STATE"), .text(""), .flexible("FIELDS")],
+                rows: system.states.map { state in
+                    [
+                        .init(state.name, state.name == summary.state.name ? .bold : nil),
+                        .init(marks(state.name, system)),
+                        .init(Self.fields(state.fields)),
+                    ]
+                }
+            ),
+            isEmpty: system.states.isEmpty,
+            style
+        )
+        text += section(
+            "events",
+            Table(
+                [.text("EVENT"), .flexible("FIELDS")],
+                rows: system.events.map { [.init($0.name), .init(Self.fields($0.fields))] }
+            ),
+            isEmpty: system.events.isEmpty,
+            style
+        )
+        text += section(
+            "transitions",
+            Table(
+                [.text("FROM"), .text("ON"), .text("TO"), .flexible("WHEN")],
+                rows: system.transitions.map {
+                    [.init($0.from), .init($0.event), .init($0.to), .init($0.condition ?? "")]
+                }
+            ),
+            isEmpty: system.transitions.isEmpty,
+            style
+        )
+        text += section(
+            "feedbacks",
+            Table(
+                [.text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .flexible("EFFECT")],
+                rows: system.feedbacks.map {
+                    [
+                        .init($0.name), .init($0.onState), .init($0.strategy), .init(String($0.running)),
+                        .init($0.effect),
+                    ]
+                }
+            ),
+            isEmpty: system.feedbacks.isEmpty,
+            style
+        )
+        return text
+    }
+
+    private static func text(_ bus: BusDescription, _ style: TextStyle) -> String {
+        let summary = bus.summary
+        return Sheet(style).text(
+            title: "bus \(summary.name)",
+            description: summary.description,
+            [
+                ("kind", summary.kind.rawValue),
+                ("type", bus.fields.isEmpty ? PlainText.cleaned(summary.valueType) : fields(bus.fields)),
+                ("value", summary.value.map(PlainText.value)),
+                ("since", summary.since.map(style.moment)),
+                ("published", String(summary.published)),
+                ("dropped", "\(summary.dropped) (limit \(bus.limit), \(PlainText.cleaned(bus.overflow)))"),
+                ("readers", String(summary.readers)),
+                ("writers", String(summary.writers)),
+                ("links", bus.links.isEmpty ? nil : PlainText.cleaned(bus.links.joined(separator: ", "))),
+                ("source", bus.source.map(PlainText.cleaned)),
+            ]
+        )
+    }
+
+    private static func text(_ link: LinkDescription, _ style: TextStyle) -> String {
+        let summary = link.summary
+        return Sheet(style).text(
+            title: "link \(summary.name)",
+            description: summary.description,
+            [
+                ("system", PlainText.cleaned(summary.system)),
+                ("bus", summary.bus.map(PlainText.cleaned)),
+                ("to system", summary.toSystem.map(PlainText.cleaned)),
+                ("fires on", link.condition.map(PlainText.cleaned)),
+                ("emits", PlainText.cleaned(link.emits)),
+                ("fired", Count.text(summary.fired, "time", "times")),
+                ("last fired", summary.lastFired.map(style.moment)),
+                ("source", link.source.map(PlainText.cleaned)),
+            ]
+        )
+    }
+
+    private static func marks(_ state: String, _ system: SystemDescription) -> String {
+        var marks: [String] = []
+        if state == system.summary.state.name { marks.append("now") }
+        if state == system.initialState { marks.append("initial") }
+        return marks.joined(separator: ", ")
+    }
+
+    private static func fields(_ fields: [Field]) -> String {
+        fields.map { "\(PlainText.cleaned($0.name)): \(PlainText.cleaned($0.type))" }.joined(separator: ", ")
+    }
+
+    private static func section(_ title: String, _ table: Table, isEmpty: Bool, _ style: TextStyle) -> String {
+        isEmpty ? "" : "\n\(title)\n" + table.text(style, indentation: 2)
+    }
+}
+
+/// Names and values below a title.
+private struct Sheet {
+    private let style: TextStyle
+
+    init(_ style: TextStyle) {
+        self.style = style
+    }
+
+    /// The sheet; a line whose value is nil is left out. Values are clean already, as they may bear colours.
+    func text(title: String, description: String?, _ lines: [(name: String, value: String?)]) -> String {
+        let width = (lines.filter { $0.value != nil }.map(\.name.count).max() ?? 0) + 2
+        var text = style.colored(PlainText.cleaned(title), .bold) + "\n"
+        if let description { text += "  \(PlainText.cleaned(description))\n" }
+        for case (let name, let value?) in lines {
+            text += "  \(name)\(String(repeating: " ", count: width - name.count))\(value)\n"
+        }
+        return text
+    }
+}

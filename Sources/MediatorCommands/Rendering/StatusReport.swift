@@ -1,0 +1,67 @@
+import MediatorControl
+
+/// The answer of `status`.
+struct StatusReport: Report {
+    let reply: StatusReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    /// Whether anything is not as it should be. What was stopped on purpose is.
+    var isUnhealthy: Bool {
+        ([reply.health] + reply.systems.map(\.health)).contains { $0 != .healthy && $0 != .stopped }
+    }
+
+    func text(_ style: TextStyle) -> String {
+        var lines = ""
+        let uptime = Timestamp.seconds(reply.started).map { ", up \(TextStyle.span(max(0, style.now - $0)))" } ?? ""
+        lines += "mediatord \(PlainText.cleaned(reply.version)), process \(reply.pid)\(uptime)\n"
+        let health = style.colored(reply.health.rawValue, TextStyle.color(reply.health))
+        lines += "\(health): \(PlainText.cleaned(reply.statusText))\n"
+        let counts = [
+            Count.text(reply.systems.count, "system", "systems"), Count.text(reply.buses, "bus", "buses"),
+            Count.text(reply.links, "link", "links"),
+        ]
+        let sources = reply.configuration.map(PlainText.cleaned).joined(separator: ", ")
+        lines += counts.joined(separator: ", ") + (sources.isEmpty ? "" : " from \(sources)") + "\n"
+        guard !reply.systems.isEmpty else { return lines }
+        return lines + "\n" + SystemTable.text(reply.systems, style)
+    }
+}
+
+/// Numbers of things.
+enum Count {
+    static func text(_ number: Int, _ one: String, _ many: String) -> String {
+        "\(number) \(number == 1 ? one : many)"
+    }
+}
+
+/// Systems as a table.
+enum SystemTable {
+    static func text(_ systems: [SystemSummary], _ style: TextStyle) -> String {
+        let columns: [Table.Column] = [
+            .text("SYSTEM"), .text("HEALTH"), .flexible("STATE"), .text("SINCE"), .number("EVENTS"),
+            .number("DROPPED"), .number("FAULTS"), .optional("DESCRIPTION"),
+        ]
+        let rows = systems.map { system -> [Table.Cell] in
+            [
+                .init(system.name),
+                .init(system.health.rawValue, TextStyle.color(system.health)),
+                .init(StateText.text(system.state)),
+                .init(style.moment(system.since)),
+                .init(String(system.counters.events)),
+                .init(system.counters.dropped == 0 ? "" : String(system.counters.dropped), .yellow),
+                .init(system.counters.faults == 0 ? "" : String(system.counters.faults), .red),
+                .init(system.description ?? ""),
+            ]
+        }
+        return Table(columns, rows: rows).text(style)
+    }
+}
+
+/// A state in one line: `Full percent=97`.
+enum StateText {
+    static func text(_ state: SystemState) -> String {
+        let fields = PlainText.fields(state.data)
+        return fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
+    }
+}

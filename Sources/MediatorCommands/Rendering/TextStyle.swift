@@ -1,0 +1,82 @@
+import MediatorControl
+
+/// How text looks for people: colours, width, times.
+struct TextStyle: Sendable {
+    enum Color: String {
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+        case dim = "2"
+        case bold = "1"
+    }
+
+    /// Whether colours are used.
+    var usesColor = false
+    /// How many columns there are; nil is any number.
+    var columns: Int?
+    /// The time now, in seconds since 1970.
+    var now: Int64 = 0
+    /// A time as the clocks on the wall show it.
+    var localTime: @Sendable (Int64) -> CalendarTime = CalendarTime.utc
+
+    init() {}
+
+    init(_ environment: CommandEnvironment) {
+        usesColor = environment.wantsColor
+        columns = environment.columns
+        now = environment.now()
+        localTime = environment.localTime
+    }
+
+    /// The text in a colour, if there are any.
+    func colored(_ text: String, _ color: Color) -> String {
+        usesColor && !text.isEmpty ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// The colour of a health.
+    static func color(_ health: Health) -> Color {
+        switch health {
+        case .healthy: .green
+        case .starting, .degraded: .yellow
+        case .failed: .red
+        case .stopped: .dim
+        }
+    }
+
+    /// A time on the clock: only the time of day when it is today, with the date when it is not.
+    func clock(_ seconds: Int64) -> String {
+        let time = localTime(seconds)
+        let today = localTime(now)
+        let clock = "\(Timestamp.padded(time.hour)):\(Timestamp.padded(time.minute))"
+        if (time.year, time.month, time.day) == (today.year, today.month, today.day) {
+            return "\(clock):\(Timestamp.padded(time.second))"
+        }
+        if time.year == today.year { return "\(Self.months[(time.month - 1) % 12]) \(time.day) \(clock)" }
+        return "\(time.year)-\(Timestamp.padded(time.month))-\(Timestamp.padded(time.day)) \(clock)"
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// A span in its largest unit: `12 s`, `3 min`, `2 h`, `5 d`.
+    static func span(_ seconds: Int64) -> String {
+        switch seconds {
+        case ..<60: "\(seconds) s"
+        case ..<3600: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+
+    /// `14:02:11 (3 min ago)` of a time as it travels; the text itself when it is no time.
+    func moment(_ text: String) -> String {
+        guard let seconds = Timestamp.seconds(text) else { return PlainText.cleaned(text) }
+        return "\(clock(seconds)) (\(ago(seconds)))"
+    }
+
+    /// `3 min ago`, `just now`, `in 2 h`.
+    func ago(_ seconds: Int64) -> String {
+        let age = now - seconds
+        if age < 0 { return "in \(Self.span(-age))" }
+        return age == 0 ? "just now" : "\(Self.span(age)) ago"
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import MediatorControl
+import Varlink
+
+/// The options every verb has.
+struct CommandOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The control socket (default: $MEDIATORD_SOCKET, else the usual place).", valueName: "path"))
+    var socket: String?
+
+    @Flag(help: "Print JSON, one object on a line, instead of text for people.")
+    var json = false
+
+    @Option(help: ArgumentHelp("How long to wait for the daemon.", valueName: "seconds"))
+    var timeout = 10.0
+
+    func validate() throws {
+        guard timeout > 0, timeout <= 86_400 else {
+            throw ValidationError("--timeout wants a number of seconds above 0 and up to 86400.")
+        }
+    }
+}
+
+/// A verb: parsed by ArgumentParser, performed in a session.
+protocol ControlVerb: ParsableCommand {
+    var options: CommandOptions { get }
+
+    func perform(in session: Session) async throws -> CommandStatus
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import MediatorControl
+import Varlink
+
+/// `mediatorctl publish`
+struct PublishVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Publish a value on a bus.",
+        discussion: """
+            The value is read by the type of the bus, as the values of emit are. The value of a bus with fields is \
+            given as key=value for each of them, or as one JSON object.
+
+            EXAMPLES
+              mediatorctl publish uplink.status offline
+              mediatorctl publish alarms text="disk full" severity=3
+              mediatorctl publish alarms '{"text": "disk full", "severity": 3}'
+              mediatorctl publish temperature -- -5
+            """
+    )
+
+    @Argument(help: "The name of the bus.")
+    var bus: String
+
+    @Argument(help: ArgumentHelp("The value, or the value of each field as key=value.", valueName: "value"))
+    var value: [String]
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let target = Target(bus)
+        guard target.kind == nil || target.kind == .bus else {
+            throw CommandError(.usage, "a value can only be published on a bus")
+        }
+        let description = try await session.client.describeBus(target.name)
+        let parameters = PublishParameters(
+            bus: target.name,
+            value: try Self.value(value, of: description, session.typedValue)
+        )
+        try await session.client.publish(parameters.value, on: parameters.bus)
+        try session.show(PublishedReport(value: parameters))
+        return .success
+    }
+
+    static func value(_ arguments: [String], of bus: BusDescription, _ typedValue: TypedValue) throws -> JSONValue {
+        let name = bus.summary.name
+        guard bus.fields.isEmpty else {
+            let owner = "the value of bus '\(name)'"
+            guard arguments.count == 1, arguments[0].hasPrefix("{") else {
+                return .object(try typedValue.object(arguments, fields: bus.fields, owner: owner))
+            }
+            let value = try typedValue.value(arguments[0], type: "an object", name: name)
+            try typedValue.check(value.objectValue ?? [:], fields: bus.fields, owner: owner)
+            return value
+        }
+        guard arguments.count == 1 else {
+            throw CommandError(
+                .usage,
+                "the bus '\(name)' takes one value of type \(bus.summary.valueType), not \(arguments.count)",
+                advice: "Put text with spaces in quotes."
+            )
+        }
+        return try typedValue.value(arguments[0], type: bus.summary.valueType, name: name)
+    }
+}

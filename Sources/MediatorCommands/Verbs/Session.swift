@@ -1,0 +1,39 @@
+import MediatorControl
+import Varlink
+
+/// One run of a verb: the connection to the daemon and the way to the user.
+struct Session: Sendable {
+    let client: ControlClient
+    let environment: CommandEnvironment
+    let renderer: Renderer
+
+    /// Connects as the options say.
+    static func open(_ options: CommandOptions, _ environment: CommandEnvironment, socket: String) async throws
+        -> Session
+    {
+        var configuration = ClientConfiguration()
+        configuration.connectLimit = .seconds(options.timeout)
+        configuration.callLimit = .seconds(options.timeout)
+        return Session(
+            client: try await ControlClient.connect(toPath: socket, configuration: configuration),
+            environment: environment,
+            renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment)))
+        )
+    }
+
+    /// Shows a report to the user.
+    func show(_ report: some Report) throws {
+        try environment.write(renderer.render(report))
+    }
+
+    /// Shows a report of a stream: as ``show(_:)``, with the time as it is now.
+    func showNow(_ report: some Report) throws {
+        switch renderer.form {
+        case .json: try show(report)
+        case .text: try environment.write(Renderer(form: .text(TextStyle(environment))).render(report))
+        }
+    }
+
+    /// Reads values of the command line.
+    var typedValue: TypedValue { TypedValue(now: environment.now()) }
+}

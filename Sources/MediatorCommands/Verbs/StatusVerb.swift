@@ -1,0 +1,26 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl status`
+struct StatusVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show how the daemon and its systems are doing.",
+        discussion: """
+            Ends with 0 when everything is healthy or stopped on purpose, with 5 when something is starting, degraded \
+            or failed.
+
+            EXAMPLES
+              mediatorctl status
+              mediatorctl status --json | jq -r '.systems[] | select(.health != "healthy") | .name'
+            """
+    )
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let report = StatusReport(reply: try await session.client.status())
+        try session.show(report)
+        return report.isUnhealthy ? .unhealthy : .success
+    }
+}

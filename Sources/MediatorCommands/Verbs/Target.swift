@@ -1,0 +1,83 @@
+import MediatorControl
+
+/// Something of the daemon that a name stands for.
+struct Target: Equatable {
+    enum Kind: String, CaseIterable {
+        case system, bus, link
+    }
+
+    /// What it must be; nil is whatever has the name.
+    var kind: Kind?
+    var name: String
+
+    /// Reads `NAME` or `system:NAME`, `bus:NAME`, `link:NAME`.
+    init(_ text: String) {
+        if let colon = text.firstIndex(of: ":"), let kind = Kind(rawValue: String(text[..<colon])) {
+            self.kind = kind
+            name = String(text[text.index(after: colon)...])
+        } else {
+            name = text
+        }
+    }
+
+    /// Asks the daemon for whatever has the name.
+    ///
+    /// - Parameter kinds: what will do.
+    /// - Throws: ``CommandError`` when nothing or more than one thing has the name.
+    func find(in client: ControlClient, among kinds: [Kind]) async throws -> ShowReport {
+        if let kind {
+            guard kinds.contains(kind) else {
+                let list = kinds.map(\.rawValue).joined(separator: " or ")
+                throw CommandError(.usage, "a \(kind.rawValue) does not fit here; a \(list) is wanted")
+            }
+            return try await Self.describe(name, kind, client)
+        }
+        var found: [(Kind, ShowReport)] = []
+        var near: [String] = []
+        for kind in kinds {
+            do {
+                found.append((kind, try await Self.describe(name, kind, client)))
+            } catch let error as ControlError {
+                switch error {
+                case .noSuchSystem(_, let nearest), .noSuchBus(_, let nearest), .noSuchLink(_, let nearest):
+                    if let nearest { near.append(nearest) }
+                default: throw error
+                }
+            }
+        }
+        if found.count > 1 {
+            let names = found.map { "\($0.0.rawValue):\(name)" }
+            throw CommandError(
+                .usage, "'\(name)' is the name of several things",
+                advice: "Say which: \(names.joined(separator: " or ")).")
+        }
+        guard let (_, report) = found.first else {
+            let list = kinds.map(\.rawValue).joined(separator: kinds.count > 2 ? ", " : " or ")
+            // The daemon has chosen what is near; of several the nearest is told, even if it is not very near.
+            var nearest = near.min { Nearest.distance(name, $0) < Nearest.distance(name, $1) }
+            if nearest == nil { nearest = Nearest.name(to: name, among: try await Self.names(of: kinds, client)) }
+            throw CommandError(
+                .refused,
+                "nothing is called '\(name)' (\(list))" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
+                advice: "All names: `mediatorctl list`."
+            )
+        }
+        return report
+    }
+
+    private static func names(of kinds: [Kind], _ client: ControlClient) async throws -> [String] {
+        var names: [String] = []
+        if kinds.contains(.system) { names += try await client.listSystems().map(\.name) }
+        if kinds.contains(.bus) { names += try await client.listBuses().map(\.name) }
+        if kinds.contains(.link) { names += try await client.listLinks().map(\.name) }
+        return names
+    }
+
+    private static func describe(_ name: String, _ kind: Kind, _ client: ControlClient) async throws -> ShowReport {
+        switch kind {
+        case .system: .system(try await client.describeSystem(name))
+        case .bus: .bus(try await client.describeBus(name))
+        case .link: .link(try await client.describeLink(name))
+        }
+    }
+}

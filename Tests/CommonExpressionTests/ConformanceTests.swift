@@ -1,0 +1,55 @@
+import CommonExpression
+import Foundation
+import Testing
+
+/// The conformance suite of the specification, one case per line of JSON.
+private enum Suite {
+    static let path =
+        ProcessInfo.processInfo.environment["CEL_CONFORMANCE"]
+        ?? URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "../shared/cel-spec/conformance.jsonl").standardizedFileURL.path
+
+    static var isPresent: Bool { FileManager.default.isReadableFile(atPath: path) }
+}
+
+@Suite("Conformance")
+struct ConformanceTests {
+    /// How many cases of each file pass; none of these figures may fall.
+    ///
+    /// Of the file `parse` two cases fail: both `bytes_literals/triple_…_quoted_unescaped_punctuation` expect a backslash
+    /// that their source does not have, against the same cases of `string_literals`.
+    static let floors = [
+        "basic": 33, "comparisons": 241, "conversions": 58, "fields": 42, "fp_math": 22, "integer_math": 49,
+        "lists": 28,
+        "logic": 20, "macros": 32, "macros2": 40, "namespace": 2, "parse": 128, "plumbing": 4, "string": 33,
+        "timestamps": 49, "type_deduction": 11,
+    ]
+
+    @Test(.enabled(if: Suite.isPresent, "the conformance cases are not at \(Suite.path); set CEL_CONFORMANCE"))
+    func `as many conformance cases pass as ever did`() throws {
+        var passed: [String: Int] = [:]
+        var failed: [String: [String]] = [:]
+        var outOfScope: [String: [String: Int]] = [:]
+        var files: Set<String> = []
+        for line in try String(contentsOfFile: Suite.path, encoding: .utf8).split(separator: "\n") {
+            let test = try #require(try ConformanceCase(line: String(line)))
+            files.insert(test.file)
+            switch test.run() {
+            case .passed: passed[test.file, default: 0] += 1
+            case .failed(let reason):
+                failed[test.file, default: []].append("\(test.name): \(test.source): \(reason)")
+            case .outOfScope(let reason): outOfScope[test.file, default: [:]][reason, default: 0] += 1
+            }
+        }
+        for file in files.sorted() {
+            let reasons = outOfScope[file, default: [:]].sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+            let tail = reasons.isEmpty ? "" : ", out of scope: \(reasons.joined(separator: ", "))"
+            print("\(file): \(passed[file, default: 0]) passed, \(failed[file, default: []].count) failed\(tail)")
+            for failure in failed[file, default: []] { print("    \(failure)") }
+        }
+        for (file, floor) in Self.floors {
+            #expect(passed[file, default: 0] >= floor, "\(file)")
+        }
+    }
+}

@@ -1,0 +1,179 @@
+"""Fixtures: the programs under test, the daemon as a process, and a container with a real systemd."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from container import Container, ContainerUnavailable, make_root
+from daemon import STOPPED, Binaries, Daemon
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BUILD = REPOSITORY / ".build"
+UNIT = REPOSITORY / "systemd" / "mediatord.service"
+
+# A small system which is healthy from its beginning.
+CONFIGURATION = {
+    "heartbeat.yaml": """\
+system: heartbeat
+states: { Beating: { } }
+events: { Beat: { } }
+initialState: Beating
+feedbacks:
+  beat:
+    onState: Beating
+    every: 100ms
+    emit: Beat
+transitions:
+  Beating:
+    Beat: stay
+"""
+}
+
+
+def pytest_configure() -> None:
+    # Orphans become this process's children, so that those which a daemon leaves behind can be found.
+    PR_SET_CHILD_SUBREAPER = 36
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@pytest.fixture(scope="session")
+def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Prints a line at once, whatever pytest captures."""
+
+    def say(text: str) -> None:
+        capture = request.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print(f"\n[integration] {text}", flush=True)
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Binaries:
+    """The programs of the debug build."""
+    found = Binaries(BUILD / "debug" / "mediatord", BUILD / "debug" / "mediatorctl")
+    for path in (found.mediatord, found.mediatorctl):
+        assert os.access(path, os.X_OK), f"{path} is not there; run `make build` first"
+    return found
+
+
+@pytest.fixture
+def daemon(binaries: Binaries) -> Iterator[Callable[..., Daemon]]:
+    """Starts daemons: `daemon(config)` returns one that is ready, `daemon(config, ready=False)` one that just began.
+
+    In the end each one still running must stop cleanly, and none may leave a process behind.
+    """
+    before = _children()
+    started: list[Daemon] = []
+
+    def start(config: Mapping[str, str] = CONFIGURATION, *, ready: bool = True, **options: Any) -> Daemon:
+        one = Daemon(binaries, config, **options)
+        started.append(one)
+        if ready:
+            one.wait_ready()
+        return one
+
+    try:
+        yield start
+        for one in started:
+            if one.process.poll() is None:
+                code = one.stop()
+                assert code == STOPPED, f"mediatord exited {code} on SIGTERM:\n{one.log}"
+    finally:
+        for one in started:
+            one.discard()
+        left = _end_children(_children() - before)
+    assert not left, f"mediatord left processes behind: {', '.join(left)}"
+
+
+def _children() -> set[int]:
+    tasks = Path("/proc/self/task")
+    return {int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
+
+
+def _end_children(pids: set[int], grace: float = 1.0) -> list[str]:
+    """Ends orphans, and names those which had not ended by themselves within the grace (seconds)."""
+    left = []
+    deadline = time.monotonic() + grace
+    for pid in pids:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            while os.waitpid(pid, os.WNOHANG)[0] == 0:
+                if time.monotonic() > deadline:
+                    left.append(f"{pid} ({command})")
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                    break
+                time.sleep(0.01)
+        except (ChildProcessError, FileNotFoundError, ProcessLookupError):
+            continue
+    return left
+
+
+@pytest.fixture(scope="session")
+def container(say: Callable[[str], None]) -> Iterator[Container]:
+    """A booted Debian system for the whole session.
+
+    Where no container can be had, the tests that need one are skipped with a warning; with CI=true they fail.
+    """
+    try:
+        box = Container(make_root(BUILD / "roots", say))
+        box.boot()
+    except ContainerUnavailable as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no container on this machine: {reason}", pytrace=False)
+        warnings.warn(pytest.PytestWarning(f"NOT TESTED with a real systemd: {reason}"), stacklevel=1)
+        pytest.skip("no container on this machine; a warning says why")
+    say(f"Booted a container in {box.boot_seconds:.1f} s")
+    for unit in box.failed_units:
+        warnings.warn(pytest.PytestWarning(f"in the container, {unit} failed to start"), stacklevel=1)
+    try:
+        yield box
+    finally:
+        box.stop()
+
+
+@pytest.fixture(scope="session")
+def installed(container: Container, binaries: Binaries) -> Container:
+    """The container with the programs, the unit and the account installed."""
+    container.install(
+        [binaries.mediatord, binaries.mediatorctl],
+        {
+            "/usr/lib/systemd/system/mediatord.service": UNIT,
+            "/usr/lib/sysusers.d/mediatord.conf": UNIT.with_suffix(".sysusers"),
+        },
+    )
+    # What nothing wants systemd forgets once it is stopped, and its result with it.
+    container.systemctl("enable", "mediatord")
+    return container
+
+
+@pytest.fixture
+def system(installed: Container) -> Iterator[Container]:
+    """The container with mediatord stopped, a good configuration and no drop-ins; reset after each test."""
+
+    def reset() -> None:
+        installed.systemctl("stop", "mediatord", check=False)
+        installed.run(
+            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord")
+        )
+        installed.systemctl("daemon-reload")
+        installed.systemctl("reset-failed", "mediatord", check=False)
+        installed.run("journalctl", "--rotate", "--vacuum-time=1s")
+
+    reset()
+    for name, text in CONFIGURATION.items():
+        installed.write(f"/etc/mediatord/{name}", text)
+    try:
+        yield installed
+    finally:
+        reset()

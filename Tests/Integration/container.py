@@ -1,0 +1,271 @@
+"""A Debian system with systemd as its first process, booted by systemd-nspawn for a test."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from notify import NotifySocket
+
+SUITE = "bookworm"
+PACKAGES = ("dbus", "systemd", "systemd-sysv")
+TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
+
+# Where the libraries go which the programs need and Debian does not have, such as Swift's.
+LIBRARIES = "/usr/lib/mediatord/runtime"
+
+BOOT_TIMEOUT = 90.0
+STOP_TIMEOUT = 30.0
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class ContainerUnavailable(Exception):
+    """This machine cannot boot a container, for the reason given."""
+
+
+def make_root(cache: Path, say: Callable[[str], None]) -> Path:
+    """The directory of a Debian root below `cache`, made if it is not there.
+
+    It is named after what is in it, so that another list of packages makes another one. It appears under its name only
+    when it is complete; a lock keeps a second maker waiting.
+    """
+    _require_tools()
+    recipe = hashlib.sha256("\n".join((SUITE, "minbase", *PACKAGES)).encode()).hexdigest()[:12]
+    root = cache / f"{SUITE}-{recipe}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / f"{root.name}.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"Waiting for another process to make {root}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if root.is_dir():
+            return root
+        partial = cache / f"{root.name}.partial"
+        if partial.exists():
+            shutil.rmtree(partial)
+        say(f"Making a Debian root in {root} (once; about a minute)")
+        begin = time.monotonic()
+        made = subprocess.run(
+            ["mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(partial)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=1200,
+        )
+        if made.returncode != 0:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise ContainerUnavailable(f"mmdebstrap failed:\n{_tail(made.stderr)}")
+        partial.rename(root)
+        say(f"Made it in {time.monotonic() - begin:.1f} s")
+        return root
+
+
+def _require_tools() -> None:
+    if os.geteuid() != 0:
+        raise ContainerUnavailable("booting a container needs root")
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise ContainerUnavailable(f"missing programs: {', '.join(missing)}")
+
+
+class Container:
+    """A booted system. What is written to it lives in memory and goes with it; the root's directory stays clean."""
+
+    def __init__(self, root: Path) -> None:
+        _require_tools()
+        self.root = root
+        self.leader = 0
+        self.failed_units: list[str] = []
+        self.boot_seconds = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._console = tempfile.TemporaryFile()
+
+    def __enter__(self) -> Container:
+        self.boot()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def console(self) -> str:
+        """What the system wrote to its console, and nspawn to its own."""
+        return os.pread(self._console.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def boot(self) -> None:
+        """Boots, and returns when systemd has started everything; `failed_units` names what it could not."""
+        begin = time.monotonic()
+        notify = NotifySocket()
+        try:
+            # nspawn ends the system when this process ends, however it does. Where a systemd manages this machine's
+            # control groups, it must be asked for one; elsewhere there is nobody to ask.
+            is_managed = Path("/run/systemd/system").is_dir()
+            self._process = subprocess.Popen(
+                [
+                    *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
+                    *("--directory", str(self.root), f"--machine=test-{os.getpid()}-{id(self):x}"),
+                    *("--volatile=overlay", "--private-network", "--register=no"),
+                    *([] if is_managed else ["--keep-unit"]),
+                    *("--notify-ready=yes", "--console=pipe", "--boot"),
+                    # A root in memory has no options in fstab to be mounted anew with.
+                    "systemd.mask=systemd-remount-fs.service",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=self._console,
+                stderr=self._console,
+                env={"PATH": PATH, "NOTIFY_SOCKET": notify.path},
+            )
+            pidfd = os.pidfd_open(self._process.pid)
+            try:
+                leader = notify.wait_for(lambda d: "X_NSPAWN_LEADER_PID" in d, BOOT_TIMEOUT, pidfd)
+                if leader is not None:
+                    self.leader = int(leader["X_NSPAWN_LEADER_PID"])
+                ready = notify.wait_for(lambda d: d.get("READY") == "1", BOOT_TIMEOUT, pidfd)
+            finally:
+                os.close(pidfd)
+            if self._process.poll() is not None:
+                raise ContainerUnavailable(f"systemd-nspawn ended:\n{_tail(self.console)}")
+            if leader is None or ready is None:
+                raise TimeoutError(f"no boot within {BOOT_TIMEOUT} s:\n{_tail(self.console)}")
+            state = self.systemctl("is-system-running", "--wait", check=False).stdout.strip()
+            if state == "degraded":
+                failed = self.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout
+                self.failed_units = [line.split()[0] for line in failed.splitlines() if line.strip()]
+            elif state != "running":
+                raise RuntimeError(f"the system is {state!r}:\n{_tail(self.console)}")
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            notify.close()
+        self.boot_seconds = time.monotonic() - begin
+
+    def stop(self) -> None:
+        """Powers the system off; kills what does not heed that. Nothing of it is left afterwards."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        # The first SIGTERM asks systemd to power off, the second one makes nspawn kill.
+        for number, timeout in ((signal.SIGTERM, STOP_TIMEOUT), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+            process.send_signal(number)
+            try:
+                process.wait(timeout)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        if self.leader and Path(f"/proc/{self.leader}").exists() and process.returncode == -signal.SIGKILL:
+            # Killed, nspawn leaves the system running; its first process takes all others along.
+            os.kill(self.leader, signal.SIGKILL)
+
+    def run(
+        self, *argv: str, timeout: float = 60.0, check: bool = True, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a program inside, as root; on failure, if checked, raises with what it printed."""
+        # Only what the namespaces need: the caller's environment means nothing inside.
+        result = subprocess.run(
+            ["nsenter", "-t", str(self.leader), "-m", "-u", "-i", "-n", "-p", "-C", "--", *argv],
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={"PATH": PATH, "LANG": "C.UTF-8", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"},
+            cwd="/",
+        )
+        if check and result.returncode != 0:
+            raise AssertionError(
+                f"{' '.join(argv)} exited {result.returncode}\n{result.stdout}{result.stderr}"
+            )
+        return result
+
+    def systemctl(self, *argv: str, timeout: float = 60.0, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("systemctl", *argv, timeout=timeout, check=check)
+
+    def show(self, unit: str, *properties: str) -> dict[str, str]:
+        """Properties of a unit."""
+        text = self.systemctl("show", unit, *(f"--property={name}" for name in properties)).stdout
+        return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+    def journal(self, unit: str) -> str:
+        """All that a unit logged, and systemd about it, as bare messages."""
+        self.run("journalctl", "--sync")
+        return self.run("journalctl", "--unit", unit, "--output=cat", "--no-pager").stdout
+
+    def wait_until(self, condition: Callable[[], bool], what: str, timeout: float = 30.0) -> None:
+        """Waits for something which nothing announces; fails, naming `what`, when the time (seconds) is over."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {timeout} s: {what}")
+            time.sleep(0.1)
+
+    def path(self, path: str) -> Path:
+        """The way from outside to a file inside, by its absolute path there."""
+        return Path(f"/proc/{self.leader}/root") / path.lstrip("/")
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Writes a file inside, with the directories above it."""
+        target = self.path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        target.chmod(mode)
+
+    def processes(self, name: str) -> list[int]:
+        """The processes inside which run a program, by its name, as the system inside numbers them."""
+        found = []
+        for entry in self.path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if (entry / "comm").read_text().strip() == name[:15]:
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return sorted(found)
+
+    def install(self, binaries: Iterable[Path], files: Mapping[str, Path]) -> None:
+        """Puts programs into /usr/bin with the shared libraries they lack, and further files at the paths given.
+
+        The libraries go to a directory of their own, which the dynamic loader's configuration names; programs need no
+        LD_LIBRARY_PATH, nor would a service have it.
+        """
+        self.path(LIBRARIES).mkdir(parents=True, exist_ok=True)
+        for binary in binaries:
+            shutil.copy(binary, self.path("/usr/bin") / binary.name)
+            for library in shared_libraries(binary):
+                is_there = any(self.path(f"{d}/{library.name}").exists() for d in _library_directories(library))
+                if not is_there:
+                    shutil.copy(library, self.path(LIBRARIES) / library.name)
+        self.write("/etc/ld.so.conf.d/mediatord.conf", f"{LIBRARIES}\n")
+        self.run("ldconfig")
+        for destination, source in files.items():
+            self.write(destination, source.read_text())
+        self.run("systemd-sysusers")
+        self.systemctl("daemon-reload")
+
+
+def shared_libraries(binary: Path) -> Sequence[Path]:
+    """The shared libraries which a program loads, where this machine has them. Source: ldd(1)."""
+    output = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True, timeout=60).stdout
+    missing = [line.split()[0] for line in output.splitlines() if line.endswith("not found")]
+    if missing:
+        raise AssertionError(f"{binary} lacks {', '.join(missing)}")
+    return [Path(line.split("=>")[1].split()[0]) for line in output.splitlines() if "=>" in line]
+
+
+def _library_directories(library: Path) -> Sequence[str]:
+    """Where a Debian system has the library, if it has it: the multiarch directory of this machine's own ones."""
+    machine = f"{os.uname().machine}-linux-gnu"
+    return (f"/lib/{machine}", f"/usr/lib/{machine}", LIBRARIES)
+
+
+def _tail(text: str, lines: int = 30) -> str:
+    return "\n".join(text.strip().splitlines()[-lines:])

@@ -1,0 +1,54 @@
+import Testing
+
+/// This repository's files, held against its rules.
+@Suite
+struct `The repository` {
+    private let repository = Repository()
+
+    @Test
+    func `imports only downwards, as the table of layers allows`() throws {
+        let sources = try repository.sources()
+        try #require(!sources.isEmpty)
+        let violations = sources.flatMap {
+            Rules.layering(file: $0.file, module: $0.module, source: SwiftSource($0.text))
+        }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
+    func `declares no dependency that the table of layers forbids`() throws {
+        let manifest = try #require(try repository.textFiles().first { $0.file == "Package.swift" })
+        try #require(!ManifestTarget.all(in: manifest.text).isEmpty)
+        let violations = Rules.manifest(file: manifest.file, text: manifest.text)
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
+    func `explains every escape from the compiler's proofs`() throws {
+        let violations = try repository.textFiles().filter { $0.file.hasSuffix(".swift") }.flatMap {
+            Rules.escapes(file: $0.file, source: SwiftSource($0.text))
+        }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
+    func `prints only in the module that prints`() throws {
+        let violations = try repository.sources().flatMap {
+            Rules.printing(file: $0.file, module: $0.module, source: SwiftSource($0.text))
+        }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
+    func `holds no marks of unfinished work and no path of one machine`() throws {
+        // The rules' own tests must quote what the rules forbid.
+        let files = try repository.textFiles().filter { $0.file != "Tests/LayeringTests/RulesTests.swift" }
+        try #require(files.contains { $0.file == "Package.swift" })
+        let violations = files.flatMap { Rules.leftovers(file: $0.file, text: $0.text) }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    private static func list(_ violations: [Violation]) -> String {
+        violations.map(\.description).joined(separator: "\n")
+    }
+}

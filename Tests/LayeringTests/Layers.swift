@@ -1,0 +1,57 @@
+/// The architecture as a table: which module may import which. Beside these, a module may import the standard library,
+/// and nothing more.
+///
+/// Whoever changes a row changes the architecture, and says why in the same commit.
+enum Layers {
+    /// The standard library's own modules, for all.
+    static let everywhere: Set = ["Swift", "Synchronization"]
+
+    static let table: [String: Set<String>] = [
+        // Layer 0: know nothing of ours.
+        "FeedbackKit": collections,
+        "CommonExpression": [],
+        "Varlink": nio + cLibrary + foundation,
+        "CSystemd": [],
+
+        // Layer 1: one step above one of those.
+        "FeedbackKitTesting": ["FeedbackKit"] + foundation,
+        "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + foundation,
+        "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
+        // CYaml is the parser below Yams, and comes with it.
+        // It lists and reads a directory.
+        "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml"] + cLibrary + foundation,
+
+        // Layer 2: the parts of the daemon, which do not know each other's transport.
+        "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
+        // The configuration's types are those in which the host speaks to a side effect.
+        "SideEffects": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
+            + ["Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
+        // Where its socket lies depends on who one is.
+        "MediatorControl": ["Varlink"] + cLibrary + foundation,
+
+        // Layer 3: where the parts are joined.
+        "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
+            + ["MediatorHost", "SideEffects", "MediatorControl"]
+            + ["ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary + foundation,
+        // A client's errors and JSON values are the protocol's.
+        "MediatorCommands": ["MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser"]
+            + cLibrary + foundation,
+
+        // Layer 4: the programs, which only begin.
+        "mediatord": ["MediatorDaemon"],
+        "mediatorctl": ["MediatorCommands", "Glibc"],
+    ]
+
+    private static let collections: Set = ["Collections", "DequeModule", "HeapModule", "OrderedCollections"]
+    private static let nio: Set = ["NIOCore", "NIOPosix"]
+    private static let cLibrary: Set = ["Glibc", "Musl"]
+    /// What is fit for a static link; the whole of Foundation is not.
+    private static let foundation: Set = ["FoundationEssentials"]
+}
+
+extension Set {
+    /// The union, as the table writes it.
+    fileprivate static func + (left: Set, right: Set) -> Set {
+        left.union(right)
+    }
+}

@@ -1,0 +1,114 @@
+/// A place where a rule of the house is broken.
+struct Violation: Equatable, CustomStringConvertible {
+    /// The file, below the repository's root.
+    var file: String
+    /// The line, from 1.
+    var line: Int
+    /// What is wrong, and what would be right.
+    var message: String
+
+    var description: String { "\(file):\(line): \(message)" }
+}
+
+/// The rules to which this repository's files are held.
+enum Rules {
+    /// Imports of a Swift file of module `module` which the table of layers does not allow.
+    static func layering(file: String, module: String, source: SwiftSource) -> [Violation] {
+        guard let allowed = Layers.table[module] else {
+            return [Violation(file: file, line: 1, message: "\(module) has no row in the table of layers")]
+        }
+        return Import.all(in: source).flatMap { found -> [Violation] in
+            var messages: [String] = []
+            if !allowed.union(Layers.everywhere).contains(found.module) {
+                messages.append("\(module) may not import \(found.module)")
+            }
+            for attribute in ["_exported", "testable", "_implementationOnly"] where found.attributes.contains(attribute)
+            {
+                messages.append("@\(attribute) hides what depends on what; import \(found.module) where it is used")
+            }
+            return messages.map { Violation(file: file, line: found.line, message: $0) }
+        }
+    }
+
+    /// Dependencies which a package manifest declares between layers, against the table.
+    static func manifest(file: String, text: String) -> [Violation] {
+        ManifestTarget.all(in: text).flatMap { target -> [Violation] in
+            guard !target.isTest else { return [] }
+            guard let allowed = Layers.table[target.name] else {
+                return [
+                    Violation(
+                        file: file, line: target.line, message: "\(target.name) has no row in the table of layers")
+                ]
+            }
+            return target.dependencies.filter { Layers.table[$0] != nil && !allowed.contains($0) }.map {
+                Violation(file: file, line: target.line, message: "\(target.name) may not depend on \($0)")
+            }
+        }
+    }
+
+    /// Escapes from the compiler's proofs without a comment on the same line or the three before.
+    static func escapes(file: String, source: SwiftSource) -> [Violation] {
+        let escapes = ["@unchecked Sendable", "nonisolated(unsafe)", "try!", "unsafeBitCast"]
+        return source.code.enumerated().flatMap { number, line -> [Violation] in
+            let isExplained = source.hasComment[max(0, number - 3)...number].contains(true)
+            return escapes.filter { !isExplained && line.contains($0) }.map {
+                Violation(file: file, line: number + 1, message: "\($0) needs a comment that proves it right")
+            }
+        }
+    }
+
+    /// Prints outside the one module that is to print.
+    static func printing(file: String, module: String, source: SwiftSource) -> [Violation] {
+        guard module != "MediatorCommands" else { return [] }
+        let tokens = source.tokens
+        return tokens.indices.dropLast().compactMap { index in
+            guard ["print", "debugPrint", "dump"].contains(tokens[index].text), tokens[index + 1].text == "(" else {
+                return nil
+            }
+            if index > 0, tokens[index - 1].text == "func" { return nil }
+            // A method of that name is another thing, unless it is the standard library's function by its full name.
+            if index > 0, tokens[index - 1].text == "." {
+                guard index > 1, tokens[index - 2].text == "Swift" else { return nil }
+            }
+            return Violation(
+                file: file, line: tokens[index].line + 1, message: "a library returns, a program logs: no print")
+        }
+    }
+
+    /// Marks of unfinished work, and paths that exist on one machine only, in a text file of any kind.
+    static func leftovers(file: String, text: String) -> [Violation] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap { number, line in
+            var messages: [String] = []
+            for mark in marks where containsWord(mark, in: line) {
+                messages.append("\(mark) belongs into the issue tracker, or done")
+            }
+            for path in machinePaths where containsAbsolute(path, in: line) {
+                messages.append("\(path) is a path of some machine")
+            }
+            return messages.map { Violation(file: file, line: number + 1, message: $0) }
+        }
+    }
+
+    // Put together here, so that this file does not break its own rules.
+    private static let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X"]
+    private static let machinePaths = ["home", "root", "work", "Users"].map { "/\($0)/" }
+
+    private static func containsWord(_ word: String, in line: Substring) -> Bool {
+        line.ranges(of: word).contains { range in
+            let isWordBefore =
+                range.lowerBound > line.startIndex
+                && SwiftSource.isWordCharacter(line[line.index(before: range.lowerBound)])
+            let isWordAfter = range.upperBound < line.endIndex && SwiftSource.isWordCharacter(line[range.upperBound])
+            return !isWordBefore && !isWordAfter
+        }
+    }
+
+    /// Whether `path` occurs as the beginning of a path rather than in the middle of one.
+    private static func containsAbsolute(_ path: String, in line: Substring) -> Bool {
+        line.ranges(of: path).contains { range in
+            guard range.lowerBound > line.startIndex else { return true }
+            let before = line[line.index(before: range.lowerBound)]
+            return !SwiftSource.isWordCharacter(before) && !".-~}/)*".contains(before)
+        }
+    }
+}

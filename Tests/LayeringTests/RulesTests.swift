@@ -1,0 +1,153 @@
+import Testing
+
+/// The rules themselves, on samples that keep them and samples that break them.
+@Suite
+struct `The rules` {
+    @Test(
+        arguments: [
+            ("import Glibc", "Glibc", nil, []),
+            ("public import Logging", "Logging", "public", []),
+            ("  package   import NIOCore", "NIOCore", "package", []),
+            ("@_exported public import FeedbackKit", "FeedbackKit", "public", ["_exported"]),
+            ("public @_exported import FeedbackKit", "FeedbackKit", "public", ["_exported"]),
+            ("@preconcurrency\n@_spi(TestKit)\ninternal import A", "A", "internal", ["preconcurrency", "_spi"]),
+            ("@testable import A", "A", nil, ["testable"]),
+            ("import struct Foundation.Date", "Foundation", nil, []),
+            ("private import func Glibc.unistd.write", "Glibc", "private", []),
+            ("import NIOCore.Something", "NIOCore", nil, []),
+            ("#if canImport(Musl)\nimport Musl\n#endif", "Musl", nil, []),
+            ("let a = 1; import B", "B", nil, []),
+            ("/* note */ import /* odd */ B", "B", nil, []),
+            (#"let s = "a\("b")" // import C"# + "\nimport B", "B", nil, []),
+            ("let s = \"\"\"\n  import C \\(f(\"\"\"\nimport D\n\"\"\"))\n  \"\"\"\nimport B", "B", nil, []),
+            ("let s = #\"a\"b\\(\"# /* import C */\nimport B", "B", nil, []),
+        ] as [(String, String, String?, [String])])
+    func `An import is found in whatever form`(text: String, module: String, access: String?, attributes: [String])
+        throws
+    {
+        let imports = Import.all(in: SwiftSource(text))
+        let found = try #require(imports.first)
+        #expect(imports.count == 1)
+        #expect(found.module == module)
+        #expect(found.access == access)
+        #expect(found.attributes == attributes)
+    }
+
+    @Test(arguments: [
+        "// import A", "/* a /* b */ import A */", "/// ```\n/// import A\n/// ```", "let text = \"import A\"",
+        "let text = \"\"\"\nimport A\n\"\"\"", "let a = b.import", "func `import`() {}", "canImport(A)", "important()",
+    ])
+    func `What only looks like an import is none`(text: String) {
+        #expect(Import.all(in: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
+        ("FeedbackKit", "import Synchronization\nimport DequeModule"), ("Varlink", "public import NIOPosix"),
+        ("MediatorHost", "import FeedbackKit\npublic import MediatorConfiguration\nimport FoundationEssentials"),
+        ("mediatord", "import MediatorDaemon"),
+    ])
+    func `An import the table allows is no violation`(module: String, text: String) {
+        #expect(Rules.layering(file: "f", module: module, source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
+        ("FeedbackKit", "Foundation"), ("FeedbackKit", "FoundationEssentials"), ("FeedbackKit", "Dispatch"),
+        ("FeedbackKit", "Logging"), ("CommonExpression", "FoundationEssentials"), ("CommonExpression", "FeedbackKit"),
+        ("MediatorConfiguration", "FeedbackKit"), ("MediatorHost", "Varlink"), ("MediatorHost", "Glibc"),
+        ("MediatorControl", "MediatorHost"), ("MediatorControl", "NIOCore"), ("MediatorCommands", "MediatorDaemon"),
+        ("Varlink", "MediatorControl"), ("mediatord", "FeedbackKit"), ("mediatorctl", "MediatorControl"),
+        ("MediatorDaemon", "MediatorCommands"), ("SideEffects", "Foundation"), ("Systemd", "MediatorHost"),
+    ])
+    func `A planted import against the layers is found, with its line`(module: String, imported: String) {
+        let source = SwiftSource("import Synchronization\n\npublic import \(imported)\n")
+        let found = Rules.layering(file: "Sources/\(module)/F.swift", module: module, source: source)
+        #expect(found.map(\.description) == ["Sources/\(module)/F.swift:3: \(module) may not import \(imported)"])
+    }
+
+    @Test
+    func `A module without a row and an import that re-exports are found`() {
+        #expect(Rules.layering(file: "f", module: "Utilities", source: SwiftSource("")).count == 1)
+        let exported = SwiftSource("@_exported import FeedbackKit")
+        #expect(Rules.layering(file: "f", module: "MediatorDaemon", source: exported).count == 1)
+        let testable = SwiftSource("@testable import FeedbackKit")
+        #expect(Rules.layering(file: "f", module: "MediatorDaemon", source: testable).count == 1)
+    }
+
+    @Test
+    func `A manifest is read target by target`() {
+        let manifest = """
+            targets: [
+                // .target(name: "Gone"),
+                .target(name: "CommonExpression", swiftSettings: strict),
+                .target(
+                    name: "MediatorHost",
+                    dependencies: [
+                        "FeedbackKit", .product(name: "Logging", package: "swift-log"), .target(name: "Varlink"),
+                        "MediatorConfiguration",
+                    ],
+                    swiftSettings: strict
+                ),
+                .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon", "Systemd"]),
+                .testTarget(name: "AllTests", dependencies: ["FeedbackKit", "Varlink"]),
+                .target(name: "Utilities"),
+            ]
+            """
+        let targets = ManifestTarget.all(in: manifest)
+        #expect(targets.map(\.name) == ["CommonExpression", "MediatorHost", "mediatord", "AllTests", "Utilities"])
+        #expect(targets.map(\.line) == [3, 4, 12, 13, 14])
+        #expect(targets[1].dependencies == ["FeedbackKit", "Logging", "Varlink", "MediatorConfiguration"])
+        #expect(
+            Rules.manifest(file: "P", text: manifest).map(\.description) == [
+                "P:4: MediatorHost may not depend on Varlink", "P:12: mediatord may not depend on Systemd",
+                "P:14: Utilities has no row in the table of layers",
+            ])
+    }
+
+    @Test(arguments: [
+        "final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1", "let a = try! f()",
+        "let a = unsafeBitCast(b, to: C.self)", "// why\n\n\n\nlet a = try! f()", "let s = \"\\(try! f())\"",
+        "let s = \"// why\"; let a = try! f()",
+    ])
+    func `An escape without a reason is found`(text: String) {
+        let found = Rules.escapes(file: "f", source: SwiftSource(text))
+        #expect(found.map(\.line) == [text.split(separator: "\n", omittingEmptySubsequences: false).count])
+    }
+
+    @Test(arguments: [
+        "// The lock guards it.\nfinal class A: @unchecked Sendable {}", "let a = try! f() // Cannot fail.",
+        "/* Why.\n*/\n\nlet a = try! f()", "// try! is not used here", "let s = \"try! again\"", "let a = try !b()",
+    ])
+    func `An escape with a reason, and what is none, are left alone`(text: String) {
+        #expect(Rules.escapes(file: "f", source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
+        "print(\"a\")", "Swift.print(1)", "if a { print (b) }", "debugPrint(a)", "dump(a)", "\"\\(print(1))\"",
+    ])
+    func `A print is found, except where printing belongs`(text: String) {
+        #expect(Rules.printing(file: "f", module: "MediatorHost", source: SwiftSource(text)).count == 1)
+        #expect(Rules.printing(file: "f", module: "MediatorCommands", source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
+        "// print(a)", "footprint(a)", "printer.print(a)", "func print(a: Int) {}", "\"print(a)\"", "print",
+    ])
+    func `What only looks like a print is left alone`(text: String) {
+        #expect(Rules.printing(file: "f", module: "MediatorHost", source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
+        "// TODO: later", "# FIXME", "XXX", "run: /home/me/bin/x", "path = \"/root/x\"", "cd /work/x", "/Users/me/x",
+    ])
+    func `Unfinished work and a machine's path are found in any file`(text: String) {
+        #expect(Rules.leftovers(file: "f", text: "a\n\(text)\nb").map(\.line) == [2])
+    }
+
+    @Test(arguments: [
+        "TODOS", "mastodon TODOx", "https://example.org/home/page", "src/work/x", "~/work/x", "/proc/1/root/etc",
+        "\\(path)/root/etc", "/homework/", "the root/work/home",
+    ])
+    func `What only looks like them is left alone`(text: String) {
+        #expect(Rules.leftovers(file: "f", text: text) == [])
+    }
+}

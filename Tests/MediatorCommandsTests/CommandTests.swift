@@ -1,0 +1,248 @@
+import MediatorCommands
+import MediatorControl
+import Synchronization
+import Testing
+import Varlink
+
+/// How command lines are read and how they end, against a real service.
+@Suite(.timeLimit(.minutes(1)))
+struct CommandTests {
+    /// A command line that fails.
+    struct Failure: Sendable {
+        let arguments: [String]
+        let status: CommandStatus
+        let error: String
+
+        init(_ arguments: [String], _ status: CommandStatus, _ error: String) {
+            self.arguments = arguments
+            self.status = status
+            self.error = error
+        }
+    }
+
+    static let failures = [
+        Failure(
+            ["show", "backup"], .usage,
+            "mediatorctl: 'backup' is the name of several things\nSay which: system:backup or bus:backup.\n"
+        ),
+        Failure(
+            ["show", "disk-gard"], .refused,
+            "mediatorctl: nothing is called 'disk-gard' (system, bus, link); did you mean 'disk-guard'?\n"
+                + "All names: `mediatorctl list`.\n"
+        ),
+        Failure(
+            ["show", "temprature"], .refused,
+            "mediatorctl: nothing is called 'temprature' (system, bus, link); did you mean 'temperature'?\n"
+                + "All names: `mediatorctl list`.\n"
+        ),
+        Failure(["show", "bus:nothing"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["tap", "link:tell-full"], .usage, "mediatorctl: a link does not fit here; a system or bus is wanted\n"),
+        Failure(
+            ["tap", "tell-full"], .refused,
+            "mediatorctl: nothing is called 'tell-full' (system or bus)\nAll names: `mediatorctl list`.\n"
+        ),
+        Failure(
+            ["tap", "temperature"], .noConnection,
+            "mediatorctl: 'temperature' can no longer be watched: the daemon is stopping\n"
+        ),
+        Failure(
+            ["emit", "disk", "Reset"], .refused, "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
+        Failure(["emit", "bus:backup", "Reset"], .usage, "mediatorctl: an event can only be sent to a system\n"),
+        Failure(
+            ["emit", "disk-guard", "measred"], .refused,
+            "mediatorctl: the system 'disk-guard' has no event 'measred'; did you mean 'Measured'?\n"
+                + "It has: Reset, Measured.\n"
+        ),
+        Failure(
+            ["emit", "disk-guard", "Measured", "percnt=5"], .refused,
+            "mediatorctl: the event 'Measured' has no field 'percnt'; did you mean 'percent'?\n"
+                + "The event 'Measured' has: percent (int), mount (string), within (duration).\n"
+        ),
+        Failure(
+            ["emit", "disk-guard", "Measured", "percent=5"], .refused,
+            "mediatorctl: the event 'Measured' also wants mount (string), within (duration)\n"
+                + "Give each as key=value: mount=… within=…\n"
+        ),
+        Failure(
+            ["emit", "disk-guard", "Measured", "percent=many"], .refused,
+            "mediatorctl: 'many' is no value for 'percent': a whole number (int) is expected\n"
+        ),
+        Failure(
+            ["emit", "disk-guard", "Reset", "now"], .usage,
+            "mediatorctl: 'now' is not of the form key=value\nThe event 'Reset' has no fields.\n"
+        ),
+        Failure(
+            ["emit", "disk-guard", "Reset"], .refused,
+            "mediatorctl: 'disk-guard' did not accept it: its mailbox is full\n"),
+        Failure(
+            ["publish", "system:disk-guard", "1"], .usage, "mediatorctl: a value can only be published on a bus\n"),
+        Failure(["publish", "nothing", "1"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["publish", "backup", "a", "b"], .usage,
+            "mediatorctl: the bus 'backup' takes one value of type string, not 2\nPut text with spaces in quotes.\n"
+        ),
+        Failure(
+            ["publish", "temperature", "hot"], .refused,
+            "mediatorctl: 'hot' is no value for 'temperature': a number (double) is expected\n"
+        ),
+        Failure(
+            ["publish", "alarms", #"{"text":"a","severity":"high"}"#], .refused,
+            "mediatorctl: '\"high\"' is no value for 'severity': int is expected\n"
+        ),
+        Failure(
+            ["publish", "alarms", #"{"txt":"a"}"#], .refused,
+            "mediatorctl: the value of bus 'alarms' has no field 'txt'; did you mean 'text'?\n"
+                + "The value of bus 'alarms' has: text (string), severity (int).\n"
+        ),
+        Failure(
+            ["publish", "alarms", #"{"text":"#], .refused,
+            #"mediatorctl: '{"text":' is no value for 'alarms': JSON for an object; a value is missing is expected"#
+                + "\n"
+        ),
+    ]
+
+    @Test(arguments: failures.indices)
+    func `what cannot be done is told with what to do instead`(index: Int) async throws {
+        let bench = try await Bench()
+        let failure = Self.failures[index]
+        let result = await Bench.run(failure.arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+        #expect(result.error == failure.error)
+        #expect(result.status == failure.status)
+        #expect(bench.handler.emitted.isEmpty)
+        #expect(bench.handler.published.isEmpty)
+        await bench.service.close()
+    }
+
+    @Test func `an event arrives with its values typed`() async throws {
+        let bench = try await Bench()
+        let result = await bench.run("emit", "system:disk-guard", "Measured", "percent=-5", "mount=1", "within=500ms")
+        #expect(result.status == .success)
+        let data: JSONObject = ["percent": -5, "mount": "1", "within": "500ms"]
+        #expect(bench.handler.emitted == [EmitParameters(system: "disk-guard", event: "Measured", data: data)])
+        await bench.service.close()
+    }
+
+    @Test func `a value arrives typed, as fields, as JSON and as a scalar`() async throws {
+        let bench = try await Bench()
+        for arguments in [
+            ["alarms", "text=a=b", "severity=3"], ["alarms", #"{"severity": 3, "text": "a=b"}"#], ["backup", "12"],
+            ["bus:temperature", "12"],
+        ] {
+            let result = await Bench.run(["publish"] + arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+            #expect(result.status == .success)
+        }
+        let alarm = PublishParameters(bus: "alarms", value: ["text": "a=b", "severity": 3])
+        #expect(
+            bench.handler.published == [
+                alarm, alarm, PublishParameters(bus: "backup", value: "12"),
+                PublishParameters(bus: "temperature", value: 12.0),
+            ]
+        )
+        await bench.service.close()
+    }
+
+    @Test(arguments: [
+        (Health.healthy, CommandStatus.success), (.stopped, .success), (.starting, .unhealthy), (.degraded, .unhealthy),
+        (.failed, .unhealthy),
+    ])
+    func `status ends with what it found`(health: Health, status: CommandStatus) async throws {
+        let bench = try await Bench(health: health)
+        #expect(await bench.run("status").status == status)
+        #expect(await bench.run("status", "--json").status == status)
+        await bench.service.close()
+    }
+
+    @Test func `without a daemon the next step is told`() async {
+        let result = await Bench.run(["status", "--socket", "/tmp/no-such-directory/socket"])
+        #expect(result.status == .noConnection)
+        #expect(result.error.contains("nobody serves '/tmp/no-such-directory/socket'"))
+        #expect(result.error.contains("systemctl status mediatord"))
+        #expect(result.error.contains("make run"))
+    }
+
+    @Test func `the socket is an option before a variable`() async throws {
+        let bench = try await Bench()
+        let variables = ["MEDIATORD_SOCKET": "/nowhere"]
+        #expect(await Bench.run(["status"], variables: variables).status == .noConnection)
+        #expect(await Bench.run(["status", "--socket", bench.socket], variables: variables).status == .success)
+        await bench.service.close()
+    }
+
+    @Test func `what is not allowed ends with 4`() async throws {
+        let bench = try await Bench {
+            $0.authorize = { request, _ in request != .call(method: "io.mediatord.Control.Publish") }
+        }
+        let result = await bench.run("publish", "backup", "on")
+        #expect(result.status == .permissionDenied)
+        #expect(result.error.hasPrefix("mediatorctl: mediatord does not allow this to you\n"))
+        await bench.service.close()
+    }
+
+    @Test func `a daemon that goes away while it is tapped is told`() async throws {
+        let bench = try await Bench()
+        let closing = Mutex<Task<Void, Never>?>(nil)
+        let result = await bench.run("tap", "disk-guard") { text in
+            guard text.contains("Measured") else { return }
+            closing.withLock { $0 = Task { await bench.service.close(within: .zero) } }
+        }
+        #expect(result.status == .noConnection)
+        #expect(result.error.hasPrefix("mediatorctl: mediatord went away\n"))
+        await closing.withLock { $0 }?.value
+    }
+
+    @Test func `a closed pipe ends without a word`() async throws {
+        let bench = try await Bench()
+        let result = await bench.run("tap", "disk-guard") { _ in throw OutputClosed() }
+        #expect(result.status == .success)
+        #expect(result.error.isEmpty)
+        await bench.service.close()
+    }
+
+    @Test func `a daemon that does not answer is waited for no longer than asked`() async throws {
+        // A socket that listens and never accepts.
+        let bench = try await Bench { $0.maximumConnections = 0 }
+        let result = await bench.run("status", "--timeout", "0.2")
+        #expect(result.status == .noConnection)
+        await bench.service.close()
+    }
+
+    @Test(arguments: [
+        ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
+        ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "extra"], ["emit", "x"],
+        ["publish", "x"], ["status", "--socket", ""], ["--frobnicate"],
+    ])
+    func `a wrong command line ends with 2 before anything is sent`(arguments: [String]) async {
+        let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": "/nowhere"])
+        #expect(result.status == .usage)
+        #expect(result.output.isEmpty)
+        #expect(!result.error.isEmpty)
+    }
+
+    @Test func `an unknown verb shows the nearest`() async {
+        let result = await Bench.run(["stauts"])
+        #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
+    }
+
+    @Test func `the help of the root names every exit status`() async {
+        let result = await Bench.run(["--help"])
+        #expect(result.status == .success)
+        for status in CommandStatus.allCases {
+            #expect(result.output.contains("  \(status.rawValue)  \(status.meaning)"))
+        }
+    }
+
+    @Test(arguments: ["status", "list", "show", "tap", "emit", "publish"])
+    func `every verb has help with examples`(verb: String) async {
+        for arguments in [[verb, "--help"], ["help", verb]] {
+            let result = await Bench.run(arguments)
+            #expect(result.status == .success)
+            #expect(result.output.contains("EXAMPLES\n  mediatorctl \(verb)"))
+            #expect(result.output.contains("--socket"))
+        }
+    }
+
+    @Test func `the version is told`() async {
+        #expect(await Bench.run(["--version"]).output == "mediatorctl \(Mediatorctl.version)\n")
+    }
+}

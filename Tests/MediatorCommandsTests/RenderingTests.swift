@@ -1,0 +1,299 @@
+import MediatorCommands
+import MediatorControl
+import Testing
+import Varlink
+
+/// What each verb prints for the sample answers, letter by letter.
+struct RenderingTests {
+    static let texts: [(arguments: [String], text: String)] = [
+        (
+            ["status"],
+            """
+            mediatord 0.1.0, process 4242, up 3 h
+            healthy: 1 healthy, 1 stopped
+            2 systems, 3 buses, 1 link from /etc/mediatord, /run/mediatord
+
+            SYSTEM      HEALTH   STATE                                          SINCE                   EVENTS  DROPPED  FAULTS  DESCRIPTION
+            backup      stopped  Paused                                         Nov 19 02:13 (2 d ago)       7        4       1
+            disk-guard  healthy  Full mount=/var note="nearly full" percent=97  11:57:00 (3 min ago)      1234                   Is a disk filling?
+
+            """
+        ),
+        (
+            ["list", "systems"],
+            """
+            SYSTEM      HEALTH   STATE                                          SINCE                   EVENTS  DROPPED  FAULTS  DESCRIPTION
+            backup      stopped  Paused                                         Nov 19 02:13 (2 d ago)       7        4       1
+            disk-guard  healthy  Full mount=/var note="nearly full" percent=97  11:57:00 (3 min ago)      1234                   Is a disk filling?
+
+            """
+        ),
+        (
+            ["list", "buses"],
+            #"""
+            BUS          KIND          TYPE    VALUE            SINCE               PUBLISHED  DROPPED  READERS  WRITERS  DESCRIPTION
+            alarms       passthrough   alarms                                               3        1        1        1
+            backup       currentValue  string  "off\u001b[31m"  11:59:59 (1 s ago)          1                 0        0  What the backup says
+            temperature  currentValue  double  21.5                                         0                 0        0
+
+            """#
+        ),
+        (
+            ["list", "links"],
+            """
+            LINK       RULE                               FIRED  LAST FIRED
+            tell-full  disk-guard ── Full ──▶ bus alarms      1  11:57:00 (3 min ago)
+
+            """
+        ),
+        (
+            ["show", "disk-guard"],
+            """
+            system disk-guard
+              Is a disk filling?
+              health    healthy
+              state     Full mount=/var note="nearly full" percent=97
+              since     11:57:00 (3 min ago)
+              counters  1234 events, 12 transitions, 3 unhandled, 0 dropped, 0 faults
+              effects   1 running
+              links     tell-full
+              source    /etc/mediatord/disk.yaml:1
+
+            states
+              STATE             FIELDS
+              Unknown  initial
+              Full     now      percent: int, mount: string, note: string
+
+            events
+              EVENT     FIELDS
+              Reset
+              Measured  percent: int, mount: string, within: duration
+
+            transitions
+              FROM  ON        TO       WHEN
+              any   Measured  Full     event.percent > 90
+              Full  Reset     Unknown
+
+            feedbacks
+              FEEDBACK  ON STATE  STRATEGY          RUNNING  EFFECT
+              probe     any       cancelOnNewState        1  every 5s: run df --output=pcent
+
+            """
+        ),
+        (
+            ["show", "system:backup"],
+            """
+            system backup
+              health      stopped
+              state       Paused
+              since       Nov 19 02:13 (2 d ago)
+              counters    7 events, 2 transitions, 0 unhandled, 4 dropped, 1 fault
+              effects     0 running
+              last fault  the expression 'a / b' divides by zero
+
+            states
+              STATE
+              Paused  now, initial
+
+            """
+        ),
+        (
+            ["show", "alarms"],
+            """
+            bus alarms
+              kind       passthrough
+              type       text: string, severity: int
+              published  3
+              dropped    1 (limit 1024, dropOldest)
+              readers    1
+              writers    1
+              links      tell-full
+              source     /etc/mediatord/buses.yaml:3
+
+            """
+        ),
+        (
+            ["show", "link:tell-full"],
+            """
+            link tell-full
+              disk-guard ── Full ──▶ bus alarms
+              system      disk-guard
+              bus         alarms
+              fires on    onState: Full
+              emits       { text: "disk full", severity: 3 }
+              fired       1 time
+              last fired  11:57:00 (3 min ago)
+              source      /etc/mediatord/buses.yaml:9
+
+            """
+        ),
+        (
+            ["tap", "disk-guard", "--count", "2"],
+            """
+            11:57:00  is Unknown
+            … 2 changes missed, as they were read too slowly
+            11:58:30  Unknown ─ Measured(mount=/var percent=97) → Full mount=/var note="nearly full" percent=97
+
+            """
+        ),
+        (
+            ["tap", "temperature", "--count", "2"],
+            """
+            11:59:59  is 21.5
+            Nov 20 10:00  {"a":[1,"b c"]}
+
+            """
+        ),
+        (
+            ["emit", "disk-guard", "Measured", "percent=5", "mount=/var log", "within=1h30m"],
+            "emitted Measured mount=\"/var log\" percent=5 within=1h30m to system disk-guard\n"
+        ),
+        (
+            ["publish", "alarms", "text=disk full", "severity=3"],
+            "published {\"severity\":3,\"text\":\"disk full\"} on bus alarms\n"
+        ),
+        (["publish", "temperature", "--", "-5"], "published -5.0 on bus temperature\n"),
+    ]
+
+    @Test(arguments: texts.indices)
+    func `each verb prints for people what it always did`(index: Int) async throws {
+        let bench = try await Bench()
+        let (arguments, text) = Self.texts[index]
+        let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+        #expect(result == .init(status: .success, output: text, error: ""))
+        await bench.service.close()
+    }
+
+    static let system =
+        #"{"counters":{"dropped":0,"events":1234,"faults":0,"transitions":12,"unhandled":3},"#
+        + #""description":"Is a disk filling?","effectsRunning":1,"health":"healthy","name":"disk-guard","#
+        + #""since":"2026-11-21T11:57:00Z","state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
+        + #""name":"Full"}}"#
+    static let backup =
+        #"{"counters":{"dropped":4,"events":7,"faults":1,"transitions":2,"unhandled":0},"effectsRunning":0,"#
+        + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
+        + #""state":{"data":{},"name":"Paused"}}"#
+    static let link =
+        #"{"bus":"alarms","description":"disk-guard ── Full ──▶ bus alarms","fired":1,"form":"systemToBus","#
+        + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","system":"disk-guard"}"#
+
+    static let objects: [(arguments: [String], lines: [String])] = [
+        (
+            ["status"],
+            [
+                #"{"buses":3,"configuration":["/etc/mediatord","/run/mediatord"],"health":"healthy","links":1,"#
+                    + #""pid":4242,"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
+                    + #""systems":[\#(backup),\#(system)],"version":"0.1.0"}"#
+            ]
+        ),
+        (["list", "systems"], [#"{"systems":[\#(backup),\#(system)]}"#]),
+        (["list", "links"], [#"{"links":[\#(link)]}"#]),
+        (
+            ["show", "temperature"],
+            [
+                #"{"bus":{"fields":[],"limit":1024,"links":[],"overflow":"dropOldest","#
+                    + #""source":"/etc/mediatord/buses.yaml:3","summary":{"dropped":0,"kind":"currentValue","#
+                    + #""name":"temperature","published":0,"readers":0,"value":21.5,"valueType":"double","writers":0}}}"#
+            ]
+        ),
+        (
+            ["show", "tell-full"],
+            [
+                #"{"link":{"condition":"onState: Full","emits":"{ text: \"disk full\", severity: 3 }","#
+                    + #""source":"/etc/mediatord/buses.yaml:9","summary":\#(link)}}"#
+            ]
+        ),
+        (
+            ["show", "system:backup"],
+            [
+                #"{"system":{"events":[],"feedbacks":[],"initialState":"Paused","#
+                    + #""lastFault":"the expression 'a / b' divides by zero","links":[],"#
+                    + #""states":[{"fields":[],"name":"Paused"}],"summary":\#(backup),"transitions":[]}}"#
+            ]
+        ),
+        (
+            ["tap", "disk-guard", "--count", "2"],
+            [
+                #"{"dropped":0,"replayed":true,"state":{"data":{},"name":"Unknown"},"time":"2026-11-21T11:57:00Z"}"#,
+                #"{"dropped":2,"event":"Measured","eventData":{"mount":"/var","percent":97},"previous":"Unknown","#
+                    + #""replayed":false,"state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
+                    + #""name":"Full"},"time":"2026-11-21T11:58:30Z"}"#,
+            ]
+        ),
+        (
+            ["tap", "temperature", "--count", "1"],
+            [#"{"dropped":0,"replayed":true,"time":"2026-11-21T11:59:59Z","value":21.5}"#]
+        ),
+        (
+            ["emit", "disk-guard", "Measured", "percent=5", "mount=/var", "within=5s"],
+            [#"{"data":{"mount":"/var","percent":5,"within":"5s"},"event":"Measured","system":"disk-guard"}"#]
+        ),
+        (["publish", "backup", "on"], [#"{"bus":"backup","value":"on"}"#]),
+    ]
+
+    @Test(arguments: objects.indices)
+    func `each verb prints as JSON one object on a line`(index: Int) async throws {
+        let bench = try await Bench()
+        let (arguments, lines) = Self.objects[index]
+        let result = await Bench.run(arguments + ["--json"], variables: ["MEDIATORD_SOCKET": bench.socket])
+        #expect(result == .init(status: .success, output: lines.map { $0 + "\n" }.joined(), error: ""))
+        for line in lines { #expect(throws: Never.self) { try JSONValue(parsing: line) } }
+        await bench.service.close()
+    }
+
+    @Test func `list without a word is everything in one object`() async throws {
+        let bench = try await Bench()
+        let output = await bench.run("list", "--json").output
+        let value = try JSONValue(parsing: output)
+        #expect(value.objectValue?.keys.sorted() == ["buses", "links", "systems"])
+        await bench.service.close()
+    }
+
+    @Test func `a narrow terminal gets narrow lines`() async throws {
+        let bench = try await Bench()
+        for columns in [85, 100, 130, 200] {
+            let result = await bench.run("status", columns: columns, variables: ["NO_COLOR": "1"])
+            let longest = result.output.split(separator: "\n").map(\.count).max() ?? 0
+            #expect(longest <= columns)
+        }
+        let narrow = await bench.run("status", columns: 90, variables: ["NO_COLOR": "1"])
+        #expect(
+            narrow.output.hasSuffix(
+                """
+                SYSTEM      HEALTH   STATE                 SINCE                   EVENTS  DROPPED  FAULTS
+                backup      stopped  Paused                Nov 19 02:13 (2 d ago)       7        4       1
+                disk-guard  healthy  Full mount=/var not…  11:57:00 (3 min ago)      1234
+
+                """
+            ),
+            "\(narrow.output)"
+        )
+        await bench.service.close()
+    }
+
+    @Test(
+        arguments: [
+            (80, [:], true), (nil, [:], false), (80, ["NO_COLOR": "1"], false), (80, ["NO_COLOR": ""], true),
+            (80, ["TERM": "dumb"], false), (80, ["TERM": "xterm"], true),
+        ] as [(Int?, [String: String], Bool)])
+    func `colours are for terminals that want them`(columns: Int?, variables: [String: String], colored: Bool)
+        async throws
+    {
+        let bench = try await Bench(health: .failed)
+        let result = await bench.run("status", columns: columns, variables: variables)
+        #expect(result.output.contains("\u{1B}[31mfailed\u{1B}[0m") == colored)
+        #expect(result.output.contains("\u{1B}") == colored)
+        await bench.service.close()
+    }
+
+    @Test func `what comes from the daemon cannot steer the terminal`() {
+        #expect(
+            PlainText.cleaned("a\u{1B}[31m\n\u{9B}b\u{202E}c\u{2028}")
+                == "a\\u{1b}[31m\\u{a}\\u{9b}b\\u{202e}c\\u{2028}")
+        #expect(PlainText.cleaned("Grüße ── ▶ 日本") == "Grüße ── ▶ 日本")
+        #expect(PlainText.value("a b") == "\"a b\"")
+        #expect(PlainText.value("") == "\"\"")
+        #expect(PlainText.value("a\u{9B}b") == "\"a\\u{9b}b\"")
+        #expect(PlainText.fields(["b": 1, "a": "x=y"]) == "a=\"x=y\" b=1")
+    }
+}

@@ -1,0 +1,309 @@
+import Glibc
+import MediatorCommands
+import MediatorControl
+import Synchronization
+import Varlink
+
+/// A small daemon that can only be talked to: two systems, three buses, one link.
+final class SampleHandler: ControlHandler {
+    private struct State {
+        var emitted: [EmitParameters] = []
+        var published: [PublishParameters] = []
+        var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+    let health: Health
+
+    init(health: Health = .healthy) {
+        self.health = health
+    }
+
+    var emitted: [EmitParameters] { state.withLock { $0.emitted } }
+    var published: [PublishParameters] { state.withLock { $0.published } }
+
+    /// Ends every watch.
+    func endWatches(_ error: ControlError?) {
+        let watches = state.withLock { state in
+            defer { state.watches = [] }
+            return state.watches
+        }
+        for watch in watches { watch.finish(throwing: error) }
+    }
+
+    static let counters = Counters(events: 1234, transitions: 12, unhandled: 3, dropped: 0, faults: 0)
+
+    var disk: SystemSummary {
+        SystemSummary(
+            name: "disk-guard",
+            description: "Is a disk filling?",
+            health: health,
+            state: SystemState(name: "Full", data: ["percent": 97, "mount": "/var", "note": "nearly full"]),
+            since: "2026-11-21T11:57:00Z",
+            counters: Self.counters,
+            effectsRunning: 1
+        )
+    }
+
+    let backup = SystemSummary(
+        name: "backup",
+        health: .stopped,
+        state: SystemState(name: "Paused"),
+        since: "2026-11-19T02:13:00.250Z",
+        counters: Counters(events: 7, transitions: 2, unhandled: 0, dropped: 4, faults: 1)
+    )
+
+    let buses = [
+        BusSummary(
+            name: "alarms",
+            kind: .passthrough,
+            valueType: "alarms",
+            published: 3,
+            dropped: 1,
+            readers: 1,
+            writers: 1
+        ),
+        BusSummary(
+            name: "backup",
+            description: "What the backup says",
+            kind: .currentValue,
+            valueType: "string",
+            value: "off\u{1B}[31m",
+            since: "2026-11-21T11:59:59Z",
+            published: 1
+        ),
+        BusSummary(name: "temperature", kind: .currentValue, valueType: "double", value: 21.5),
+    ]
+
+    let link = LinkSummary(
+        name: "tell-full",
+        form: .systemToBus,
+        system: "disk-guard",
+        bus: "alarms",
+        description: "disk-guard ── Full ──▶ bus alarms",
+        fired: 1,
+        lastFired: "2026-11-21T11:57:00Z"
+    )
+
+    func status(peer: VarlinkPeer) async throws -> StatusReply {
+        StatusReply(
+            version: "0.1.0",
+            pid: 4242,
+            started: "2026-11-21T09:00:00Z",
+            health: health,
+            statusText: "1 \(health.rawValue), 1 stopped",
+            configuration: ["/etc/mediatord", "/run/mediatord"],
+            systems: [backup, disk],
+            buses: 3,
+            links: 1
+        )
+    }
+
+    func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] { [backup, disk] }
+
+    func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
+        switch name {
+        case "backup":
+            SystemDescription(
+                summary: backup,
+                states: [StateType(name: "Paused")],
+                events: [],
+                initialState: "Paused",
+                lastFault: "the expression 'a / b' divides by zero"
+            )
+        case "disk-guard":
+            SystemDescription(
+                summary: disk,
+                source: "/etc/mediatord/disk.yaml:1",
+                states: [
+                    StateType(name: "Unknown"),
+                    StateType(
+                        name: "Full",
+                        fields: [
+                            Field(name: "percent", type: "int"), Field(name: "mount", type: "string"),
+                            Field(name: "note", type: "string"),
+                        ]
+                    ),
+                ],
+                events: [
+                    EventType(name: "Reset"),
+                    EventType(
+                        name: "Measured",
+                        fields: [
+                            Field(name: "percent", type: "int"), Field(name: "mount", type: "string"),
+                            Field(name: "within", type: "duration"),
+                        ]
+                    ),
+                ],
+                initialState: "Unknown",
+                transitions: [
+                    Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90"),
+                    Transition(from: "Full", event: "Reset", to: "Unknown"),
+                ],
+                feedbacks: [
+                    FeedbackSummary(
+                        name: "probe",
+                        onState: "any",
+                        strategy: "cancelOnNewState",
+                        effect: "every 5s: run df --output=pcent",
+                        running: 1
+                    )
+                ],
+                links: ["tell-full"]
+            )
+        default: throw ControlError.noSuchSystem(name: name, nearest: name.hasPrefix("disk") ? "disk-guard" : nil)
+        }
+    }
+
+    func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] { buses }
+
+    func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
+        guard let summary = buses.first(where: { $0.name == name }) else {
+            throw ControlError.noSuchBus(name: name, nearest: nil)
+        }
+        return BusDescription(
+            summary: summary,
+            source: "/etc/mediatord/buses.yaml:3",
+            fields: name == "alarms"
+                ? [Field(name: "text", type: "string"), Field(name: "severity", type: "int")] : [],
+            limit: 1024,
+            overflow: "dropOldest",
+            links: name == "alarms" ? ["tell-full"] : []
+        )
+    }
+
+    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] { [link] }
+
+    func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
+        guard name == link.name else { throw ControlError.noSuchLink(name: name, nearest: nil) }
+        return LinkDescription(
+            summary: link,
+            source: "/etc/mediatord/buses.yaml:9",
+            condition: "onState: Full",
+            emits: #"{ text: "disk full", severity: 3 }"#
+        )
+    }
+
+    func watchSystem(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchSystemReply, any Error>
+    {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: WatchSystemReply.self,
+            bufferingPolicy: .bufferingOldest(16)
+        )
+        continuation.yield(
+            WatchSystemReply(time: "2026-11-21T11:57:00Z", replayed: true, state: SystemState(name: "Unknown"))
+        )
+        continuation.yield(
+            WatchSystemReply(
+                time: "2026-11-21T11:58:30Z",
+                replayed: false,
+                state: disk.state,
+                previous: "Unknown",
+                event: "Measured",
+                eventData: ["percent": 97, "mount": "/var"],
+                dropped: 2
+            )
+        )
+        state.withLock { $0.watches.append(continuation) }
+        return stream
+    }
+
+    func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
+        AsyncThrowingStream { continuation in
+            continuation.yield(WatchBusReply(time: "2026-11-21T11:59:59Z", replayed: true, value: 21.5))
+            continuation.yield(WatchBusReply(time: "2026-11-20T10:00:00Z", replayed: false, value: ["a": [1, "b c"]]))
+            continuation.finish(throwing: ControlError.watchEnded(name: name, reason: "the daemon is stopping"))
+        }
+    }
+
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+        guard parameters.event != "Reset" else {
+            throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
+        }
+        state.withLock { $0.emitted.append(parameters) }
+    }
+
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+        state.withLock { $0.published.append(parameters) }
+    }
+}
+
+/// A running daemon, and a user at a terminal who talks to it.
+final class Bench: Sendable {
+    /// What one command line brought.
+    struct Result: Equatable {
+        var status: CommandStatus
+        var output: String
+        var error: String
+    }
+
+    /// 2026-11-21T12:00:00Z
+    static let now: Int64 = 1_795_262_400
+
+    private let directory: String
+    let handler: SampleHandler
+    let service: VarlinkService
+    var socket: String { directory + "/socket" }
+
+    init(health: Health = .healthy, configure: (inout ServiceConfiguration) -> Void = { _ in }) async throws {
+        var template = Array("/tmp/mediatorctl-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw VarlinkError(.system, "mkdtemp failed") }
+        directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        handler = SampleHandler(health: health)
+        var configuration = ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test")
+        configure(&configuration)
+        service = try await VarlinkService.start(
+            at: .path(directory + "/socket"),
+            interfaces: [ControlService.interface(handler: handler)],
+            configuration: configuration
+        )
+    }
+
+    deinit { rmdir(directory) }
+
+    /// Runs a command line against the daemon.
+    ///
+    /// - Parameters:
+    ///   - columns: the width of the terminal; nil is no terminal.
+    ///   - variables: the environment beside the socket's path.
+    ///   - onWrite: called with every piece of output; throwing stands for a closed pipe.
+    func run(
+        _ arguments: String...,
+        columns: Int? = nil,
+        variables: [String: String] = [:],
+        onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
+    ) async -> Result {
+        await Self.run(
+            arguments,
+            columns: columns,
+            variables: variables.merging(["MEDIATORD_SOCKET": socket]) { first, _ in first },
+            onWrite: onWrite
+        )
+    }
+
+    static func run(
+        _ arguments: [String],
+        columns: Int? = nil,
+        variables: [String: String] = [:],
+        onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
+    ) async -> Result {
+        let output = Mutex("")
+        let error = Mutex("")
+        let environment = CommandEnvironment(
+            variable: { variables[$0] },
+            userID: 0,
+            now: { now },
+            localTime: CalendarTime.utc,
+            isTerminal: columns != nil,
+            columns: columns,
+            write: { text in
+                output.withLock { $0 += text }
+                try onWrite(text)
+            },
+            writeError: { text in error.withLock { $0 += text } },
+            endQuietlyWhenInterrupted: {}
+        )
+        let status = await Mediatorctl.run(arguments, in: environment)
+        return Result(status: status, output: output.withLock { $0 }, error: error.withLock { $0 })
+    }
+}

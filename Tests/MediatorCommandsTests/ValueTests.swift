@@ -1,0 +1,80 @@
+import MediatorCommands
+import MediatorControl
+import Testing
+import Varlink
+
+struct ValueTests {
+    static let values: [(text: String, type: String, value: JSONValue?)] = [
+        ("true", "bool", true), ("false", "bool", false), ("yes", "bool", nil), ("", "bool", nil),
+        ("0", "int", 0), ("-12", "int", -12), ("1.0", "int", nil), ("9223372036854775808", "int", nil),
+        ("", "int", nil),
+        ("7", "uint", 7), ("-7", "uint", nil),
+        ("1", "double", 1.0), ("-0.5e3", "double", -500.0), ("nan", "double", nil), ("inf", "double", nil),
+        ("", "string", ""), ("a b", "string", "a b"), ("\"a\"", "string", "\"a\""),
+        ("now", "timestamp", "2026-11-21T12:00:00Z"), ("2026-01-02T03:04:05Z", "timestamp", "2026-01-02T03:04:05Z"),
+        ("2026-01-02T03:04:05.5+02:00", "timestamp", "2026-01-02T03:04:05.5+02:00"), ("yesterday", "timestamp", nil),
+        ("2026-02-29T00:00:00Z", "timestamp", nil),
+        ("1h30m", "duration", "1h30m"), ("500ms", "duration", "500ms"), ("-1.5s", "duration", "-1.5s"),
+        ("0", "duration", "0"), ("10", "duration", nil), ("5 s", "duration", nil), ("h", "duration", nil),
+        ("", "duration", nil), ("1..5s", "duration", nil),
+        ("[1, 2]", "list(int)", [1, 2]), (#"{"a": true}"#, "map(string, bool)", ["a": true]), ("[1,", "list(int)", nil),
+    ]
+
+    @Test(arguments: values.indices)
+    func `a value is read by its type`(index: Int) {
+        let (text, type, value) = Self.values[index]
+        let read = Result { try TypedValue(now: Bench.now).value(text, type: type, name: "field") }
+        switch read {
+        case .success(let result): #expect(result == value)
+        case .failure(let error):
+            #expect(value == nil)
+            #expect((error as? CommandError)?.message.contains("'field'") == true)
+        }
+    }
+
+    @Test func `a field given twice is told`() {
+        let error = #expect(throws: CommandError.self) {
+            try TypedValue(now: 0).object(["a=1", "a=2"], fields: [Field(name: "a", type: "int")], owner: "it")
+        }
+        #expect(error?.message == "the field 'a' is given twice")
+        #expect(error?.status == .usage)
+    }
+
+    @Test(
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2026-11-21T12:00:00Z", Bench.now),
+            ("2026-11-21t13:00:00.999+01:00", Bench.now),
+            ("2026-11-21T06:30:00-05:30", Bench.now), ("2000-02-29T00:00:00Z", 951_782_400),
+            ("1969-12-31T23:59:59Z", -1), ("2016-12-31T23:59:60Z", 1_483_228_800),
+            ("2026-11-21T12:00:00", nil), ("2026-11-21 12:00:00Z", nil), ("2026-13-01T00:00:00Z", nil),
+            ("1900-02-29T00:00:00Z", nil), ("2026-11-21T12:00:00.Z", nil), ("2026-11-21T12:00:00+25:00", nil),
+            ("2026-11-21T24:00:00Z", nil), ("", nil), ("2026-11-21T12:00:00Zjunk", nil), ("２026-11-21T12:00:00Z", nil),
+        ] as [(String, Int64?)])
+    func `times are read as RFC 3339 writes them`(text: String, seconds: Int64?) {
+        #expect(Timestamp.seconds(text) == seconds)
+    }
+
+    @Test func `times are written as they are read`() {
+        for seconds: Int64 in stride(from: -62_000_000_000, through: 250_000_000_000, by: 777_777_777) {
+            #expect(Timestamp.seconds(Timestamp.text(seconds)) == seconds)
+        }
+        #expect(Timestamp.text(Bench.now) == "2026-11-21T12:00:00Z")
+    }
+
+    @Test(
+        arguments: [
+            ("stauts", ["status", "list"], "status"), ("Full", ["full"], "full"), ("x", ["y"], "y"),
+            ("abc", ["xyz"], nil),
+            ("backpu", ["backup", "back"], "backup"), ("", ["abcd"], nil), ("disk", [], nil),
+        ] as [(String, [String], String?)])
+    func `the nearest name is near`(text: String, names: [String], nearest: String?) {
+        #expect(Nearest.name(to: text, among: names) == nearest)
+    }
+
+    @Test func `a distance counts letters`() {
+        #expect(Nearest.distance("", "") == 0)
+        #expect(Nearest.distance("abc", "") == 3)
+        #expect(Nearest.distance("kitten", "sitting") == 3)
+        #expect(Nearest.distance("ab", "ba") == 1)
+    }
+}

@@ -1,0 +1,76 @@
+import MediatorConfiguration
+import Testing
+
+@Suite struct `Diagnostics` {
+    private static let mistakes = [
+        `YAML mistakes`.all, `Document mistakes`.all, `System mistakes`.all, `Transition mistakes`.all,
+        `Feedback mistakes`.all, `Bus mistakes`.all, `Link mistakes`.all, `Silenced mistakes`.all,
+    ].flatMap(\.self)
+
+    @Test func `every code is in a test with its exact words`() {
+        // Those of whole files and of limits are in the suites of their own.
+        let elsewhere: Set<Diagnostic.Code> = [
+            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding,
+        ]
+        let tested = Set(Self.mistakes.flatMap { compile($0.text).diagnostics.map(\.code) })
+        #expect(Set(Diagnostic.Code.all) == tested.union(elsewhere))
+        #expect(Set(Diagnostic.Code.all.map(\.rawValue)).count == Diagnostic.Code.all.count)
+        #expect(Self.mistakes.count >= 60)
+    }
+
+    @Test func `a mistake in a file is one message unless it says otherwise`() {
+        let several: Set<String> = [
+            "a quote that runs into the next document", "a broken document silences who refers to it",
+        ]
+        for mistake in Self.mistakes {
+            let count = compile(mistake.text).diagnostics.count
+            #expect(count == 1 || several.contains(mistake.name), "\(mistake.name)")
+        }
+    }
+
+    @Test func `colour surrounds, and changes no word`() {
+        let diagnostic = Diagnostic(
+            code: .unknownState, location: SourceLocation(file: "a.yaml", line: 7, column: 14),
+            message: "'disk' has no state 'Normel'", hint: "did you mean 'Normal'?", excerpt: "    Cleaned: Normel",
+            caretOffset: 13, caretLength: 6)
+        let plain = """
+            a.yaml:7:14: error: 'disk' has no state 'Normel' [unknown-state]
+                  Cleaned: Normel
+                           ^~~~~~
+              hint: did you mean 'Normal'?
+            """
+        #expect(diagnostic.rendered() == plain)
+        let coloured = diagnostic.rendered(colour: true)
+        #expect(
+            coloured
+                == "\u{1B}[1ma.yaml:7:14: \u{1B}[0m\u{1B}[1;31merror: \u{1B}[0m"
+                + "\u{1B}[1m'disk' has no state 'Normel'\u{1B}[0m [unknown-state]\n      Cleaned: Normel\n"
+                + "               \u{1B}[1;32m^~~~~~\u{1B}[0m\n  hint: did you mean 'Normal'?")
+        #expect(coloured.replacing(/\u{1B}\[[0-9;]*m/, with: "") == plain)
+    }
+
+    @Test func `the order is by place, then by severity`() {
+        func diagnostic(_ file: String?, _ line: Int, _ column: Int, _ severity: Diagnostic.Severity) -> Diagnostic {
+            Diagnostic(
+                severity: severity, code: .syntax,
+                location: file.map { SourceLocation(file: $0, line: line, column: column) }, message: "m")
+        }
+        let sorted = [
+            diagnostic(nil, 0, 0, .error), diagnostic("a", 1, 2, .error), diagnostic("a", 1, 2, .warning),
+            diagnostic("a", 1, 10, .error), diagnostic("a", 2, 1, .error), diagnostic("b", 1, 1, .error),
+        ]
+        #expect(sorted.reversed().sorted() == sorted)
+        #expect(sorted.shuffled().sorted() == sorted)
+    }
+
+    @Test func `lengths cannot be senseless`() {
+        let diagnostic = Diagnostic(code: .syntax, message: "m", excerpt: "x", caretOffset: -1, caretLength: 0)
+        #expect(diagnostic.rendered() == "error: m [syntax]\n  x\n  ^")
+    }
+
+    @Test func `a name with control characters cannot paint the terminal`() throws {
+        let diagnostic = try #require(
+            compile("system: \"\\e[31m\\n\"\nstates: { A: {} }\ninitialState: A").diagnostics.first)
+        #expect(diagnostic.message == "' [31m ' cannot name a system")
+    }
+}

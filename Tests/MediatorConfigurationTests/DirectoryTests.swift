@@ -1,0 +1,130 @@
+import MediatorConfiguration
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A directory that is gone with its owner.
+private final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/mediator-configuration-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    func write(_ name: String, _ text: String) throws {
+        let file = try #require(fopen("\(path)/\(name)", "w"))
+        defer { fclose(file) }
+        #expect(fputs(text, file) >= 0)
+    }
+
+    deinit {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if name != ".", name != ".." { remove("\(path)/\(name)") }
+            }
+            closedir(directory)
+        }
+        rmdir(path)
+    }
+}
+
+@Suite struct `A directory` {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func `its YAML files are read, sorted by name`() throws {
+        try directory.write("b.yml", "b")
+        try directory.write("a.yaml", "a")
+        try directory.write("c.txt", "c")
+        try directory.write(".d.yaml", "d")
+        try directory.write("a.yaml~", "e")
+        mkdir("\(directory.path)/f.yaml", 0o700)
+        symlink("/dev/null", "\(directory.path)/masked.yaml")
+        let files = try ConfigurationDirectory.read(directory.path)
+        #expect(
+            files == [
+                ConfigurationFile(path: "\(directory.path)/a.yaml", text: "a"),
+                ConfigurationFile(path: "\(directory.path)/b.yml", text: "b"),
+            ])
+        #expect(
+            try ConfigurationDirectory.read(directory.path + "/")
+                == files.map { file in
+                    ConfigurationFile(path: file.path, contents: file.contents)
+                })
+    }
+
+    @Test func `an empty directory is an empty configuration`() throws {
+        let result = ConfigurationCompiler.compile(directory: directory.path)
+        #expect(result.graph?.systems.isEmpty == true)
+        #expect(result.files.isEmpty)
+    }
+
+    @Test func `a directory is compiled`() throws {
+        try directory.write("uplink.yaml", `The format's sketch`.uplink)
+        try directory.write("wiring.yaml", `The format's sketch`.wiring)
+        try directory.write("others.yaml", `The format's sketch`.others)
+        let result = ConfigurationCompiler.compile(directory: directory.path)
+        #expect(result.diagnostics.isEmpty)
+        #expect(result.graph?.links.count == 5)
+        #expect(result.files.count == 3)
+    }
+
+    @Test func `a directory that is not there is an error`() {
+        let result = ConfigurationCompiler.compile(directory: "/nowhere/at/all")
+        #expect(
+            result.diagnostics.map { $0.rendered() } == [
+                """
+                error: cannot read the directory '/nowhere/at/all': No such file or directory [unreadable]
+                  hint: is the path right?
+                """
+            ])
+        #expect(result.graph == nil)
+        #expect(throws: Diagnostic.self) { try ConfigurationDirectory.read("/nowhere/at/all") }
+    }
+
+    @Test func `a file is no directory`() throws {
+        try directory.write("a.yaml", "")
+        let result = ConfigurationCompiler.compile(directory: "\(directory.path)/a.yaml")
+        #expect(
+            result.diagnostics.map { $0.rendered() } == [
+                """
+                error: cannot read the directory '\(directory.path)/a.yaml': Not a directory [unreadable]
+                  hint: give the directory that holds the files
+                """
+            ])
+    }
+
+    @Test func `what cannot be read is reported beside the other mistakes`() throws {
+        mkfifo("\(directory.path)/pipe.yaml", 0o600)
+        symlink("/nowhere/at/all", "\(directory.path)/dangling.yaml")
+        try directory.write("a.yaml", "system: a\nstates: { A: {} }\ninitialState: B")
+        try directory.write("large.yaml", String(repeating: "#", count: ConfigurationLimits.fileSize + 1))
+        try directory.write("wiring.yaml", "links: { l: { attach: x, to: y, onState: A, emitValue: z } }")
+        let result = ConfigurationCompiler.compile(directory: directory.path)
+        let printed = result.diagnostics.map { $0.rendered().replacing(directory.path, with: "") }
+        #expect(
+            printed == [
+                """
+                /a.yaml:3:15: error: 'a' has no state 'B' [unknown-state]
+                  initialState: B
+                                ^
+                  hint: possible here: A
+                """,
+                """
+                /dangling.yaml:1:1: error: cannot open '/dangling.yaml': No such file or directory [unreadable]
+                  hint: is the path right?
+                """,
+                "/large.yaml:1:1: error: this file has more than the 1048576 bytes that are allowed [too-large]",
+                "/pipe.yaml:1:1: error: this is not a regular file [unreadable]",
+            ])
+    }
+}

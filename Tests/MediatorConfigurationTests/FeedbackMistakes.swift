@@ -1,0 +1,665 @@
+import MediatorConfiguration
+import Testing
+
+@Suite struct `Feedback mistakes` {
+    @Test(arguments: all)
+    func `a mistake gives one message`(mistake: Mistake) { mistake.check() }
+
+    static let all = [
+        Mistake(
+            "an unknown side effect",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:8:5: error: there is no side effect 'tcp' [unknown-effect]
+                  tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
+                  ^~~
+              hint: possible here: run, emit, log
+            """#),
+        Mistake(
+            "a misspelt side effect",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                runn: [df]
+            """#,
+            #"""
+            a.yaml:8:5: error: there is no side effect 'runn' [unknown-effect]
+                  runn: [df]
+                  ^~~~
+              hint: did you mean 'run'?
+            """#),
+        Mistake(
+            "no side effect",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+            """#,
+            #"""
+            a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
+                probe:
+                ^~~~~
+              hint: add one of: run, emit, log
+            """#),
+        Mistake(
+            "two side effects",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                log: text
+            """#,
+            #"""
+            a.yaml:9:5: error: a feedback has one side effect, and 'run' is there already [conflicting-keys]
+                  log: text
+                  ^~~
+              hint: write a second feedback for 'log'
+            """#),
+        Mistake(
+            "an unknown key of a feedback",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                stratgy: cancelOnNewState
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:5: error: the feedback 'probe' has no key 'stratgy' [unknown-key]
+                  stratgy: cancelOnNewState
+                  ^~~~~~~
+              hint: did you mean 'strategy'?
+            """#),
+        Mistake(
+            "no onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                run: [df]
+            """#,
+            #"""
+            a.yaml:6:3: error: the feedback 'probe' needs 'onState' [missing-key]
+                probe:
+                ^~~~~
+              hint: to run it in every state write onState: any
+            """#),
+        Mistake(
+            "an unknown state in onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: [Normal, Ful]
+                run: [df]
+            """#,
+            #"""
+            a.yaml:7:23: error: 'disk' has no state 'Ful' [unknown-state]
+                  onState: [Normal, Ful]
+                                    ^~~
+              hint: did you mean 'Full'?
+            """#),
+        Mistake(
+            "a state twice in onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: [Full, Full]
+                run: [df]
+            """#,
+            #"""
+            a.yaml:7:21: error: the state 'Full' stands twice in this list [duplicate-name]
+                  onState: [Full, Full]
+                                  ^~~~
+            """#),
+        Mistake(
+            "any among states",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: [Full, any]
+                run: [df]
+            """#,
+            #"""
+            a.yaml:7:21: error: 'any' stands alone [conflicting-keys]
+                  onState: [Full, any]
+                                  ^~~
+              hint: write onState: any
+            """#),
+        Mistake(
+            "onState with an expression",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: { Full: { used: "${now}" } }
+                run: [df]
+            """#,
+            #"""
+            a.yaml:7:33: error: only a fixed value can stand here, and 'now' varies [not-constant]
+                  onState: { Full: { used: "${now}" } }
+                                              ^~~
+              hint: write the value itself
+            """#),
+        Mistake(
+            "onState with an uncomputable value",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: { Full: { used: "${1 / 0}" } }
+                run: [df]
+            """#,
+            #"""
+            a.yaml:7:14: error: the field 'used' must be a fixed value here [not-constant]
+                  onState: { Full: { used: "${1 / 0}" } }
+                           ^
+              hint: use 'when'
+            """#),
+        Mistake(
+            "an unknown strategy",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                strategy: cancel
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:15: error: strategy is 'cancelOnNewState' or 'continueOnNewState', not 'cancel' [unknown-choice]
+                  strategy: cancel
+                            ^~~~~~
+            """#),
+        Mistake(
+            "every and after",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 5s
+                after: 1s
+                run: [df]
+            """#,
+            #"""
+            a.yaml:9:5: error: 'every' and 'after' exclude each other [conflicting-keys]
+                  after: 1s
+                  ^~~~~
+              hint: keep one of them
+            """#),
+        Mistake(
+            "a period without unit",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 5
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:12: error: 'every' is of type duration, but 5 is a number [wrong-type]
+                  every: 5
+                         ^
+              hint: write a number and a unit, such as 5s, 200ms or 1h30m
+            """#),
+        Mistake(
+            "a period that is too short",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 999us
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:12: error: 'every' must be at least 1ms [out-of-range]
+                  every: 999us
+                         ^~~~~
+            """#),
+        Mistake(
+            "a delay of nothing",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                after: 0s
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:12: error: 'after' must be longer than nothing [out-of-range]
+                  after: 0s
+                         ^~
+            """#),
+        Mistake(
+            "a delay from a state that has none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: [Full, Normal]
+                after: "${duration(string(state.used) + 's')}"
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:37: error: 'state' (Normal) has no field 'used'; it has no fields (in state 'Normal') [unknown-field]
+                  after: "${duration(string(state.used) + 's')}"
+                                                  ^~~~
+            """#),
+        Mistake(
+            "an empty command",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: []
+            """#,
+            #"""
+            a.yaml:8:10: error: the parameter 'command' needs at least one element [empty]
+                  run: []
+                       ^
+            """#),
+        Mistake(
+            "a command without parameters",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run:
+            """#,
+            #"""
+            a.yaml:8:5: error: 'run' needs its parameters [wrong-shape]
+                  run:
+                  ^~~
+              hint: its parameters are command, timeout, directory, environment
+            """#),
+        Mistake(
+            "a command of one word",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: df
+            """#,
+            #"""
+            a.yaml:8:10: error: the parameter 'command' is of type list(string), but 'df' is text [wrong-type]
+                  run: df
+                       ^~
+              hint: write a list: [df]
+            """#),
+        Mistake(
+            "a number in a command",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [sleep, 5]
+            """#,
+            #"""
+            a.yaml:8:18: error: an element of the parameter 'command' is of type string, but 5 is a number [wrong-type]
+                  run: [sleep, 5]
+                               ^
+              hint: write "5"
+            """#),
+        Mistake(
+            "an unknown parameter",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], timout: 1s }
+            """#,
+            #"""
+            a.yaml:8:27: error: 'run' has no parameter 'timout' [unknown-parameter]
+                  run: { command: [df], timout: 1s }
+                                        ^~~~~~
+              hint: did you mean 'timeout'?
+            """#),
+        Mistake(
+            "a missing parameter",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { timeout: 1s }
+            """#,
+            #"""
+            a.yaml:8:5: error: 'run' needs the parameter 'command' [missing-parameter]
+                  run: { timeout: 1s }
+                  ^~~
+            """#),
+        Mistake(
+            "a timeout below nothing",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], timeout: -1s }
+            """#,
+            #"""
+            a.yaml:8:36: error: the parameter 'timeout' must be longer than nothing [out-of-range]
+                  run: { command: [df], timeout: -1s }
+                                                 ^~~
+            """#),
+        Mistake(
+            "an unknown log level",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: hello, level: warn }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'level' cannot be 'warn' [unknown-choice]
+                  log: { message: hello, level: warn }
+                                                ^~~~
+              hint: possible here: debug, info, notice, warning, error
+            """#),
+        Mistake(
+            "an outcome the side effect does not have",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: hello
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:9:5: error: 'log' has no outcome 'onSuccess' [unknown-outcome]
+                  onSuccess: Cleaned
+                  ^~~~~~~~~
+              hint: it has none
+            """#),
+        Mistake(
+            "an outcome with an unknown event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onSuccess: Clened
+            """#,
+            #"""
+            a.yaml:9:16: error: 'disk' has no event 'Clened' [unknown-event]
+                  onSuccess: Clened
+                             ^~~~~~
+              hint: did you mean 'Cleaned'?
+            """#),
+        Mistake(
+            "an outcome without its event's data",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onSuccess: Measured
+            """#,
+            #"""
+            a.yaml:9:16: error: the event 'Measured' needs the field 'used' [missing-field]
+                  onSuccess: Measured
+                             ^~~~~~~~
+              hint: its fields are { used: int }
+            """#),
+        Mistake(
+            "an outcome with a wrong result",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onLine: { Measured: { used: "${int(result.lin)}" } }
+            """#,
+            #"""
+            a.yaml:9:47: error: 'result' (result) has no field 'lin' [unknown-field]
+                  onLine: { Measured: { used: "${int(result.lin)}" } }
+                                                            ^~~
+              hint: did you mean 'line'?
+            """#),
+        Mistake(
+            "an outcome with no rule",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onLine: []
+            """#,
+            #"""
+            a.yaml:9:13: error: 'onLine' needs at least one rule [empty]
+                  onLine: []
+                          ^
+            """#),
+        Mistake(
+            "an outcome rule without emit",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onLine:
+                  - { when: result.number > 1 }
+            """#,
+            #"""
+            a.yaml:10:9: error: a rule of 'onLine' needs 'emit' [missing-key]
+                    - { when: result.number > 1 }
+                      ^
+            """#),
+        Mistake(
+            "an outcome rule is never reached",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                onLine:
+                  - { emit: Cleaned }
+                  - { when: result.number > 1, emit: Cleaned }
+            """#,
+            #"""
+            a.yaml:11:9: error: this rule is never reached: the one before it always holds [unreachable-rule]
+                    - { when: result.number > 1, emit: Cleaned }
+                      ^
+              hint: give the one before a 'when', or move it to the end
+            """#),
+        Mistake(
+            "emit of two events",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                emit: [Cleaned, Cleaned]
+            """#,
+            #"""
+            a.yaml:8:11: error: the event of 'emit' must be a name, or one name with its fields, not a list [wrong-shape]
+                  emit: [Cleaned, Cleaned]
+                        ^
+              hint: write Name, or { Name: { field: value } }
+            """#),
+        Mistake(
+            "result outside an outcome",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: "${result.line}"
+            """#,
+            #"""
+            a.yaml:8:13: error: unknown variable 'result' [unknown-variable]
+                  log: "${result.line}"
+                          ^~~~~~
+              hint: variables here: state, now
+            """#),
+        Mistake(
+            "a template that is not closed",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: "used ${state"
+            """#,
+            #"""
+            a.yaml:8:16: error: '${' is not closed with '}'; a literal '${' is written '$${' [invalid-expression]
+                  log: "used ${state"
+                             ^~
+            """#),
+        Mistake(
+            "an unknown environment entry type",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], environment: { LANG: 1 } }
+            """#,
+            #"""
+            a.yaml:8:48: error: the entry 'LANG' is of type string, but 1 is a number [wrong-type]
+                  run: { command: [df], environment: { LANG: 1 } }
+                                                             ^
+              hint: write "1"
+            """#),
+    ]
+}

@@ -1,0 +1,450 @@
+import MediatorConfiguration
+import Testing
+
+@Suite struct `Link mistakes` {
+    @Test(arguments: all)
+    func `a mistake gives one message`(mistake: Mistake) { mistake.check() }
+
+    static let all = [
+        Mistake(
+            "a link to an unknown bus",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: statu, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:26: error: there is no bus 'statu' [unknown-bus]
+                a: { attach: disk, to: statu, onState: Full, emitValue: x }
+                                       ^~~~~
+              hint: did you mean 'status'?
+            """#),
+        Mistake(
+            "a link to a system as if it were a bus",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: disk, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:26: error: there is no bus 'disk' [unknown-bus]
+                a: { attach: disk, to: disk, onState: Full, emitValue: x }
+                                       ^~~~
+              hint: 'disk' is a system: write toSystem instead of to
+            """#),
+        Mistake(
+            "a link of an unknown system",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: dsk, to: status, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:16: error: there is no system 'dsk' [unknown-system]
+                a: { attach: dsk, to: status, onState: Full, emitValue: x }
+                             ^~~
+              hint: did you mean 'disk'?
+            """#),
+        Mistake(
+            "a link without attach",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { to: status, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:3: error: the link 'a' needs 'attach' [missing-key]
+                a: { to: status, onState: Full, emitValue: x }
+                ^
+              hint: write attach: and the system's name
+            """#),
+        Mistake(
+            "a link that leads nowhere",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:3: error: the link 'a' leads nowhere [link-form]
+                a: { attach: disk, onState: Full, emitValue: x }
+                ^
+              hint: write to: and a bus, or toSystem: and a system
+            """#),
+        Mistake(
+            "a link that leads two ways",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, toSystem: disk, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:34: error: the link 'a' has both 'to' and 'toSystem' [link-form]
+                a: { attach: disk, to: status, toSystem: disk, onState: Full, emitValue: x }
+                                               ^~~~~~~~
+              hint: write two links
+            """#),
+        Mistake(
+            "a link that emits nothing",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Full }
+            """#,
+            #"""
+            a.yaml:10:3: error: the link 'a' emits nothing [link-form]
+                a: { attach: disk, to: status, onState: Full }
+                ^
+              hint: add emitValue (to the bus) or emitEvent (from the bus)
+            """#),
+        Mistake(
+            "a link that emits both",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Full, emitValue: x, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:63: error: the link 'a' has both 'emitValue' and 'emitEvent' [link-form]
+                a: { attach: disk, to: status, onState: Full, emitValue: x, emitEvent: Cleaned }
+                                                                            ^~~~~~~~~
+              hint: emitValue puts a value on a bus, emitEvent puts an event into a system: write two links
+            """#),
+        Mistake(
+            "a value to a system",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, toSystem: disk, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:53: error: a link with 'toSystem' emits an event, not a value [link-form]
+                a: { attach: disk, toSystem: disk, onState: Full, emitValue: x }
+                                                                  ^~~~~~~~~
+              hint: use emitEvent, or to: and a bus instead of toSystem
+            """#),
+        Mistake(
+            "onValue with emitValue",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onValue: x, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:34: error: a link with 'emitValue' looks at states, not at values of the bus [link-form]
+                a: { attach: disk, to: status, onValue: x, emitValue: x }
+                                               ^~~~~~~
+              hint: use onState, or emitEvent instead of emitValue
+            """#),
+        Mistake(
+            "emitValue without onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:34: error: a link with 'emitValue' needs 'onState' [link-form]
+                a: { attach: disk, to: status, emitValue: x }
+                                               ^~~~~~~~~
+              hint: say in which state it emits
+            """#),
+        Mistake(
+            "onState with an event from a bus",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Full, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:34: error: a link with 'emitEvent' from a bus looks at values of the bus, not at states [link-form]
+                a: { attach: disk, to: status, onState: Full, emitEvent: Cleaned }
+                                               ^~~~~~~
+              hint: use onValue or when; to emit into a system when a state comes, use toSystem instead of to
+            """#),
+        Mistake(
+            "onValue with toSystem",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, toSystem: disk, onValue: x, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:38: error: a link with 'toSystem' looks at states, not at values of a bus [link-form]
+                a: { attach: disk, toSystem: disk, onValue: x, emitEvent: Cleaned }
+                                                   ^~~~~~~
+              hint: use onState
+            """#),
+        Mistake(
+            "toSystem without onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, toSystem: disk, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:22: error: a link with 'toSystem' needs 'onState' [link-form]
+                a: { attach: disk, toSystem: disk, emitEvent: Cleaned }
+                                   ^~~~~~~~
+              hint: say in which state it emits
+            """#),
+        Mistake(
+            "onValue and when",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onValue: x, when: value == 'y', emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:46: error: 'onValue' and 'when' exclude each other [link-form]
+                a: { attach: disk, to: status, onValue: x, when: value == 'y', emitEvent: Cleaned }
+                                                           ^~~~
+              hint: put both into when: value == … && …
+            """#),
+        Mistake(
+            "onValue of the wrong type",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onValue: 3, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:43: error: 'onValue' is of type string, but 3 is a number [wrong-type]
+                a: { attach: disk, to: status, onValue: 3, emitEvent: Cleaned }
+                                                        ^
+              hint: write "3"
+            """#),
+        Mistake(
+            "when on an unknown field of the value",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: alarms, when: value.severty >= 3, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:46: error: 'value' has no field 'severty' [unknown-field]
+                a: { attach: disk, to: alarms, when: value.severty >= 3, emitEvent: Cleaned }
+                                                           ^~~~~~~
+              hint: did you mean 'severity'?
+            """#),
+        Mistake(
+            "emitValue without a field",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: alarms, onState: Full, emitValue: { text: full } }
+            """#,
+            #"""
+            a.yaml:10:60: error: 'emitValue' needs the field 'severity' [missing-field]
+                a: { attach: disk, to: alarms, onState: Full, emitValue: { text: full } }
+                                                                         ^
+              hint: its fields are { text: string, severity: int }
+            """#),
+        Mistake(
+            "emitValue that is no structure",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: alarms, onState: Full, emitValue: full }
+            """#,
+            #"""
+            a.yaml:10:60: error: 'emitValue' is of type { text: string, severity: int }, but 'full' is text [wrong-type]
+                a: { attach: disk, to: alarms, onState: Full, emitValue: full }
+                                                                         ^~~~
+              hint: write its fields: { text: string, severity: int }
+            """#),
+        Mistake(
+            "a link with an unknown event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, toSystem: disk, onState: Full, emitEvent: Clean }
+            """#,
+            #"""
+            a.yaml:10:64: error: 'disk' has no event 'Clean' [unknown-event]
+                a: { attach: disk, toSystem: disk, onState: Full, emitEvent: Clean }
+                                                                             ^~~~~
+              hint: possible here: Measured, Cleaned
+            """#),
+        Mistake(
+            "a link with an unknown key",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onSate: Full, onState: Full, emitValue: x }
+            """#,
+            #"""
+            a.yaml:10:34: error: the link 'a' has no key 'onSate' [unknown-key]
+                a: { attach: disk, to: status, onSate: Full, onState: Full, emitValue: x }
+                                               ^~~~~~
+              hint: did you mean 'onState'?
+            """#),
+        Mistake(
+            "state in a link from a bus",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, when: state.used > 1, emitEvent: Cleaned }
+            """#,
+            #"""
+            a.yaml:10:40: error: unknown variable 'state' [unknown-variable]
+                a: { attach: disk, to: status, when: state.used > 1, emitEvent: Cleaned }
+                                                     ^~~~~
+              hint: variables here: value, now
+            """#),
+    ]
+}

@@ -1,0 +1,86 @@
+import CommonExpression
+import MediatorConfiguration
+import Testing
+
+/// Compiles one file named `a.yaml`.
+func compile(_ text: String, effects: [EffectSchema] = EffectSchema.builtin) -> CompilationResult {
+    ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], effects: effects)
+}
+
+/// What compiling one file named `a.yaml` prints.
+func messages(_ text: String) -> String {
+    compile(text).diagnostics.map { $0.rendered() }.joined(separator: "\n")
+}
+
+/// The graph of one file, which must be without a finding.
+func graph(_ text: String, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> Graph {
+    let result = compile(text)
+    let printed = result.diagnostics.map { $0.rendered() }.joined(separator: "\n")
+    #expect(printed == "", sourceLocation: sourceLocation)
+    return try #require(result.graph, sourceLocation: sourceLocation)
+}
+
+/// The graph's only system.
+func system(_ text: String, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> SystemDefinition {
+    try #require(graph(text, sourceLocation: sourceLocation).systems.first, sourceLocation: sourceLocation)
+}
+
+extension SystemDefinition {
+    /// The index of a state.
+    func state(_ name: String) throws -> Int { try #require(states.firstIndex { $0.name == name }) }
+    /// The index of an event.
+    func event(_ name: String) throws -> Int { try #require(events.firstIndex { $0.name == name }) }
+
+    /// A state's value.
+    func value(_ state: String, _ fields: Value...) throws -> Structure {
+        Structure(type: states[try self.state(state)].type, fields: fields)
+    }
+
+    /// What becomes of a state on an event, as a host would find out: nil if no rule holds.
+    func next(_ state: Structure, on event: String, _ data: Value..., now: Timestamp) throws -> Structure? {
+        let from = try self.state(state.type.name)
+        let event = try self.event(event)
+        let carried = Structure(type: events[event].type, fields: data)
+        let variables: [Value] = [.structure(state), .structure(carried), .timestamp(now)]
+        for rule in rules[from][event] {
+            if let condition = rule.condition {
+                guard try condition.evaluateBool(variables) else { continue }
+            }
+            switch rule.outcome {
+            case .stay: return state
+            case .to(let program):
+                let fields = try program.fields.map { field in
+                    switch field {
+                    case .data(let data): try data.evaluate(variables)
+                    case .keep(let index): state.fields[index]
+                    }
+                }
+                return Structure(type: states[program.state].type, fields: fields)
+            }
+        }
+        return nil
+    }
+}
+
+/// A broken file and what must be said about it.
+struct Mistake: Sendable, CustomTestStringConvertible {
+    let name: String
+    let text: String
+    let expected: String
+
+    init(_ name: String, _ text: String, _ expected: String) {
+        self.name = name
+        self.text = text
+        self.expected = expected
+    }
+
+    var testDescription: String { name }
+
+    /// Compiles the file and compares what is printed.
+    func check() {
+        let result = compile(text)
+        let printed = result.diagnostics.map { $0.rendered() }.joined(separator: "\n")
+        #expect(printed == expected)
+        #expect((result.graph == nil) == result.diagnostics.contains { $0.severity == .error })
+    }
+}

@@ -1,0 +1,513 @@
+import MediatorConfiguration
+import Testing
+
+@Suite struct `Transition mistakes` {
+    @Test(arguments: all)
+    func `a mistake gives one message`(mistake: Mistake) { mistake.check() }
+
+    static let all = [
+        Mistake(
+            "a transition to an unknown state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: Normel
+            """#,
+            #"""
+            a.yaml:7:14: error: 'disk' has no state 'Normel' [unknown-state]
+                  Cleaned: Normel
+                           ^~~~~~
+              hint: did you mean 'Normal'?
+            """#),
+        Mistake(
+            "a transition from an unknown state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Ful:
+                Cleaned: Normal
+                Measured: Normal
+            """#,
+            #"""
+            a.yaml:6:3: error: 'disk' has no state 'Ful' [unknown-state]
+                Ful:
+                ^~~
+              hint: did you mean 'Full'?
+            """#),
+        Mistake(
+            "a transition on an unknown event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Clean: Normal
+            """#,
+            #"""
+            a.yaml:7:5: error: 'disk' has no event 'Clean' [unknown-event]
+                  Clean: Normal
+                  ^~~~~
+              hint: possible here: Measured, Cleaned
+            """#),
+        Mistake(
+            "a transition without its event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full: Normal
+            """#,
+            #"""
+            a.yaml:6:9: error: the transitions from 'Full' must be a mapping, not a single value [wrong-shape]
+                Full: Normal
+                      ^~~~~~
+              hint: write the event below the state: from, on, to
+            """#),
+        Mistake(
+            "a transition to any",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: any
+            """#,
+            #"""
+            a.yaml:7:14: error: a transition cannot lead to 'any' [reserved-name]
+                  Cleaned: any
+                           ^~~
+              hint: write a state, or 'stay'
+            """#),
+        Mistake(
+            "a transition without to",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: state.used > 1 }
+            """#,
+            #"""
+            a.yaml:7:14: error: a transition needs 'to' [missing-key]
+                  Cleaned: { when: state.used > 1 }
+                           ^
+              hint: write to: stay to change nothing
+            """#),
+        Mistake(
+            "a transition with an unknown key",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { if: state.used > 1, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:16: error: a transition has no key 'if' [unknown-key]
+                  Cleaned: { if: state.used > 1, to: Normal }
+                             ^~
+              hint: possible here: when, to, set
+            """#),
+        Mistake(
+            "a transition written like an initial state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Normal:
+                Measured: { Full: { used: 1 } }
+            """#,
+            #"""
+            a.yaml:7:17: error: a transition has no key 'Full' [unknown-key]
+                  Measured: { Full: { used: 1 } }
+                              ^~~~
+              hint: write { to: Full, set: { … } }
+            """#),
+        Mistake(
+            "a transition to nothing",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned:
+            """#,
+            #"""
+            a.yaml:7:13: error: a transition is empty [wrong-shape]
+                  Cleaned:
+                          ^
+              hint: write a state, 'stay', { when: …, to: …, set: { … } } or a list of these
+            """#),
+        Mistake(
+            "a transition with no rule",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: []
+            """#,
+            #"""
+            a.yaml:7:14: error: the transition on 'Cleaned' needs at least one rule [empty]
+                  Cleaned: []
+                           ^
+            """#),
+        Mistake(
+            "stay with data",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { to: stay, set: { used: 1 } }
+            """#,
+            #"""
+            a.yaml:7:26: error: 'stay' changes nothing, so 'set' has no meaning here [conflicting-keys]
+                  Cleaned: { to: stay, set: { used: 1 } }
+                                       ^~~
+              hint: to stay with other data write to: with the state's own name
+            """#),
+        Mistake(
+            "a field that must be set",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Cleaned: Full
+            """#,
+            #"""
+            a.yaml:7:14: error: 'Full' needs the field 'used', which 'Normal' does not have [missing-field]
+                  Cleaned: Full
+                           ^~~~
+              hint: write { to: Full, set: { used: int } }
+            """#),
+        Mistake(
+            "a field of another type",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int }, Old: { used: string } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: Old
+            """#,
+            #"""
+            a.yaml:7:14: error: 'Old' needs the field 'used' (int there, string here), which 'Full' does not have [missing-field]
+                  Cleaned: Old
+                           ^~~
+              hint: write { to: Old, set: { used: string } }
+            """#),
+        Mistake(
+            "an unknown field in set",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Measured: { to: Full, set: { usd: 1 } }
+            """#,
+            #"""
+            a.yaml:7:34: error: the state 'Full' has no field 'usd' [unknown-field]
+                  Measured: { to: Full, set: { usd: 1 } }
+                                               ^~~
+              hint: did you mean 'used'?
+            """#),
+        Mistake(
+            "data of the wrong type in set",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Measured: { to: Full, set: { used: many } }
+            """#,
+            #"""
+            a.yaml:7:40: error: the field 'used' is of type int, but 'many' is text [wrong-type]
+                  Measured: { to: Full, set: { used: many } }
+                                                     ^~~~
+            """#),
+        Mistake(
+            "an expression of the wrong type in set",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Measured: { to: Full, set: { used: "${now}" } }
+            """#,
+            #"""
+            a.yaml:7:43: error: the result is timestamp, but int is needed; convert it with int(now) [wrong-type]
+                  Measured: { to: Full, set: { used: "${now}" } }
+                                                        ^~~
+            """#),
+        Mistake(
+            "text around an expression where a number should be",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Measured: { to: Full, set: { used: "${event.used}%" } }
+            """#,
+            #"""
+            a.yaml:7:41: error: the text is a string, but int is needed; a lone ${…} keeps its type [wrong-type]
+                  Measured: { to: Full, set: { used: "${event.used}%" } }
+                                                      ^~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "a rule is never reached",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned:
+                  - Normal
+                  - stay
+            """#,
+            #"""
+            a.yaml:9:9: error: this rule is never reached: the one before it always holds [unreachable-rule]
+                    - stay
+                      ^~~~
+              hint: give the one before a 'when', or move it to the end
+            """#),
+        Mistake(
+            "a condition that is always true",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: 1 < 2, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: warning: this condition is always true [constant-condition]
+                  Cleaned: { when: 1 < 2, to: Normal }
+                                   ^~~~~
+              hint: leave it out
+            """#),
+        Mistake(
+            "a condition within dollar and braces",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: "${state.used > 1}", to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: a condition is an expression already [invalid-expression]
+                  Cleaned: { when: "${state.used > 1}", to: Normal }
+                                   ^~~~~~~~~~~~~~~~~~~
+              hint: write it without '${' and '}'
+            """#),
+        Mistake(
+            "a condition that is no bool",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: state.used, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: the result is int, but bool is needed; compare it, for instance state.used == 0 [wrong-type]
+                  Cleaned: { when: state.used, to: Normal }
+                                   ^~~~~~~~~~
+            """#),
+        Mistake(
+            "a condition that cannot be read",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: state.used >, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:34: error: expected a value, but the expression ends here [invalid-expression]
+                  Cleaned: { when: state.used >, to: Normal }
+                                               ^
+            """#),
+        Mistake(
+            "a condition with an unknown field",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: state.usd > 1, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:28: error: 'state' (Full) has no field 'usd' [unknown-field]
+                  Cleaned: { when: state.usd > 1, to: Normal }
+                                         ^~~
+              hint: did you mean 'used'?
+            """#),
+        Mistake(
+            "a condition with an unknown variable",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: stat.used > 1, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: unknown variable 'stat' [unknown-variable]
+                  Cleaned: { when: stat.used > 1, to: Normal }
+                                   ^~~~
+              hint: did you mean 'state'?
+            """#),
+        Mistake(
+            "a condition with an unknown function",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: sizee("a") > 1, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: unknown function 'sizee' [unknown-function]
+                  Cleaned: { when: sizee("a") > 1, to: Normal }
+                                   ^~~~~
+              hint: did you mean 'size'?
+            """#),
+        Mistake(
+            "a condition of mixed numbers",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: state.used > 1.5, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: '>' does not take int and double; convert it with double(state.used) [wrong-type]
+                  Cleaned: { when: state.used > 1.5, to: Normal }
+                                   ^~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "a condition that is nothing",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: , to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: a condition is empty [wrong-shape]
+                  Cleaned: { when: , to: Normal }
+                                   ^
+            """#),
+        Mistake(
+            "a condition that is a list",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                Cleaned: { when: [1], to: Normal }
+            """#,
+            #"""
+            a.yaml:7:22: error: a condition must be a single value, not a list [wrong-shape]
+                  Cleaned: { when: [1], to: Normal }
+                                   ^
+              hint: an expression that begins with '[' or '{' needs quotes
+            """#),
+        Mistake(
+            "event under any event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              Full:
+                any: { when: event.used > 1, to: Normal }
+            """#,
+            #"""
+            a.yaml:7:18: error: which event it is, is not known under 'any' [unknown-variable]
+                  any: { when: event.used > 1, to: Normal }
+                               ^~~~~
+              hint: write the rule under each event whose fields it uses
+            """#),
+        Mistake(
+            "a rule under any that is wrong in one state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            transitions:
+              any:
+                Cleaned: { when: state.used > 1, to: stay }
+            """#,
+            #"""
+            a.yaml:7:28: error: 'state' (Normal) has no field 'used'; it has no fields (in state 'Normal') [unknown-field]
+                  Cleaned: { when: state.used > 1, to: stay }
+                                         ^~~~
+            """#),
+    ]
+}

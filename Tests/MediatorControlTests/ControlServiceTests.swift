@@ -1,0 +1,194 @@
+import Glibc
+import MediatorControl
+import Synchronization
+import Testing
+import Varlink
+
+/// A daemon with one system and two buses.
+private struct SmallHandler: ControlHandler {
+    struct Broken: Error {}
+
+    let summary = SystemSummary(
+        name: "disk",
+        health: .healthy,
+        state: SystemState(name: "Full"),
+        since: "2026-01-02T03:04:05Z"
+    )
+
+    func status(peer: VarlinkPeer) async throws -> StatusReply { throw Broken() }
+
+    func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] { [summary] }
+
+    func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
+        guard name == "disk" else { throw ControlError.noSuchSystem(name: name, nearest: "disk") }
+        return SystemDescription(summary: summary, states: [], events: [], initialState: "Full")
+    }
+
+    func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] { [] }
+
+    func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
+        let kind: BusKind = name == "through" ? .passthrough : .currentValue
+        return BusDescription(
+            summary: BusSummary(name: name, kind: kind, valueType: "int"),
+            limit: 1,
+            overflow: "dropOldest"
+        )
+    }
+
+    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] { [] }
+
+    func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
+        throw ControlError.noSuchLink(name: name, nearest: nil)
+    }
+
+    func watchSystem(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchSystemReply, any Error>
+    {
+        let state = summary.state
+        return AsyncThrowingStream { continuation in
+            for dropped in 0..<3 {
+                let time = "2026-01-02T03:04:05Z"
+                continuation.yield(WatchSystemReply(time: time, replayed: dropped == 0, state: state, dropped: dropped))
+            }
+            continuation.finish()
+        }
+    }
+
+    func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
+        AsyncThrowingStream { continuation in
+            continuation.yield(WatchBusReply(time: "2026-01-02T03:04:05Z", replayed: true, value: nil))
+            continuation.finish(throwing: ControlError.watchEnded(name: name, reason: "removed"))
+        }
+    }
+
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: parameters.system, reason: parameters.event)
+    }
+
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+        guard peer.processID == getpid() else { throw ServiceError.permissionDenied }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ControlServiceTests {
+    private func withControl(_ body: (ControlClient) async throws -> Void) async throws {
+        var template = Array("/tmp/control-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw VarlinkError(.system, "mkdtemp failed") }
+        let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        defer { rmdir(directory) }
+        let service = try await VarlinkService.start(
+            at: .path(directory + "/socket"),
+            interfaces: [ControlService.interface(handler: SmallHandler())],
+            configuration: ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test")
+        )
+        let control = try await ControlClient.connect(toPath: directory + "/socket")
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(control))
+        } catch {
+            result = .failure(error)
+        }
+        await control.close()
+        await service.close()
+        try result.get()
+    }
+
+    @Test func `typed calls have typed answers and typed errors`() async throws {
+        try await withControl { control in
+            #expect(try await control.listSystems() == [SmallHandler().summary])
+            #expect(try await control.listBuses().isEmpty)
+            #expect(try await control.listLinks().isEmpty)
+            #expect(try await control.describeSystem("disk").initialState == "Full")
+            #expect(try await control.describeBus("through").summary.kind == .passthrough)
+            try await control.publish(1, on: "through")
+            await #expect(throws: ControlError.noSuchSystem(name: "dsik", nearest: "disk")) {
+                try await control.describeSystem("dsik")
+            }
+            await #expect(throws: ControlError.noSuchLink(name: "x", nearest: nil)) {
+                try await control.describeLink("x")
+            }
+            await #expect(throws: ControlError.notAccepted(name: "disk", reason: "Measured")) {
+                try await control.emit("Measured", to: "disk", data: ["percent": 1])
+            }
+            await #expect(throws: ServiceError.invalidParameter(parameter: "value")) {
+                try await control.publish(nil, on: "through")
+            }
+            let error = await #expect(throws: ControlError.self) { try await control.status() }
+            guard case .internalError = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    @Test func `a watch that ends says so, with the handler's reason where it has one`() async throws {
+        try await withControl { control in
+            var dropped: [Int] = []
+            let error = await #expect(throws: ControlError.self) {
+                for try await reply in try await control.watchSystem("disk") { dropped.append(reply.dropped) }
+            }
+            #expect(dropped == [0, 1, 2])
+            guard case .watchEnded("disk", _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            await #expect(throws: ControlError.watchEnded(name: "value", reason: "removed")) {
+                for try await _ in try await control.watchBus("value") {}
+            }
+        }
+    }
+
+    @Test func `a watch without more is the present state, and of a passthrough bus refused`() async throws {
+        try await withControl { control in
+            let name = ControlInterface.qualified("WatchSystem")
+            let reply: WatchSystemReply = try await control.client.call(name, NameParameters(name: "disk"))
+            #expect(reply.replayed)
+            let bus = ControlInterface.qualified("WatchBus")
+            #expect(try await control.client.call(bus, parameters: ["name": "value"])["replayed"] == true)
+            await #expect(throws: ServiceError.expectedMore.errorReply) {
+                try await control.client.call(bus, parameters: ["name": "through"])
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([:], 0, "/run/mediatord/io.mediatord.Control"), ([:], 1000, "/tmp/mediatord-1000/io.mediatord.Control"),
+            (["XDG_RUNTIME_DIR": "/run/user/1000"], 1000, "/run/user/1000/mediatord/io.mediatord.Control"),
+            (["XDG_RUNTIME_DIR": "/run/user/0"], 0, "/run/mediatord/io.mediatord.Control"),
+            (["XDG_RUNTIME_DIR": ""], 1000, "/tmp/mediatord-1000/io.mediatord.Control"),
+            (["MEDIATORD_SOCKET": "/x", "XDG_RUNTIME_DIR": "/y"], 0, "/x"),
+            (["MEDIATORD_SOCKET": ""], 0, "/run/mediatord/io.mediatord.Control"),
+        ] as [([String: String], UInt32, String)])
+    func `the socket lies where its user looks for it`(variables: [String: String], userID: UInt32, path: String) {
+        #expect(ControlSocket.path(environment: { variables[$0] }, userID: userID) == path)
+    }
+
+    @Test func `a directory others can write to is no place for the socket`() throws {
+        var template = Array("/tmp/control-test-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil)
+        let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let inner = directory + "/inner"
+        defer {
+            unlink(inner)
+            rmdir(inner)
+            rmdir(directory)
+        }
+        try ControlSocket.prepareDirectory(ofPath: inner + "/socket")
+        try ControlSocket.prepareDirectory(ofPath: inner + "/socket")
+        var status = stat()
+        #expect(lstat(inner, &status) == 0 && status.st_mode & 0o022 == 0)
+
+        chmod(inner, 0o777)
+        #expect(throws: VarlinkError.self) { try ControlSocket.prepareDirectory(ofPath: inner + "/socket") }
+        chmod(inner, 0o770)
+        // Root gives the directory to somebody; anybody else is somebody to the user asked about.
+        if geteuid() == 0 { chown(inner, 54321, 54321) }
+        #expect(throws: VarlinkError.self) {
+            try ControlSocket.prepareDirectory(ofPath: inner + "/socket", userID: 12345)
+        }
+        rmdir(inner)
+        symlink("/tmp", inner)
+        #expect(throws: VarlinkError.self) { try ControlSocket.prepareDirectory(ofPath: inner + "/socket") }
+    }
+}

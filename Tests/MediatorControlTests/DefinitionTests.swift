@@ -1,0 +1,239 @@
+import MediatorControl
+import Testing
+import Varlink
+
+/// The typed messages, held against the definition they stand for.
+struct DefinitionTests {
+    static let definition = Result { try InterfaceDefinition(parsing: ControlInterface.definition) }
+
+    @Test func `the definition parses, prints as it is written and documents everything`() throws {
+        let definition = try Self.definition.get()
+        #expect(definition.name == ControlInterface.name)
+        #expect(!definition.documentation.isEmpty)
+        for member in definition.members {
+            let documentation =
+                switch member {
+                case .type(let type): type.documentation
+                case .method(let method): method.documentation
+                case .error(let error): error.documentation
+                }
+            #expect(!documentation.isEmpty, "\(member.name)")
+        }
+        #expect(definition.description == ControlInterface.definition)
+    }
+
+    static let state = SystemState(name: "Full", data: ["percent": 97])
+    static let summary = SystemSummary(
+        name: "disk",
+        description: "text",
+        health: .healthy,
+        state: state,
+        since: "2026-01-02T03:04:05Z",
+        counters: Counters(events: 1, transitions: 2, unhandled: 3, dropped: 4, faults: 5),
+        effectsRunning: 1
+    )
+    static let system = SystemDescription(
+        summary: summary,
+        source: "disk.yaml:1",
+        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int")])],
+        events: [EventType(name: "Measured", fields: [Field(name: "percent", type: "int")])],
+        initialState: "Full",
+        transitions: [Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90")],
+        feedbacks: [FeedbackSummary(name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df")],
+        links: ["tell"],
+        lastFault: "none"
+    )
+    static let busSummary = BusSummary(
+        name: "alarms",
+        description: "text",
+        kind: .currentValue,
+        valueType: "string",
+        value: "red",
+        since: "2026-01-02T03:04:05Z",
+        published: 1,
+        dropped: 2,
+        readers: 3,
+        writers: 4
+    )
+    static let bus = BusDescription(
+        summary: busSummary,
+        source: "bus.yaml:1",
+        fields: [Field(name: "text", type: "string")],
+        limit: 16,
+        overflow: "dropOldest",
+        links: ["tell"]
+    )
+    static let linkSummary = LinkSummary(
+        name: "tell",
+        form: .systemToBus,
+        system: "disk",
+        bus: "alarms",
+        toSystem: "other",
+        description: "disk ── Full ──▶ bus alarms",
+        fired: 1,
+        lastFired: "2026-01-02T03:04:05Z"
+    )
+    static let link = LinkDescription(summary: linkSummary, source: "x:1", condition: "true", emits: "red")
+
+    /// Every method with its parameters and its reply, each field of them filled.
+    static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
+        (
+            "Status", Nothing(),
+            StatusReply(
+                version: "1",
+                pid: 2,
+                started: "2026-01-02T03:04:05Z",
+                health: .degraded,
+                statusText: "text",
+                configuration: ["/etc/mediatord"],
+                systems: [summary],
+                buses: 1,
+                links: 1
+            )
+        ),
+        ("ListSystems", Nothing(), ListSystemsReply(systems: [summary])),
+        ("DescribeSystem", NameParameters(name: "disk"), DescribeSystemReply(system: system)),
+        ("ListBuses", Nothing(), ListBusesReply(buses: [busSummary])),
+        ("DescribeBus", NameParameters(name: "alarms"), DescribeBusReply(bus: bus)),
+        ("ListLinks", Nothing(), ListLinksReply(links: [linkSummary])),
+        ("DescribeLink", NameParameters(name: "tell"), DescribeLinkReply(link: link)),
+        (
+            "WatchSystem", NameParameters(name: "disk"),
+            WatchSystemReply(
+                time: "2026-01-02T03:04:05Z",
+                replayed: true,
+                state: state,
+                previous: "Low",
+                event: "Measured",
+                eventData: ["percent": 97],
+                dropped: 1
+            )
+        ),
+        (
+            "WatchBus", NameParameters(name: "alarms"),
+            WatchBusReply(time: "2026-01-02T03:04:05Z", replayed: false, value: "red", dropped: 1)
+        ),
+        ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), Nothing()),
+        ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
+    ]
+
+    @Test(arguments: methods.indices)
+    func `parameters and reply of each method are what the definition declares`(index: Int) throws {
+        let (name, parameters, reply) = Self.methods[index]
+        let method = try #require(try Self.definition.get().method(named: name))
+        for (value, fields) in [(parameters, method.parameters), (reply, method.reply)] {
+            let members = try #require(try JSONValue(encoding: value).objectValue)
+            try Self.definition.get().check(members, against: fields)
+            // A filled sample has every field, so each declared field is known to the type.
+            try expectSameFields(.object(members), .structure(fields), name)
+            #expect(try Self.decodedAndEncoded(value, members) == .object(members))
+        }
+    }
+
+    @Test func `there is a typed message for every method`() throws {
+        let declared = try Self.definition.get().members.compactMap {
+            if case .method(let method) = $0 { method.name } else { nil }
+        }
+        #expect(Self.methods.map { $0.0 } == declared)
+    }
+
+    /// Goes through a filled value and its type together. A field that may be left out in one must be so in the
+    /// other: the value without it must still be decodable, and without any other field it must not.
+    private func expectSameFields(
+        _ value: JSONValue,
+        _ type: InterfaceDefinition.TypeExpression,
+        _ path: String
+    ) throws {
+        switch (type, value) {
+        case (.structure(let fields), .object(let members)):
+            #expect(members.keys.sorted() == fields.map(\.name).sorted(), "\(path)")
+            for field in fields {
+                try expectSameFields(members[field.name] ?? nil, field.type, "\(path).\(field.name)")
+            }
+        case (.array(let element), .array(let elements)):
+            for value in elements { try expectSameFields(value, element, path) }
+        case (.optional(let wrapped), _): try expectSameFields(value, wrapped, path)
+        case (.named(let name), _):
+            try expectSameFields(value, try #require(try Self.definition.get().type(named: name)), path)
+        default: break
+        }
+    }
+
+    /// One filled value for each declared structure.
+    static let structures: [(String, any Codable & Sendable)] = [
+        ("Field", Field(name: "a", type: "int")), ("StateType", system.states[0]), ("EventType", system.events[0]),
+        ("State", state), ("Counters", summary.counters), ("SystemSummary", summary),
+        ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]), ("SystemDescription", system),
+        ("BusSummary", busSummary), ("BusDescription", bus), ("LinkSummary", linkSummary), ("LinkDescription", link),
+    ]
+
+    @Test(arguments: structures.indices)
+    func `a field may be left out of a type exactly when the definition says so`(index: Int) throws {
+        let (name, value) = Self.structures[index]
+        guard case .structure(let fields) = try Self.definition.get().type(named: name) else {
+            Issue.record("\(name) is no structure")
+            return
+        }
+        try expectSameOptionality(value, fields)
+    }
+
+    @Test(arguments: methods.indices)
+    func `a field may be left out of a message exactly when the definition says so`(index: Int) throws {
+        let (name, parameters, reply) = Self.methods[index]
+        let method = try #require(try Self.definition.get().method(named: name))
+        try expectSameOptionality(parameters, method.parameters)
+        try expectSameOptionality(reply, method.reply)
+    }
+
+    /// Members decoded into the type of a value and encoded again.
+    private static func decodedAndEncoded<Value: Codable>(_ value: Value, _ members: JSONObject) throws -> JSONValue {
+        try JSONValue(encoding: JSONValue.object(members).decode(Value.self))
+    }
+
+    private func expectSameOptionality(_ value: any Codable, _ fields: [InterfaceDefinition.Field]) throws {
+        let members = try #require(try JSONValue(encoding: value).objectValue)
+        for field in fields {
+            var without = members
+            without[field.name] = nil
+            let isOptional = if case .optional = field.type { true } else { false }
+            let decodes = (try? Self.decodedAndEncoded(value, without)) != nil
+            #expect(decodes == isOptional, "\(field.name)")
+        }
+    }
+
+    @Test func `the enumerations have the declared values`() throws {
+        let definition = try Self.definition.get()
+        func values(_ name: String) -> [String] {
+            guard case .enumeration(let values) = definition.type(named: name) else { return [] }
+            return values.map(\.name)
+        }
+        #expect(Health.allCases.map(\.rawValue) == values("Health"))
+        #expect(BusKind.allCases.map(\.rawValue) == values("BusKind"))
+        #expect(LinkForm.allCases.map(\.rawValue) == values("LinkForm"))
+    }
+
+    static let errors: [ControlError] = [
+        .noSuchSystem(name: "dsik", nearest: "disk"), .noSuchBus(name: "x", nearest: nil),
+        .noSuchLink(name: "x", nearest: "y"), .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
+        .invalidValue(path: "data.percent", expected: "int", message: "is text"),
+        .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),
+        .internalError(message: "text"),
+    ]
+
+    @Test(arguments: errors)
+    func `each error is as declared and survives the journey`(error: ControlError) throws {
+        let reply = error.errorReply
+        let name = String(reply.name.dropFirst(ControlInterface.name.count + 1))
+        let declared = try #require(try Self.definition.get().error(named: name))
+        try Self.definition.get().check(reply.parameters, against: declared.parameters)
+        #expect(ControlError(reply) == error)
+        #expect(!error.description.isEmpty)
+    }
+
+    @Test func `there is a typed error for every declared one`() throws {
+        let declared = try Self.definition.get().members.compactMap {
+            if case .error(let error) = $0 { error.name } else { nil }
+        }
+        #expect(Self.errors.map { $0.errorReply.name } == declared.map(ControlInterface.qualified))
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Logging
+import Systemd
+import Testing
+
+@Suite
+struct `Line writer` {
+    @Test
+    func `Lines of many tasks stay whole`() async throws {
+        let file = try TemporaryFile()
+        let writer = LineWriter(descriptor: file.descriptor)
+        await withTaskGroup { group in
+            for task in 0..<8 {
+                group.addTask { for _ in 0..<50 { writer.write(String(repeating: "\(task)", count: 9_000) + "\n") } }
+            }
+        }
+        let lines = try file.contents().split(separator: "\n")
+        #expect(lines.count == 400)
+        #expect(lines.allSatisfy { Set($0).count == 1 && $0.count == 9_000 })
+        #expect(writer.lostLines == 0)
+    }
+
+    @Test
+    func `A reader that is gone loses lines, not the process`() async {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            let writer = LineWriter(descriptor: ends[1])
+            close(ends[0])
+            for _ in 0..<3 { writer.write("line\n") }
+            #expect(writer.lostLines == 3)
+            // The signal is neither left pending nor left blocked.
+            var signals = sigset_t()
+            sigpending(&signals)
+            #expect(sigismember(&signals, SIGPIPE) == 0)
+            pthread_sigmask(SIG_BLOCK, nil, &signals)
+            #expect(sigismember(&signals, SIGPIPE) == 0)
+        }
+    }
+
+    @Test
+    func `A closed descriptor loses lines, not the process`() {
+        let writer = LineWriter(descriptor: -1)
+        writer.write("line\n")
+        #expect(writer.lostLines == 1)
+    }
+
+    @Test
+    func `A full pipe loses lines, and what follows a broken one begins anew`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        // F_GETPIPE_SZ of <fcntl.h>, which Glibc's module does not show.
+        let capacity = Int(fcntl(ends[1], 1032))
+        let writer = LineWriter(descriptor: ends[1])
+        writer.write(String(repeating: "a", count: capacity + 1) + "\n")
+        #expect(writer.lostLines == 1)
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        #expect(read(ends[0], &buffer, capacity) == capacity)
+        writer.write("next\n")
+        #expect(read(ends[0], &buffer, capacity) == 6)
+        #expect(String(decoding: buffer.prefix(6), as: UTF8.self) == "\nnext\n")
+        #expect(writer.lostLines == 1)
+    }
+}
+
+@Suite
+struct `Standard error log handler` {
+    @Test
+    func `It writes what is grave enough, with the keys of all sources`() throws {
+        let file = try TemporaryFile()
+        var logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(
+                level: .notice, writer: LineWriter(descriptor: file.descriptor), format: .file,
+                metadataProvider: Logger.MetadataProvider { ["provided": "1", "both": "provided"] },
+                now: { .seconds(1_735_787_045) })
+        }
+        logger[metadataKey: "own"] = "2"
+        logger[metadataKey: "both"] = "own"
+        #expect(logger[metadataKey: "own"] == "2")
+        logger.info("Not this")
+        logger.notice("This")
+        logger.error("And this", metadata: ["both": "event"])
+        #expect(
+            try file.contents() == """
+                2025-01-02T03:04:05.000Z notice This  both=provided own=2 provided=1
+                2025-01-02T03:04:05.000Z error And this  both=event own=2 provided=1
+
+                """)
+    }
+
+    @Test
+    func `An error goes with its line`() throws {
+        let file = try TemporaryFile()
+        let handler = StandardErrorLogHandler(writer: LineWriter(descriptor: file.descriptor), format: .journal)
+        handler.log(
+            event: LogEvent(
+                level: .error, message: "It failed", error: SocketError(errno: 2), metadata: nil, source: nil,
+                file: "", function: "", line: 0))
+        #expect(try file.contents() == "<3>It failed  error=\"SocketError(errno: 2)\"\n")
+    }
+}
+
+/// A file without a name, open for reading and writing.
+private final class TemporaryFile: Sendable {
+    let descriptor: Int32
+
+    init() throws {
+        var template = Array("/tmp/lines-XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw SocketError(errno: errno) }
+        unlink(template)
+    }
+
+    func contents() throws -> String {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = pread(descriptor, &buffer, buffer.count, bytes.count)
+            guard count >= 0 else { throw SocketError(errno: errno) }
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer.prefix(count)
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,46 @@
+import Glibc
+
+/// A datagram socket in the file system, as the service manager has one.
+final class NotifySocket {
+    let path: String
+    private let descriptor: Int32
+
+    /// Opens a socket below the temporary directory.
+    init() throws {
+        var template = Array("/tmp/notify-XXXXXX".utf8CString)
+        guard let directory = mkdtemp(&template) else { throw SocketError(errno: errno) }
+        path = String(cString: directory) + "/socket"
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0 else { throw SocketError(errno: errno) }
+        // A test that waits for a datagram which never comes fails after this time.
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// The next datagram. A descriptor that comes with it is closed, as a service manager closes a barrier's.
+    func receive() throws -> String {
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count >= 0 else { throw SocketError(errno: errno) }
+        return String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+
+    deinit {
+        close(descriptor)
+        unlink(path)
+        rmdir(String(path.dropLast("/socket".count)))
+    }
+}
+
+/// A call on the socket failed.
+struct SocketError: Error {
+    var errno: Int32
+}

@@ -1,0 +1,145 @@
+import Glibc
+import NIOCore
+import Testing
+import Varlink
+
+/// What happens to the path of a service.
+@Suite(.timeLimit(.minutes(1)))
+struct SocketTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func code(_ address: ServiceAddress) async -> VarlinkError.Code? {
+        do {
+            let example = try await ExampleService(address)
+            await example.service.close()
+            return nil
+        } catch {
+            return (error as? VarlinkError)?.code
+        }
+    }
+
+    /// A socket of our own at the test's path.
+    private func bindSocket(listening: Bool) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(directory.socket.utf8)) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0, !listening || listen(descriptor, 8) == 0 else {
+            throw VarlinkError(.system, "cannot bind: \(errno)")
+        }
+        return descriptor
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test(arguments: [0o660, 0o600, 0o666, 0o622] as [UInt16])
+    func `the socket file has the permissions asked for`(mode: UInt16) async throws {
+        let example = try await ExampleService(.path(directory.socket, mode: mode))
+        #expect(self.mode(directory.socket) == mode_t(mode))
+        await example.service.close()
+    }
+
+    @Test func `two services cannot have one path, and the first goes on`() async throws {
+        let first = try await ExampleService(.path(directory.socket))
+        #expect(await code(.path(directory.socket)) == .addressInUse)
+        let client = try await VarlinkClient.connect(toPath: directory.socket)
+        _ = try await client.call("org.example.test.WhoAmI")
+        await client.close()
+        await first.service.close()
+        #expect(await code(.path(directory.socket)) == nil)
+    }
+
+    @Test func `of many that start at once exactly one wins, time after time`() async throws {
+        for _ in 0..<20 {
+            let path = directory.socket
+            let winners = await withTaskGroup(of: ExampleService?.self) { group in
+                for _ in 0..<8 { group.addTask { try? await ExampleService(.path(path)) } }
+                var winners: [ExampleService] = []
+                for await service in group { if let service { winners.append(service) } }
+                return winners
+            }
+            #expect(winners.count == 1)
+            for winner in winners { await winner.service.close() }
+        }
+    }
+
+    @Test func `a stale socket file is replaced`() async throws {
+        close(try bindSocket(listening: false))
+        let example = try await ExampleService(.path(directory.socket))
+        let client = try await VarlinkClient.connect(toPath: directory.socket)
+        _ = try await client.call("org.example.test.WhoAmI")
+        await client.close()
+        await example.service.close()
+    }
+
+    @Test func `a lock file left behind does not matter`() async throws {
+        close(open(directory.socket + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600))
+        #expect(await code(.path(directory.socket)) == nil)
+        #expect(access(directory.socket + ".lock", F_OK) != 0)
+    }
+
+    @Test func `a socket somebody else answers on is left alone`() async throws {
+        let other = try bindSocket(listening: true)
+        #expect(await code(.path(directory.socket)) == .addressInUse)
+        #expect(access(directory.socket, F_OK) == 0)
+        close(other)
+        #expect(await code(.path(directory.socket)) == nil)
+    }
+
+    @Test func `what is no socket is left alone`() async throws {
+        close(open(directory.socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
+        #expect(await code(.path(directory.socket)) == .notASocket)
+        #expect(access(directory.socket, F_OK) == 0)
+        #expect(access(directory.socket + ".lock", F_OK) != 0)
+    }
+
+    @Test func `a path that cannot be is refused`() async {
+        #expect(await code(.path("")) == .invalidPath)
+        #expect(await code(.path("/tmp/" + String(repeating: "x", count: 103))) == .invalidPath)
+        #expect(await code(.path("/tmp/a\0b")) == .invalidPath)
+        #expect(await code(.path(directory.path + "/none/socket")) == .system)
+    }
+
+    @Test func `a socket file that is no longer ours is left alone`() async throws {
+        let example = try await ExampleService(.path(directory.socket))
+        unlink(directory.socket)
+        let other = try bindSocket(listening: true)
+        await example.service.close()
+        #expect(access(directory.socket, F_OK) == 0)
+        close(other)
+    }
+
+    @Test func `a socket that is already open is served and its file left alone`() async throws {
+        let descriptor = try bindSocket(listening: true)
+        let example = try await ExampleService(.descriptor(descriptor))
+        let client = try await VarlinkClient.connect(toPath: directory.socket)
+        _ = try await client.call("org.example.test.WhoAmI")
+        await client.close()
+        await example.service.close()
+        #expect(access(directory.socket, F_OK) == 0)
+        #expect(openSockets(directory.socket) == 0)
+    }
+
+    @Test func `a descriptor that does not listen is refused and stays open`() async throws {
+        let descriptor = try bindSocket(listening: false)
+        #expect(await code(.descriptor(descriptor)) == .notListening)
+        #expect(fcntl(descriptor, F_GETFD) != -1)
+        close(descriptor)
+        #expect(await code(.descriptor(-1)) == .notListening)
+        let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        #expect(await code(.descriptor(file)) == .notListening)
+        close(file)
+    }
+}

@@ -1,0 +1,269 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+import Varlink
+
+/// A directory that is removed with everything in it when nobody holds it any longer.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/varlink-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw VarlinkError(.system, "mkdtemp failed") }
+        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    deinit {
+        for name in ["socket", "socket.lock", "file", "second"] { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    var socket: String { path + "/socket" }
+}
+
+/// Values that tests put in from anywhere and wait for, each wait bounded by the test's own time limit.
+final class Recorder<Element: Sendable>: Sendable {
+    private struct State {
+        var elements: [Element] = []
+        var waiting: [(matches: @Sendable ([Element]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var elements: [Element] { state.withLock { $0.elements } }
+
+    func record(_ element: Element) {
+        let ready = state.withLock { state in
+            state.elements.append(element)
+            let elements = state.elements
+            defer { state.waiting.removeAll { $0.matches(elements) } }
+            return state.waiting.filter { $0.matches(elements) }
+        }
+        for waiting in ready { waiting.continuation.resume() }
+    }
+
+    /// Waits until what was recorded satisfies a condition.
+    func wait(until matches: @escaping @Sendable ([Element]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if matches(state.elements) { return true }
+                state.waiting.append((matches, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+}
+
+/// A client that writes bytes as they are, and shows what comes back cut at NUL bytes.
+final class RawClient: Sendable {
+    enum Item: Sendable, Equatable {
+        case message(String)
+        case closed
+    }
+
+    let channel: any Channel
+    let received = Recorder<Item>()
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        let received: Recorder<Item>
+        var pending: [UInt8] = []
+
+        init(_ received: Recorder<Item>) { self.received = received }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            for byte in unwrapInboundIn(data).readableBytesView {
+                if byte == 0 {
+                    received.record(.message(String(decoding: pending, as: UTF8.self)))
+                    pending = []
+                } else {
+                    pending.append(byte)
+                }
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { received.record(.closed) }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    init(_ path: String, reads: Bool = true) async throws {
+        let received = self.received
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: reads)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(received))
+                }
+            }
+            .connect(unixDomainSocketPath: path)
+            .get()
+    }
+
+    deinit { channel.close(promise: nil) }
+
+    /// Writes text; every `\0` in it is the NUL of the protocol.
+    func write(_ text: String) {
+        channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+    }
+
+    /// Writes and waits until the kernel has taken everything; throws when the service closes before.
+    func writeAll(_ bytes: ByteBuffer) async throws {
+        try await channel.writeAndFlush(bytes)
+    }
+
+    func messages(_ count: Int) async -> [String] {
+        await received.wait { $0.count >= count }
+        return received.elements.prefix(count).map { if case .message(let text) = $0 { text } else { "closed" } }
+    }
+
+    func closed() async {
+        await received.wait { $0.contains(.closed) }
+    }
+
+    func close() async { try? await channel.close().get() }
+}
+
+/// How many sockets the kernel has that are bound to a path or were accepted from there, as /proc/net/unix lists them.
+/// Unlike /proc/self/fd it tells the sockets of one test from those of others that run at the same time.
+func openSockets(_ path: String) -> Int {
+    guard let file = fopen("/proc/net/unix", "re") else { return -1 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 1024)
+    var count = 0
+    while fgets(&line, Int32(line.count), file) != nil {
+        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        if text.hasSuffix(" \(path)\n") { count += 1 }
+    }
+    return count
+}
+
+/// The interface of the test service.
+let exampleText = """
+    # For tests.
+    interface org.example.test
+
+    # Says back what it is told.
+    method Echo(text: string, times: ?int) -> (text: string)
+
+    # Counts up, with `more`.
+    method Count(to: int) -> (number: int)
+
+    # Sends blocks of this many bytes for ever.
+    method Flood(size: int) -> (block: string)
+
+    # Waits until it is cancelled.
+    method Wait() -> ()
+
+    # Who asks.
+    method WhoAmI() -> (pid: int, uid: int, gid: int)
+
+    method Broken() -> (text: string)
+
+    method Missing() -> ()
+
+    # It was refused.
+    error Refused (reason: string)
+
+    error InternalError (message: string)
+
+    """
+
+/// A running test service with what it observed and what its handlers told.
+final class ExampleService: Sendable {
+    struct EchoParameters: Codable {
+        var text: String
+        var times: Int?
+    }
+
+    struct Text: Codable, Equatable {
+        var text: String
+    }
+
+    let service: VarlinkService
+    let events: Recorder<String>
+    let told: Recorder<String>
+
+    init(
+        _ address: ServiceAddress,
+        configure: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws {
+        let events = Recorder<String>()
+        let told = Recorder<String>()
+        var configuration = ServiceConfiguration(
+            vendor: "Example",
+            product: "Test",
+            version: "1",
+            url: "https://example.org"
+        )
+        configuration.observe = { event in
+            switch event {
+            case .connected: events.record("connected")
+            case .refused: events.record("refused")
+            case .dropped(_, let error): events.record("dropped \(error.code)")
+            case .disconnected: events.record("disconnected")
+            case .failed(let method, _): events.record("failed \(method)")
+            case .abandoned(let count): events.record("abandoned \(count)")
+            }
+        }
+        configure(&configuration)
+        service = try await VarlinkService.start(
+            at: address,
+            interfaces: [Self.interface(told)],
+            configuration: configuration
+        )
+        self.events = events
+        self.told = told
+    }
+
+    static func interface(_ told: Recorder<String>) throws -> InterfaceImplementation {
+        var interface = InterfaceImplementation(try InterfaceDefinition(parsing: exampleText))
+        try interface.register("Echo") { (parameters: EchoParameters, call: MethodCall) -> Text in
+            guard parameters.text != "refuse" else {
+                throw ErrorReply("org.example.test.Refused", parameters: ["reason": "as asked"])
+            }
+            told.record(parameters.text)
+            return Text(text: String(repeating: parameters.text, count: parameters.times ?? 1))
+        }
+        try interface.register("Count", requiresMore: true) { call in
+            let last = call.parameters["to"]?.intValue ?? 0
+            var number: Int64 = 1
+            while number < last {
+                try await call.send(["number": .int(number)])
+                told.record("sent \(number)")
+                number += 1
+            }
+            return ["number": .int(number)]
+        }
+        try interface.register("Flood", requiresMore: true) { call in
+            let block = String(repeating: "x", count: Int(call.parameters["size"]?.intValue ?? 1))
+            do {
+                while true {
+                    try await call.send(["block": .string(block)])
+                    told.record("sent")
+                }
+            } catch {
+                told.record("flood ended")
+                throw error
+            }
+        }
+        try interface.register("Wait") { _ in
+            told.record("waiting")
+            let never = AsyncStream<Void> { _ in }
+            for await _ in never {}
+            told.record("cancelled")
+            return [:]
+        }
+        try interface.register("WhoAmI") { call in
+            [
+                "pid": .int(Int64(call.peer.processID)), "uid": .int(Int64(call.peer.userID)),
+                "gid": .int(Int64(call.peer.groupID)),
+            ]
+        }
+        try interface.register("Broken") { _ in ["text": 1] }
+        return interface
+    }
+}
