@@ -1,0 +1,121 @@
+"""Every command, configuration and program that the documentation shows, run as it is shown."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from conftest import REPOSITORY
+from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+
+README = (REPOSITORY / "README.md").read_text()
+CONFIGURATION = (REPOSITORY / "Documentation" / "Configuration.md").read_text()
+OPERATING = (REPOSITORY / "Documentation" / "Operating.md").read_text()
+SHIPPED = {path.name: path.read_text() for path in sorted((REPOSITORY / "Config").iterdir())}
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def shape(text: str) -> list[str]:
+    """The text without what differs from run to run: numbers, times, and the width of columns."""
+    text = re.sub(r"\((just now|\d+ s ago|\d+ min ago)\)", "(AGO)", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+    text = re.sub(r"\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"[─-]{2,}", "-", text)
+    return [re.sub(r"\s+", " ", re.sub(r"\d+", "#", line)).strip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def shipped(daemon: Callable[..., Daemon]) -> Iterator[Daemon]:
+    """The shipped configuration, when the speaker has come to rest and the disk has been measured."""
+    one = daemon(SHIPPED)
+    one.wait_log("volume: 15, target: 15")
+    yield one
+
+
+def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None:
+    environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
+    directory = shipped.directory / "work"
+    shutil.copytree(REPOSITORY / "Config", directory / "Config")
+    commands = 0
+    for console in blocks(README, "console"):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
+            result = subprocess.run(
+                command, shell=True, cwd=directory, env=environment, capture_output=True, text=True, timeout=30
+            )
+            assert result.returncode == (CONFIGURATION_INVALID if command.startswith("mediatord ") else 0), result
+            printed = (result.stdout + result.stderr).replace(str(shipped.config), "Config")
+            assert shape(printed) == shape(expected), f"$ {command}\n{printed}"
+            commands += 1
+    assert commands == 8
+
+
+def test_the_configuration_of_the_readme_is_the_shipped_one() -> None:
+    system, wiring = blocks(README, "yaml")
+    assert system in SHIPPED["disk-guard.yaml"]
+    for name in ("disk.status:", "disk-is-filling:", "pause-housekeeping:"):
+        assert name in wiring and name in SHIPPED["wiring.yaml"]
+
+
+def test_the_wiring_of_the_readme_runs(daemon: Callable[..., Daemon]) -> None:
+    _, wiring = blocks(README, "yaml")
+    systems = {name: text for name, text in SHIPPED.items() if name != "wiring.yaml"}
+    one = daemon({**systems, "wiring.yaml": wiring})
+    assert "healthy" in one.ctl("status").stdout
+
+
+def test_the_python_of_the_readme(shipped: Daemon) -> None:
+    (program,) = blocks(README, "python")
+    # The program watches for ever; here it ends after the first value.
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(program + "        break\n", {"socket": str(shipped.socket)})
+    assert output.getvalue() in ("normal (as it was)\n", "filling (as it was)\n", "full (as it was)\n")
+
+
+def test_the_swift_of_the_readme_is_tested() -> None:
+    def squeezed(text: str) -> str:
+        return re.sub(r"\s+", " ", text)
+
+    sources = squeezed("".join(path.read_text() for path in (REPOSITORY / "Tests").glob("**/*.swift")))
+    for program in blocks(README, "swift"):
+        assert squeezed(program).strip() in sources
+
+
+def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
+    system, wiring = blocks(CONFIGURATION, "yaml")
+    one = daemon({"system.yaml": system, "wiring.yaml": wiring})
+    assert "backup" in one.ctl("list").stdout
+
+
+def test_the_guide_names_every_option_and_verb(binaries: Binaries) -> None:
+    help = subprocess.run([binaries.mediatord, "--help"], capture_output=True, text=True, timeout=20).stdout
+    for option in re.findall(r"--[a-z-]+", blocks(OPERATING, "")[0]):
+        assert option in help
+    help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=20).stdout
+    verbs = set(re.findall(r"^  ([a-z]+)  ", help.split("SUBCOMMANDS:")[1], re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-z]+)[ `]", OPERATING, re.MULTILINE))
+    assert verbs - {"help"} == documented & verbs
+
+
+def test_the_targets_of_the_readme_exist() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    for target in re.findall(r"^make (\w+)", blocks(README, "sh")[0], re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md"])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    path = REPOSITORY / page
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+        assert (path.parent / target).exists(), target
