@@ -46,7 +46,9 @@ private final class Fixture: Sendable {
         let graph = try #require(result.graph)
         let clock = clock
         let time = HostTime(clock: clock) {
-            Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)!
+            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
+            else { preconditionFailure("the test runs for thousands of years") }
+            return now
         }
         host = try Host(
             graph: graph, effects: catalogue, time: time,
