@@ -561,8 +561,8 @@ struct `The promises of the loop` {
 
     // MARK: 8. Bounded
 
-    @Test(arguments: [(Overflow.dropNewest, [1, 2, 3]), (.dropOldest, [3, 4, 5])])
-    func `8 a full mailbox drops by its policy and counts it`(overflow: Overflow, kept: [Int]) {
+    @Test(arguments: [(Overflow.dropNewest, [1, 2, 3], 2), (.dropOldest, [3, 4, 5], 2), (.keepLatest, [4, 5], 3)])
+    func `8 a full mailbox drops by its policy and counts it`(overflow: Overflow, kept: [Int], dropped: Int) {
         let taken = Record<Int>()
         let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread, mailboxLimit: 3, overflow: overflow) {
             _, event in
@@ -572,7 +572,19 @@ struct `The promises of the loop` {
         for event in 1...5 { loop.send(event) }
         loop.start()
         #expect(taken.values == kept)
-        #expect(loop.counters.droppedByLimit == 2)
+        #expect(loop.counters.droppedByLimit == UInt64(dropped))
+    }
+
+    @Test func `8 a mailbox that may not overflow ends the loop when it does`() async {
+        let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread, mailboxLimit: 2, overflow: .fail) { _, _ in
+            .handled
+        }
+        #expect(loop.send(1) == .accepted)
+        #expect(loop.send(2) == .accepted)
+        #expect(loop.send(3) == .dropped(.mailboxFull))
+        #expect(loop.phase == .stopped)
+        #expect(loop.counters.refused == 2)
+        await loop.stopped()
     }
 
     // MARK: 9. Observable

@@ -1,4 +1,5 @@
 /// What a new state does to the side effects of a feedback that still run.
+@frozen
 public enum CancellationRule<S: Sendable>: Sendable {
     /// Every new state cancels them.
     case onNewState
@@ -14,9 +15,10 @@ public enum CancellationRule<S: Sendable>: Sendable {
 /// initializers with `on:` pick the states by their type.
 public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// Sees a state and the event that caused it (none for the initial one).
-    package typealias Receive = @Sendable (S, E?) -> Effect<E>
+    @usableFromInline package typealias Receive = @Sendable (S, E?) -> Effect<E>
 
     /// What it does.
+    @usableFromInline
     package enum Kind: Sendable {
         /// Answers each state with a side effect.
         case reaction(CancellationRule<S>, Receive)
@@ -26,13 +28,20 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
 
     /// Its name, for observers and snapshots.
     public var name: String
-    package var kind: Kind
-    package var executor: (any LoopExecutor)?
+    @usableFromInline package var kind: Kind
+    @usableFromInline package var executor: (any LoopExecutor)?
 
+    @usableFromInline
     package init(name: String, kind: Kind, executor: (any LoopExecutor)? = nil) {
         self.name = name
         self.kind = kind
         self.executor = executor
+    }
+
+    /// Whether every new state ends its side effects.
+    @inlinable
+    package var endsOnNewState: Bool {
+        if case .reaction(.onNewState, _) = kind { true } else { false }
     }
 
     /// A feedback that answers each state with a side effect.

@@ -1,4 +1,4 @@
-import Synchronization
+public import Synchronization
 
 /// The engine: one feedback loop, typed over its state and its event.
 ///
@@ -13,10 +13,12 @@ import Synchronization
 /// ``run()`` return only when none is left.
 public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// What can end a side effect.
-    private enum Handle: Sendable {
+    @usableFromInline
+    enum Handle: Sendable {
         case task(Task<Void, Never>)
         case source(Subscription)
 
+        @usableFromInline
         func end() {
             switch self {
             case .task(let task): task.cancel()
@@ -25,17 +27,49 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    private typealias Machine = LoopMachine<State, Event, Handle>
+    @usableFromInline typealias Machine = LoopMachine<State, Event, Handle>
+    @usableFromInline typealias Observer = any LoopObserver<State, Event>
 
-    private struct Guarded {
-        var machine: Machine
-        var executor: any LoopExecutor
-        var observer: (any LoopObserver<State, Event>)?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+    /// Who turns the loop, and who watches it turn; set before the start.
+    @usableFromInline
+    struct Surroundings: Sendable {
+        /// `nil`: the sender's thread.
+        @usableFromInline var executor: (any LoopExecutor)?
+        @usableFromInline var observer: Observer?
+        @usableFromInline var taskExecutor: (any TaskExecutor)?
+
+        @usableFromInline
+        init(executor: any LoopExecutor, observer: Observer?) {
+            self.executor = executor is SendersThread ? nil : executor
+            self.observer = observer
+            taskExecutor = executor.taskExecutor
+        }
     }
 
-    private let guarded: Mutex<Guarded>
-    private let reduce: @Sendable (inout State, Event) -> Reduction
+    /// All that the lock guards.
+    @usableFromInline
+    struct Guarded: Sendable {
+        @usableFromInline var machine: Machine
+        @usableFromInline var surroundings: Surroundings
+        @usableFromInline var waiters: [CheckedContinuation<Void, Never>] = []
+
+        @inlinable
+        init(machine: Machine, surroundings: Surroundings) {
+            self.machine = machine
+            self.surroundings = surroundings
+        }
+    }
+
+    /// What a sender has to do after it has queued an event.
+    @usableFromInline
+    enum Next: Sendable {
+        case done
+        case schedule
+        case turn(Machine.Step, Observer?)
+    }
+
+    @usableFromInline let guarded: Mutex<Guarded>
+    @usableFromInline let reduce: @Sendable (inout State, Event) -> Reduction
     /// What time it is for the loop and its side effects.
     public let clock: any Clock<Duration>
 
@@ -51,6 +85,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     ///   - observer: sees what happens inside.
     ///   - reduce: changes the state on an event and says whether it had a rule for it; called on the loop's turn,
     ///     one event at a time. What it does to the state counts only if it answers ``Reduction/handled``.
+    @inlinable
     public init(
         initial: State,
         feedbacks: [Feedback<State, Event>] = [],
@@ -63,7 +98,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     ) {
         var machine = Machine(state: initial, limit: mailboxLimit, overflow: overflow)
         for feedback in feedbacks { _ = machine.add(feedback) }
-        guarded = Mutex(Guarded(machine: machine, executor: executor, observer: observer))
+        guarded = Mutex(
+            Guarded(machine: machine, surroundings: Surroundings(executor: executor, observer: observer)))
         self.reduce = reduce
         self.clock = clock
     }
@@ -81,9 +117,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     // MARK: State
 
     /// The current state.
+    @inlinable
     public var state: State { guarded.withLock { $0.machine.state } }
 
     /// Where the loop stands in its life.
+    @inlinable
     public var phase: LoopPhase { guarded.withLock { $0.machine.phase } }
 
     /// A picture of the loop.
@@ -92,37 +130,42 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     public var snapshot: LoopSnapshot { guarded.withLock { $0.machine }.snapshot() }
 
     /// What the loop has counted.
+    @inlinable
     public var counters: LoopCounters { guarded.withLock { $0.machine.counters } }
 
     // MARK: Before the start
 
     /// Says where the loop turns. Only before the start.
     public func setExecutor(_ executor: any LoopExecutor) {
-        let isEarly = guarded.withLock { guarded in
-            guard guarded.machine.phase == .notStarted else { return false }
-            guarded.executor = executor
-            return true
-        }
-        precondition(isEarly, "a loop's executor must be set before the loop is started")
+        setSurroundings("executor") { Surroundings(executor: executor, observer: $0.observer) }
     }
 
     /// Says who sees what happens inside. Only before the start.
     public func setObserver(_ observer: (any LoopObserver<State, Event>)?) {
+        setSurroundings("observer") { old in
+            var new = old
+            new.observer = observer
+            return new
+        }
+    }
+
+    private func setSurroundings(_ what: String, _ change: (Surroundings) -> Surroundings) {
+        let old = guarded.withLock { $0.surroundings }
+        let new = change(old)
         let isEarly = guarded.withLock { guarded in
             guard guarded.machine.phase == .notStarted else { return false }
-            guarded.observer = observer
+            guarded.surroundings = new
             return true
         }
-        precondition(isEarly, "a loop's observer must be set before the loop is started")
+        precondition(isEarly, "a loop's \(what) must be set before the loop is started")
+        withExtendedLifetime(old) {}
     }
 
     /// Adds a feedback behind the others. On a loop that runs, it first sees the state that is current when all
     /// events sent before have been taken, then every later one. On a loop that has stopped it does nothing.
+    @inlinable
     public func add(_ feedback: Feedback<State, Event>) {
-        schedule(
-            guarded.withLock { guarded in
-                guarded.machine.add(feedback) ? guarded.executor : nil
-            })
+        if guarded.withLock({ $0.machine.add(feedback) }) { schedule() }
     }
 
     // MARK: Sending
@@ -131,41 +174,53 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     ///
     /// - Parameter holdBeforeStart: whether an event for a loop that has not started waits for the start (the
     ///   default) or is dropped. Either way the answer tells.
+    @inlinable
     @discardableResult
     public func send(_ event: Event, holdBeforeStart: Bool = true) -> SendResult {
-        deliver(event) { _ in (origin: nil, hold: holdBeforeStart) }
+        deliver(event, origin: nil, hold: holdBeforeStart)
     }
 
-    /// Queues an event that a side effect emitted.
-    private func send(_ event: Event, from origin: Machine.Origin?) -> SendResult {
-        deliver(event) { _ in (origin: origin, hold: true) }
-    }
-
-    private func deliver(
-        _ event: Event, _ terms: (borrowing Machine) -> (origin: Machine.Origin?, hold: Bool)
-    ) -> SendResult {
-        let (sent, executor, observer) = guarded.withLock { guarded in
-            let terms = terms(guarded.machine)
-            let sent = guarded.machine.send(event, origin: terms.origin, holdBeforeStart: terms.hold)
-            return (sent, sent.needsTurn ? guarded.executor : nil, guarded.observer)
+    /// Queues an event, and turns the loop if nobody else does.
+    ///
+    /// On the sender's thread the event is taken in the same critical section.
+    @inlinable
+    func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool) -> SendResult {
+        let (sent, next): (Machine.Sent, Next) = guarded.withLock { guarded in
+            let sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
+            guard sent.needsTurn else { return (sent, .done) }
+            guard guarded.surroundings.executor == nil else { return (sent, .schedule) }
+            return (sent, .turn(guarded.machine.next(), guarded.surroundings.observer))
         }
-        if let observer {
-            if case .dropped(let reason) = sent.result { observer.loopDidDrop(event, because: reason) }
-            if let evicted = sent.evicted { observer.loopDidDrop(evicted, because: .mailboxFull) }
+        if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
+        switch next {
+        case .done: break
+        case .schedule: schedule()
+        case .turn(let step, let observer): turn(from: step, executor: nil, observer)
         }
-        schedule(executor)
         return sent.result
+    }
+
+    /// Tells the observer what was dropped, and fails where that is the policy.
+    @usableFromInline
+    func report(_ sent: Machine.Sent, of event: Event) {
+        if let observer = guarded.withLock({ $0.surroundings.observer }) {
+            if case .dropped(let reason) = sent.result { observer.loopDidDrop(event, because: reason) }
+            for event in sent.evicted { observer.loopDidDrop(event, because: .mailboxFull) }
+        }
+        if sent.mustFail { cancel() }
     }
 
     /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
     /// being cancelled calls it at once, on the caller's thread.
     public func afterPending(_ body: @escaping @Sendable () -> Void) {
-        let executor: (any LoopExecutor)?? = guarded.withLock { guarded in
-            guard let needsTurn = guarded.machine.addMarker(body) else { return .none }
-            return .some(needsTurn ? guarded.executor : nil)
-        }
-        guard let executor else { return body() }
-        schedule(executor)
+        guard let needsTurn = guarded.withLock({ $0.machine.addMarker(body) }) else { return body() }
+        if needsTurn { schedule() }
+    }
+
+    /// Cancels the side effect of this name, if one runs, and withdraws what it has emitted and the loop not taken.
+    public func cancelEffect(_ id: EffectID) {
+        let (endings, observer) = guarded.withLock { ($0.machine.cancelEffect(id), $0.surroundings.observer) }
+        end(endings, observer)
     }
 
     // MARK: Watching
@@ -175,17 +230,14 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     public func watch(
         _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let added: (id: UInt64, executor: (any LoopExecutor)?)? = guarded.withLock { guarded in
-            guard let added = guarded.machine.addWatcher(see: see, finish: finish) else { return nil }
-            return (added.id, added.needsTurn ? guarded.executor : nil)
-        }
-        guard let added else {
+        guard let added = guarded.withLock({ $0.machine.addWatcher(see: see, finish: finish) }) else {
             finish()
             return Subscription {}
         }
-        schedule(added.executor)
+        if added.needsTurn { schedule() }
         return Subscription { [weak self] in
-            self?.guarded.withLock { $0.machine.removeWatcher(added.id) }
+            let removed = self?.guarded.withLock { $0.machine.removeWatcher(added.id) }
+            withExtendedLifetime(removed) {}
         }
     }
 
@@ -206,14 +258,12 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Starts the loop. Every feedback and watcher is in place before the initial state is shown.
     ///
     /// - Returns: `false` if it had been started before.
+    @inlinable
     @discardableResult
     public func start() -> Bool {
-        let (started, executor): (Bool, (any LoopExecutor)?) = guarded.withLock { guarded in
-            guard let needsTurn = guarded.machine.start() else { return (false, nil) }
-            return (true, needsTurn ? guarded.executor : nil)
-        }
-        schedule(executor)
-        return started
+        guard let needsTurn = guarded.withLock({ $0.machine.start() }) else { return false }
+        if needsTurn { schedule() }
+        return true
     }
 
     /// Starts the loop and returns when it has stopped. Cancelling the task cancels the loop.
@@ -239,7 +289,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken, sources and
-    /// timers end, and side effects that run may finish. Past the limit, or when the calling task is cancelled, the loop is cancelled.
+    /// timers end, and side effects that run may finish. Past the limit, or when the calling task is cancelled, the loop
+    /// is cancelled.
     ///
     /// Do not await this from a side effect of the same loop: it would wait for itself until the limit.
     ///
@@ -273,7 +324,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     private func close(_ change: (inout Machine) -> Machine.Closing) {
-        let (closing, observer) = guarded.withLock { (change(&$0.machine), $0.observer) }
+        let (closing, observer) = guarded.withLock { (change(&$0.machine), $0.surroundings.observer) }
         end(closing.endings, observer)
         if let observer {
             for event in closing.discarded { observer.loopDidDrop(event, because: .stopped) }
@@ -283,10 +334,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Tells everybody that the loop has stopped; called once.
-    private func didStop() {
+    @usableFromInline
+    func didStop() {
         let (waiters, watchers, observer, state) = guarded.withLock { guarded in
             defer { guarded.waiters = [] }
-            return (guarded.waiters, guarded.machine.takeWatchers(), guarded.observer, guarded.machine.state)
+            return (
+                guarded.waiters, guarded.machine.takeWatchers(), guarded.surroundings.observer, guarded.machine.state
+            )
         }
         observer?.loopDidStop(with: state)
         for watcher in watchers { watcher.finish() }
@@ -295,141 +349,211 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Turning
 
-    private func schedule(_ executor: (any LoopExecutor)?) {
-        guard let executor else { return }
+    /// Has the loop turned, now or soon.
+    @inlinable
+    func schedule() {
+        guard let executor = guarded.withLock({ $0.surroundings.executor }) else { return turn() }
         executor.enqueue { self.turn() }
     }
 
-    /// Takes what waits, one thing after the other. Only one turn is under way at a time.
-    private func turn() {
-        let (observer, executor) = guarded.withLock { ($0.observer, $0.executor) }
-        var left = executor.eventsPerTurn
+    /// Takes what waits.
+    @inlinable
+    func turn() {
+        let (step, surroundings) = guarded.withLock { ($0.machine.next(), $0.surroundings) }
+        turn(from: step, executor: surroundings.executor, surroundings.observer)
+    }
+
+    /// Takes what waits, one thing after the other, beginning with a step that has been taken already. Only one turn is
+    /// under way at a time.
+    @inlinable
+    func turn(from first: Machine.Step, executor: (any LoopExecutor)?, _ observer: Observer?) {
+        var left = executor?.eventsPerTurn ?? .max
+        var step = first
         while true {
-            if left == 0 { return executor.enqueue { self.turn() } }
-            left -= 1
-            switch guarded.withLock({ $0.machine.next() }) {
+            switch step {
             case .idle(let stopped):
                 if stopped { didStop() }
                 return
             case .reduce(let event, let old):
                 take(event, in: old, observer)
-            case .withdrawn(let event):
-                observer?.loopDidWithdraw(event)
-            case .begin(let state, let feedbacks, let watchers):
-                begin(state, feedbacks, watchers, observer)
-            case .introduce(let feedback, let index, let state):
-                connect(feedback, index, observer)
-                show(state, nil, to: feedback, index, observer)
-            case .watch(let watcher, let state):
-                watcher.see(state)
-            case .marker(let body):
-                body()
+            default:
+                carryOut(step, observer)
             }
+            left -= 1
+            if left == 0, let executor { return executor.enqueue { self.turn() } }
+            step = guarded.withLock { $0.machine.next() }
         }
     }
 
-    private func begin(
-        _ state: State, _ feedbacks: [Feedback<State, Event>], _ watchers: [Machine.Watcher],
-        _ observer: (any LoopObserver<State, Event>)?
-    ) {
-        observer?.loopDidStart(with: state)
-        for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
-        for watcher in watchers { watcher.see(state) }
-        for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
+    /// The steps that are not part of the everyday.
+    @inlinable
+    func carryOut(_ step: Machine.Step, _ observer: Observer?) {
+        switch step {
+        case .idle, .reduce: break
+        case .withdrawn(let event):
+            observer?.loopDidWithdraw(event)
+        case .begin(let state, let feedbacks, let watchers):
+            observer?.loopDidStart(with: state)
+            for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
+            for watcher in watchers { watcher.see(state) }
+            for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
+        case .introduce(let feedback, let index, let state):
+            connect(feedback, index, observer)
+            show(state, nil, to: feedback, index, observer)
+        case .watch(let watcher, let state):
+            watcher.see(state)
+        case .marker(let body):
+            body()
+        }
     }
 
-    private func take(_ event: Event, in old: State, _ observer: (any LoopObserver<State, Event>)?) {
-        observer?.loopWillReduce(event, in: old)
+    @inlinable
+    func take(_ event: Event, in old: State, _ observer: Observer?) {
+        if let observer { observer.loopWillReduce(event, in: old) }
         var new = old
         switch reduce(&new, event) {
         case .handled: break
         case .stay: return
         case .unhandled:
             guarded.withLock { $0.machine.noteUnhandled() }
-            observer?.loopDidNotHandle(event, in: old)
+            if let observer { observer.loopDidNotHandle(event, in: old) }
             return
         }
         let state = new
         let entered = guarded.withLock { $0.machine.enter(state) }
-        observer?.loopDidTransition(from: old, to: state, on: event)
-        end(entered.endings, observer)
+        if let observer { observer.loopDidTransition(from: old, to: state, on: event) }
+        if !entered.endings.isEmpty { end(entered.endings, observer) }
         for watcher in entered.watchers { watcher.see(state) }
-        for (index, feedback) in entered.feedbacks.enumerated() { show(state, event, to: feedback, index, observer) }
+        var index = 0
+        while index < entered.feedbacks.count {
+            show(state, event, to: entered.feedbacks[index], index, observer)
+            index += 1
+        }
     }
 
     /// Starts a source.
-    private func connect(
-        _ feedback: Feedback<State, Event>, _ index: Int, _ observer: (any LoopObserver<State, Event>)?
-    ) {
+    @usableFromInline
+    func connect(_ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?) {
         guard case .source(let subscribe) = feedback.kind,
             let opened = guarded.withLock({ $0.machine.openRun(of: index, endsAtStop: true) })
         else { return }
         observer?.loopDidStartEffect(opened.run, of: feedback.name)
+        let run = opened.run
         let inner = subscribe(Send(clock: clock) { [weak self] event in self?.send(event) ?? .dropped(.stopped) })
         // Ending the source is all there is to it: once cancelled, the run is over.
         let subscription = Subscription { [weak self] in
             inner.cancel()
-            self?.finish(opened.run)
+            self?.finish(run)
         }
-        if guarded.withLock({ $0.machine.attach(.source(subscription), to: opened.run) }) { subscription.cancel() }
+        if guarded.withLock({ $0.machine.attach(.source(subscription), to: run) }) { subscription.cancel() }
     }
 
     /// Shows a state to a feedback and starts what it asks for.
-    private func show(
-        _ state: State, _ event: Event?, to feedback: Feedback<State, Event>, _ index: Int,
-        _ observer: (any LoopObserver<State, Event>)?
+    @inlinable
+    func show(
+        _ state: State, _ event: Event?, to feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
     ) {
         guard case .reaction(let cancellation, let receive) = feedback.kind else { return }
         if case .when(let holds) = cancellation, event != nil, holds(state) {
             end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
         }
-        switch receive(state, event).kind {
+        let effect = receive(state, event)
+        switch effect.kind {
         case .nothing: break
-        case .event(let event): emit(event, from: index)
-        case .events(let events): for event in events { emit(event, from: index) }
-        case .call(let body) where feedback.executor == nil:
+        case .event(let event) where effect.id == nil: emit(event, from: index)
+        case .call(let body) where effect.id == nil && feedback.executor == nil:
             if let event = body() { emit(event, from: index) }
+        default: start(effect, of: feedback, index, observer)
+        }
+    }
+
+    /// Queues what a feedback emits at once.
+    @inlinable
+    func emit(_ event: Event, from feedback: Int) {
+        // The serial cannot change meanwhile: only this turn changes it.
+        let sent = guarded.withLock { guarded in
+            guarded.machine.send(event, origin: guarded.machine.origin(of: feedback), holdBeforeStart: true)
+        }
+        if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
+    }
+
+    /// Starts an effect that is more than an event.
+    @usableFromInline
+    func start(
+        _ effect: Effect<Event>, of feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
+    ) {
+        switch effect.kind {
+        case .nothing: break
+        case .event(let event): startAtOnce([event], effect, feedback, index, observer)
+        case .events(let events): startAtOnce(events, effect, feedback, index, observer)
+        case .call(let body) where feedback.executor == nil:
+            startAtOnce(body().map { [$0] } ?? [], effect, feedback, index, observer)
         case .call(let body):
-            startTask({ send in if let event = body() { send(event) } }, feedback, index, observer)
-        case .task(let body): startTask(body, feedback, index, observer)
+            startTask({ send in if let event = body() { send(event) } }, effect, feedback, index, observer)
+        case .task(let body): startTask(body, effect, feedback, index, observer)
         case .timer(let delay, let event):
             startTask(
                 { send in
                     guard (try? await send.clock.sleep(for: delay)) != nil else { return }
                     send(event)
-                }, feedback, index, observer, endsAtStop: true)
+                }, effect, feedback, index, observer, endsAtStop: true)
+        case .cancel(let id):
+            end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
+        case .all(let effects):
+            for effect in effects { start(effect, of: feedback, index, observer) }
         }
     }
 
-    /// Queues what a feedback emits at once.
-    private func emit(_ event: Event, from feedback: Int) {
-        _ = deliver(event) { (origin: $0.origin(of: feedback), hold: true) }
+    /// Emits events at once: under a name they count as an effect that is over, but can still be withdrawn.
+    private func startAtOnce(
+        _ events: [Event], _ effect: Effect<Event>, _ feedback: Feedback<State, Event>, _ index: Int,
+        _ observer: Observer?
+    ) {
+        guard effect.id != nil else {
+            for event in events { emit(event, from: index) }
+            return
+        }
+        guard let opened = open(effect, feedback, index, observer, endsAtStop: false) else { return }
+        for event in events { _ = deliver(event, origin: opened.origin, hold: true) }
+        finish(opened.run)
     }
 
     private func startTask(
-        _ body: @escaping @Sendable (Send<Event>) async -> Void, _ feedback: Feedback<State, Event>, _ index: Int,
-        _ observer: (any LoopObserver<State, Event>)?, endsAtStop: Bool = false
+        _ body: @escaping @Sendable (Send<Event>) async -> Void, _ effect: Effect<Event>,
+        _ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?, endsAtStop: Bool = false
     ) {
-        let (opened, executor) = guarded.withLock {
-            ($0.machine.openRun(of: index, endsAtStop: endsAtStop), (feedback.executor ?? $0.executor).taskExecutor)
-        }
-        guard let opened else { return }
-        observer?.loopDidStartEffect(opened.run, of: feedback.name)
+        guard let opened = open(effect, feedback, index, observer, endsAtStop: endsAtStop) else { return }
+        let (run, origin) = (opened.run, opened.origin)
         let send = Send<Event>(clock: clock) { [weak self] event in
-            self?.send(event, from: opened.origin) ?? .dropped(.stopped)
+            self?.deliver(event, origin: origin, hold: true) ?? .dropped(.stopped)
         }
+        let executor = feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.taskExecutor }
         let task = Task.detached(executorPreference: executor) { [weak self] in
             await body(send)
-            self?.finish(opened.run)
+            self?.finish(run)
         }
-        if guarded.withLock({ $0.machine.attach(.task(task), to: opened.run) }) { task.cancel() }
+        if guarded.withLock({ $0.machine.attach(.task(task), to: run) }) { task.cancel() }
+    }
+
+    private func open(
+        _ effect: Effect<Event>, _ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?,
+        endsAtStop: Bool
+    ) -> Machine.Opened? {
+        let opened = guarded.withLock {
+            $0.machine.openRun(of: index, endsAtStop: endsAtStop, id: effect.id, replaces: effect.replaces)
+        }
+        guard let opened else { return nil }
+        end(opened.endings, observer)
+        observer?.loopDidStartEffect(opened.run, of: feedback.name)
+        return opened
     }
 
     /// A side effect has ended.
-    private func finish(_ run: RunID) {
+    @usableFromInline
+    func finish(_ run: RunID) {
         let (closed, name, observer) = guarded.withLock { guarded in
             let closed = guarded.machine.closeRun(run)
-            return (closed, closed.map { guarded.machine.feedbacks[$0.feedback].name }, guarded.observer)
+            return (closed, closed.map { guarded.machine.feedbacks[$0.feedback].name }, guarded.surroundings.observer)
         }
         guard let closed else { return }
         observer?.loopDidEndEffect(run, of: name ?? "")
@@ -437,7 +561,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Tells side effects to end.
-    private func end(_ endings: [Machine.Ending], _ observer: (any LoopObserver<State, Event>)?) {
+    @usableFromInline
+    func end(_ endings: [Machine.Ending], _ observer: Observer?) {
         for ending in endings {
             if let observer {
                 let name = guarded.withLock { $0.machine.feedbacks[ending.feedback].name }

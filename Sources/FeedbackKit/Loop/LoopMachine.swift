@@ -1,4 +1,4 @@
-import DequeModule
+public import DequeModule
 
 /// What a loop knows and decides, as a plain value: it has no lock, no task, no clock, and calls nobody.
 ///
@@ -11,37 +11,76 @@ import DequeModule
 ///
 /// A loop is quiet when it is not turning, its mailbox is empty and none of its side effects runs.
 /// `Handle` is whatever can end a side effect; the machine only keeps it.
-package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
-    /// Which feedback emitted an event, and for which state: how the machine knows that an event is to be withdrawn.
+///
+/// It is inlinable throughout: a loop over the caller's own types must be compiled for these types, or each event
+/// would cost twenty times as much.
+@usableFromInline
+package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: Sendable {
+    /// Which feedback emitted an event, for which state, and in which run of a named effect (0: none): how the machine
+    /// knows that an event is to be withdrawn.
+    @usableFromInline
     package struct Origin: Sendable {
-        let feedback: Int
-        let serial: UInt64
+        @usableFromInline let feedback: Int
+        @usableFromInline let serial: UInt64
+        @usableFromInline let run: UInt64
+
+        @inlinable
+        init(feedback: Int, serial: UInt64, run: UInt64) {
+            self.feedback = feedback
+            self.serial = serial
+            self.run = run
+        }
     }
 
     /// Someone who sees each state before the feedbacks do.
+    @usableFromInline
     package struct Watcher: Sendable {
-        package let id: UInt64
-        package let see: @Sendable (State) -> Void
-        package let finish: @Sendable () -> Void
+        @usableFromInline package let id: UInt64
+        @usableFromInline package let see: @Sendable (State) -> Void
+        @usableFromInline package let finish: @Sendable () -> Void
+
+        @inlinable
+        init(id: UInt64, see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void) {
+            self.id = id
+            self.see = see
+            self.finish = finish
+        }
     }
 
-    /// A side effect that runs.
-    private struct Run {
-        let feedback: Int
-        let endsAtStop: Bool
-        var handle: Handle?
-        var isCancelled = false
+    /// A side effect that runs, or a named one of which events still wait.
+    @usableFromInline
+    struct Run: Sendable {
+        @usableFromInline let feedback: Int
+        @usableFromInline let endsAtStop: Bool
+        @usableFromInline let id: EffectID?
+        @usableFromInline var handle: Handle?
+        @usableFromInline var isCancelled = false
+        @usableFromInline var isOver = false
+        /// How many of its events wait; counted for named effects only.
+        @usableFromInline var waiting = 0
+
+        @inlinable
+        init(feedback: Int, endsAtStop: Bool, id: EffectID?) {
+            self.feedback = feedback
+            self.endsAtStop = endsAtStop
+            self.id = id
+        }
     }
 
     /// What changes about a feedback while the loop runs.
-    private struct FeedbackStatus {
+    @usableFromInline
+    struct FeedbackStatus: Sendable {
         /// Events emitted for states before this one are withdrawn.
-        var validFrom: UInt64 = 0
-        var running: [RunID] = []
+        @usableFromInline var validFrom: UInt64 = 0
+        @usableFromInline var running: [RunID] = []
+
+        @inlinable
+        init() {}
     }
 
     /// What waits in the mailbox.
-    private enum Item {
+    @usableFromInline
+    enum Item: Sendable {
         case begin
         case event(Event, Origin?)
         case introduce(Feedback<State, Event>)
@@ -50,25 +89,31 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// The mailbox.
-    private var mailbox = Deque<Item>()
+    @usableFromInline var mailbox = Deque<Item>()
     /// How many of the items are events; they alone count against the limit.
-    private var waitingEvents = 0
-    private var runs: [RunID: Run] = [:]
-    private var statuses: [FeedbackStatus] = []
-    private var nextRun: UInt64 = 1
-    private var nextWatcher: UInt64 = 1
-    private var isTurning = false
+    @usableFromInline var waitingEvents = 0
+    @usableFromInline var runs: [RunID: Run] = [:]
+    /// How many of the runs are not over.
+    @usableFromInline var openRuns = 0
+    @usableFromInline var runOfID: [EffectID: RunID] = [:]
+    @usableFromInline var statuses: [FeedbackStatus] = []
+    /// The feedbacks whose effects every new state ends.
+    @usableFromInline var cancelling: [Int] = []
+    @usableFromInline var nextRun: UInt64 = 1
+    @usableFromInline var nextWatcher: UInt64 = 1
+    @usableFromInline var isTurning = false
 
     /// The current state's number, from 1 for the initial one.
-    private(set) var serial: UInt64 = 1
-    package private(set) var phase = LoopPhase.notStarted
-    package private(set) var state: State
-    package private(set) var counters = LoopCounters()
-    package private(set) var feedbacks: [Feedback<State, Event>] = []
-    package private(set) var watchers: [Watcher] = []
-    package let limit: Int
-    package let overflow: Overflow
+    @usableFromInline var serial: UInt64 = 1
+    @usableFromInline package internal(set) var phase = LoopPhase.notStarted
+    @usableFromInline package internal(set) var state: State
+    @usableFromInline package internal(set) var counters = LoopCounters()
+    @usableFromInline package internal(set) var feedbacks: [Feedback<State, Event>] = []
+    @usableFromInline package internal(set) var watchers: [Watcher] = []
+    @usableFromInline let limit: Int
+    @usableFromInline let overflow: Overflow
 
+    @inlinable
     package init(state: State, limit: Int, overflow: Overflow) {
         precondition(limit >= 1, "a mailbox needs room for at least one event, not \(limit)")
         self.state = state
@@ -79,58 +124,92 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     // MARK: Sending
 
     /// What sending came to.
-    package struct Sent {
-        package var result: SendResult
+    @usableFromInline
+    package struct Sent: Sendable {
+        @usableFromInline package var result: SendResult
         /// A turn must be scheduled.
-        package var needsTurn = false
-        /// An older event that made room.
-        package var evicted: Event?
+        @usableFromInline package var needsTurn = false
+        /// Older events that made room.
+        @usableFromInline package var evicted: [Event] = []
+        /// The loop must be cancelled: its mailbox has overflowed, and that is a failure.
+        @usableFromInline package var mustFail = false
+
+        @inlinable
+        init(_ result: SendResult) {
+            self.result = result
+        }
     }
 
     /// An event arrives, from outside (`origin` nil) or from a side effect.
+    @inlinable
     package mutating func send(_ event: Event, origin: Origin?, holdBeforeStart: Bool) -> Sent {
         switch phase {
         case .stopping, .cancelling, .stopped:
             counters.refused += 1
-            return Sent(result: .dropped(.stopped))
+            return Sent(.dropped(.stopped))
         case .notStarted where !holdBeforeStart:
             counters.refused += 1
-            return Sent(result: .dropped(.notStarted))
+            return Sent(.dropped(.notStarted))
         case .notStarted, .running:
-            var evicted: Event?
+            var sent = Sent(.accepted)
             if waitingEvents >= limit {
-                counters.droppedByLimit += 1
-                switch overflow {
-                case .dropNewest: return Sent(result: .dropped(.mailboxFull))
-                case .dropOldest: evicted = removeOldestEvent()
-                }
+                makeRoom(&sent)
+                if sent.result != .accepted { return sent }
             }
+            if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
             mailbox.append(.event(event, origin))
             waitingEvents += 1
-            return Sent(result: .accepted, needsTurn: wake(), evicted: evicted)
+            sent.needsTurn = wake()
+            return sent
+        }
+    }
+
+    /// The mailbox is full: what becomes of the new event, and of those that wait.
+    @usableFromInline
+    mutating func makeRoom(_ sent: inout Sent) {
+        switch overflow {
+        case .dropNewest:
+            counters.droppedByLimit += 1
+            sent.result = .dropped(.mailboxFull)
+        case .dropOldest:
+            counters.droppedByLimit += 1
+            removeOldestEvent(into: &sent.evicted)
+        case .keepLatest:
+            while waitingEvents > 0 {
+                counters.droppedByLimit += 1
+                removeOldestEvent(into: &sent.evicted)
+            }
+        case .fail:
+            counters.droppedByLimit += 1
+            sent.result = .dropped(.mailboxFull)
+            sent.mustFail = true
         }
     }
 
     /// Takes the oldest event out of the mailbox; control items before it stay.
-    private mutating func removeOldestEvent() -> Event? {
+    @usableFromInline
+    mutating func removeOldestEvent(into evicted: inout [Event]) {
         for index in mailbox.indices {
-            if case .event(let event, _) = mailbox[index] {
+            if case .event(let event, let origin) = mailbox[index] {
                 mailbox.remove(at: index)
                 waitingEvents -= 1
-                return event
+                noteTaken(origin)
+                evicted.append(event)
+                return
             }
         }
-        return nil
     }
 
     /// Notes that there is something to do; `true` if a turn must be scheduled for it.
-    private mutating func wake() -> Bool {
+    @inlinable
+    mutating func wake() -> Bool {
         guard phase != .notStarted, !isTurning else { return false }
         isTurning = true
         return true
     }
 
     /// Adds a feedback: at once before the start, else behind what waits. `true` if a turn must be scheduled.
+    @inlinable
     package mutating func add(_ feedback: Feedback<State, Event>) -> Bool {
         switch phase {
         case .notStarted:
@@ -144,13 +223,16 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
         }
     }
 
-    private mutating func append(_ feedback: Feedback<State, Event>) {
+    @inlinable
+    mutating func append(_ feedback: Feedback<State, Event>) {
+        if feedback.endsOnNewState { cancelling.append(feedbacks.count) }
         feedbacks.append(feedback)
         statuses.append(FeedbackStatus())
     }
 
     /// Adds a watcher, who sees the state that is current when the mailbox has been read up to here, then every later
     /// one. Answers its id, and whether a turn must be scheduled; `nil` when there will be no state to see.
+    @inlinable
     package mutating func addWatcher(
         see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
     ) -> (id: UInt64, needsTurn: Bool)? {
@@ -168,15 +250,22 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// Removes a watcher; one that still waits in the mailbox, too.
-    package mutating func removeWatcher(_ id: UInt64) {
+    @inlinable
+    package mutating func removeWatcher(_ id: UInt64) -> [Watcher] {
+        // The watchers are handed out, so that what their closures hold is not released under the lock.
+        var removed = watchers.filter { $0.id == id }
         watchers.removeAll { $0.id == id }
         mailbox.removeAll { item in
-            if case .watch(let watcher) = item { watcher.id == id } else { false }
+            guard case .watch(let watcher) = item, watcher.id == id else { return false }
+            removed.append(watcher)
+            return true
         }
+        return removed
     }
 
     /// Queues something to be called when the mailbox has been read up to here. Answers whether a turn must be
     /// scheduled; `nil` if the loop has been cancelled or has stopped.
+    @inlinable
     package mutating func addMarker(_ body: @escaping @Sendable () -> Void) -> Bool? {
         switch phase {
         case .cancelling, .stopped: return nil
@@ -189,7 +278,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     // MARK: Turning
 
     /// What the turn has to do next.
-    package enum Step {
+    @usableFromInline
+    package enum Step: Sendable {
         /// Nothing: the turn is over. `stopped`: and with it the loop.
         case idle(stopped: Bool)
         /// Start the sources, then show the initial state.
@@ -207,6 +297,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// Takes the next item.
+    @inlinable
     package mutating func next() -> Step {
         guard let item = mailbox.popFirst() else {
             isTurning = false
@@ -217,7 +308,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
             return .begin(state, feedbacks: feedbacks, watchers: watchers)
         case .event(let event, let origin):
             waitingEvents -= 1
-            if let origin, origin.serial < statuses[origin.feedback].validFrom {
+            if let origin, isStale(origin) {
                 counters.withdrawn += 1
                 return .withdrawn(event)
             }
@@ -234,101 +325,181 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
         }
     }
 
+    /// Whether an event that is being taken is to be withdrawn.
+    @inlinable
+    mutating func isStale(_ origin: Origin) -> Bool {
+        var isStale = origin.serial < statuses[origin.feedback].validFrom
+        if origin.run != 0 {
+            isStale = runs[RunID(rawValue: origin.run)]?.isCancelled ?? isStale
+            noteTaken(origin)
+        }
+        return isStale
+    }
+
+    /// An event of a named effect no longer waits.
+    @usableFromInline
+    mutating func noteTaken(_ origin: Origin?) {
+        guard let origin, origin.run != 0 else { return }
+        let run = RunID(rawValue: origin.run)
+        runs[run]?.waiting -= 1
+        forget(run)
+    }
+
     /// A side effect that must be told to end.
-    package struct Ending {
-        package let run: RunID
-        package let feedback: Int
+    @usableFromInline
+    package struct Ending: Sendable {
+        @usableFromInline package let run: RunID
+        @usableFromInline package let feedback: Int
         /// `nil`: it has not quite started, and will be told by ``attach(_:to:)``.
-        package let handle: Handle?
+        @usableFromInline package let handle: Handle?
+
+        @inlinable
+        init(run: RunID, feedback: Int, handle: Handle?) {
+            self.run = run
+            self.feedback = feedback
+            self.handle = handle
+        }
     }
 
     /// What a new state brings with it.
-    package struct Entered {
-        package let feedbacks: [Feedback<State, Event>]
-        package let watchers: [Watcher]
-        package let endings: [Ending]
+    @usableFromInline
+    package struct Entered: Sendable {
+        @usableFromInline package let feedbacks: [Feedback<State, Event>]
+        @usableFromInline package let watchers: [Watcher]
+        @usableFromInline package let endings: [Ending]
+
+        @inlinable
+        init(feedbacks: [Feedback<State, Event>], watchers: [Watcher], endings: [Ending]) {
+            self.feedbacks = feedbacks
+            self.watchers = watchers
+            self.endings = endings
+        }
     }
 
     /// The event was handled: `new` is the state from now on, and the effects that every new state ends, end.
+    @inlinable
     package mutating func enter(_ new: State) -> Entered {
         state = new
         serial += 1
         counters.transitions += 1
         var endings: [Ending] = []
-        for (index, feedback) in feedbacks.enumerated() {
-            if case .reaction(.onNewState, _) = feedback.kind {
-                cancelRuns(of: index, into: &endings)
-            }
-        }
+        for index in cancelling { cancelRuns(of: index, into: &endings) }
         return Entered(feedbacks: feedbacks, watchers: watchers, endings: endings)
     }
 
     /// No rule handled the event.
+    @inlinable
     package mutating func noteUnhandled() {
         counters.unhandled += 1
     }
 
     /// A feedback's own rule says that the new state ends its side effects.
+    @usableFromInline
     package mutating func cancelRuns(of feedback: Int) -> [Ending] {
         var endings: [Ending] = []
         cancelRuns(of: feedback, into: &endings)
         return endings
     }
 
-    private mutating func cancelRuns(of feedback: Int, into endings: inout [Ending]) {
+    @inlinable
+    mutating func cancelRuns(of feedback: Int, into endings: inout [Ending]) {
         statuses[feedback].validFrom = serial
+        guard !statuses[feedback].running.isEmpty else { return }
         for run in statuses[feedback].running {
             cancel(run, into: &endings)
         }
     }
 
-    private mutating func cancel(_ run: RunID, into endings: inout [Ending]) {
+    @usableFromInline
+    mutating func cancel(_ run: RunID, into endings: inout [Ending]) {
         guard let known = runs[run], !known.isCancelled else { return }
         runs[run]?.isCancelled = true
+        if known.isOver { return }
         counters.effectsCancelled += 1
         endings.append(Ending(run: run, feedback: known.feedback, handle: known.handle))
     }
 
     // MARK: Side effects
 
-    /// Where events of an effect of this feedback come from, started now.
+    /// Where events of an unnamed effect of this feedback come from, started now.
+    @inlinable
     package func origin(of feedback: Int) -> Origin {
-        Origin(feedback: feedback, serial: serial)
+        Origin(feedback: feedback, serial: serial, run: 0)
     }
 
-    /// A side effect is about to start; `nil`: none may start any more.
-    package mutating func openRun(of feedback: Int, endsAtStop: Bool) -> (run: RunID, origin: Origin)? {
+    /// What starting a side effect came to.
+    @usableFromInline
+    package struct Opened: Sendable {
+        @usableFromInline package let run: RunID
+        @usableFromInline package let origin: Origin
+        /// The effect of the same name that it replaces.
+        @usableFromInline package let endings: [Ending]
+    }
+
+    /// A side effect is about to start; `nil`: it may not, because the loop is stopping, or because one of its name
+    /// runs and it does not replace it.
+    @usableFromInline
+    package mutating func openRun(
+        of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replaces: Bool = true
+    ) -> Opened? {
         guard phase == .running else { return nil }
+        var endings: [Ending] = []
+        if let id, let old = runOfID[id] {
+            guard replaces || runs[old]?.isOver != false else { return nil }
+            cancel(old, into: &endings)
+        }
         let run = RunID(rawValue: nextRun)
         nextRun += 1
-        runs[run] = Run(feedback: feedback, endsAtStop: endsAtStop)
+        runs[run] = Run(feedback: feedback, endsAtStop: endsAtStop, id: id)
+        openRuns += 1
+        if let id { runOfID[id] = run }
         statuses[feedback].running.append(run)
         counters.effectsStarted += 1
-        return (run, origin(of: feedback))
+        let origin = Origin(feedback: feedback, serial: serial, run: id == nil ? 0 : run.rawValue)
+        return Opened(run: run, origin: origin, endings: endings)
+    }
+
+    /// Cancels the effect of this name, if there is one.
+    @usableFromInline
+    package mutating func cancelEffect(_ id: EffectID) -> [Ending] {
+        var endings: [Ending] = []
+        if let run = runOfID[id] { cancel(run, into: &endings) }
+        return endings
     }
 
     /// The handle of a side effect that has started. `true`: it was cancelled meanwhile, so end it now.
+    @usableFromInline
     package mutating func attach(_ handle: Handle, to run: RunID) -> Bool {
-        guard let known = runs[run] else { return false }
+        guard let known = runs[run], !known.isOver else { return false }
         runs[run]?.handle = handle
         return known.isCancelled
     }
 
-    /// A side effect has ended. Answers whether it was known, and whether the loop has stopped with it.
-    package mutating func closeRun(_ run: RunID) -> (feedback: Int, stopped: Bool)? {
-        guard let known = runs.removeValue(forKey: run) else { return nil }
+    /// A side effect has ended. Answers its feedback, whether the loop has stopped with it, and its handle, which is
+    /// not to be released under the lock. `nil`: it was not known.
+    @usableFromInline
+    package mutating func closeRun(_ run: RunID) -> (feedback: Int, stopped: Bool, handle: Handle?)? {
+        guard let known = runs[run], !known.isOver else { return nil }
+        runs[run]?.isOver = true
+        runs[run]?.handle = nil
+        openRuns -= 1
         statuses[known.feedback].running.removeAll { $0 == run }
-        return (known.feedback, settle())
+        forget(run)
+        return (known.feedback, settle(), known.handle)
     }
 
-    /// Whether a side effect has been told to end.
-    package func isCancelled(_ run: RunID) -> Bool {
-        runs[run]?.isCancelled ?? true
+    /// Forgets a run that is over and of which no event waits.
+    @usableFromInline
+    mutating func forget(_ run: RunID) {
+        guard let known = runs[run], known.isOver, known.waiting <= 0 else { return }
+        runs[run] = nil
+        if let id = known.id, runOfID[id] == run { runOfID[id] = nil }
     }
 
     // MARK: Life
 
     /// Starts. `nil`: it had been started before; else whether a turn must be scheduled.
+    @inlinable
     package mutating func start() -> Bool? {
         guard phase == .notStarted else { return nil }
         phase = .running
@@ -337,17 +508,22 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// What ending the loop asks for.
-    package struct Closing {
-        package var endings: [Ending] = []
-        package var stopped = false
+    @usableFromInline
+    package struct Closing: Sendable {
+        @usableFromInline package var endings: [Ending] = []
+        @usableFromInline package var stopped = false
         /// Events that waited and are discarded.
-        package var discarded: [Event] = []
+        @usableFromInline package var discarded: [Event] = []
         /// Markers that waited; they are called, since someone waits for them.
-        package var markers: [@Sendable () -> Void] = []
+        @usableFromInline package var markers: [@Sendable () -> Void] = []
+
+        @inlinable
+        init() {}
     }
 
     /// Stops gently: no new events, no new side effects; what waits is taken, what runs may finish. Sources and
     /// timers end now: nothing that they could still bring would be accepted.
+    @usableFromInline
     package mutating func beginStop() -> Closing {
         var closing = Closing()
         switch phase {
@@ -367,6 +543,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// Stops hard: what waits is discarded, what runs is told to end.
+    @usableFromInline
     package mutating func cancel() -> Closing {
         var closing = Closing()
         guard phase != .cancelling, phase != .stopped else { return closing }
@@ -379,12 +556,14 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
         return closing
     }
 
-    private mutating func discardMailbox(into closing: inout Closing) {
+    @usableFromInline
+    mutating func discardMailbox(into closing: inout Closing) {
         for item in mailbox {
             switch item {
-            case .event(let event, _):
+            case .event(let event, let origin):
                 counters.refused += 1
                 closing.discarded.append(event)
+                noteTaken(origin)
             case .marker(let body): closing.markers.append(body)
             case .watch(let watcher): watchers.append(watcher)
             case .begin, .introduce: break
@@ -395,8 +574,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// Notes that the loop has stopped if it has become quiet; `true` if it just did.
-    private mutating func settle() -> Bool {
-        guard phase == .stopping || phase == .cancelling, !isTurning, mailbox.isEmpty, runs.isEmpty else {
+    @inlinable
+    mutating func settle() -> Bool {
+        guard phase == .stopping || phase == .cancelling, !isTurning, mailbox.isEmpty, openRuns == 0 else {
             return false
         }
         phase = .stopped
@@ -404,17 +584,20 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable> {
     }
 
     /// Takes the watchers out, to be told that the loop has stopped.
+    @usableFromInline
     package mutating func takeWatchers() -> [Watcher] {
         defer { watchers = [] }
         return watchers
     }
 
     /// Every handle known, for the end of an abandoned loop.
+    @usableFromInline
     package var handles: [Handle] { runs.values.compactMap(\.handle) }
 
     // MARK: Looking in
 
     /// A picture of it.
+    @usableFromInline
     package func snapshot() -> LoopSnapshot {
         LoopSnapshot(
             phase: phase,

@@ -1,4 +1,5 @@
 /// What became of an event that was sent.
+@frozen
 public enum SendResult: Sendable, Hashable {
     /// It waits in the mailbox, or has been taken already.
     case accepted
@@ -7,6 +8,7 @@ public enum SendResult: Sendable, Hashable {
 }
 
 /// Why an event was dropped.
+@frozen
 public enum DropReason: String, Sendable, Hashable, Codable {
     /// The mailbox had reached its limit.
     case mailboxFull
@@ -17,14 +19,20 @@ public enum DropReason: String, Sendable, Hashable, Codable {
 }
 
 /// What a full buffer does with one more value.
+@frozen
 public enum Overflow: Sendable, Hashable {
     /// The oldest waiting value makes room.
     case dropOldest
     /// The new value is dropped.
     case dropNewest
+    /// Everything that waits makes room: only the latest counts.
+    case keepLatest
+    /// The loop is cancelled: losing an event is a failure. A mediator drops the new value.
+    case fail
 }
 
 /// Whether a reducer had a rule for an event.
+@frozen
 public enum Reduction: Sendable, Hashable {
     /// The state it left behind is a new state, even if it equals the old one.
     case handled
@@ -35,6 +43,7 @@ public enum Reduction: Sendable, Hashable {
 }
 
 /// Where a loop stands in its life.
+@frozen
 public enum LoopPhase: String, Sendable, Hashable, Codable {
     /// Not started; events wait.
     case notStarted
@@ -66,6 +75,10 @@ public struct LoopCounters: Sendable, Hashable, Codable {
     public var effectsStarted: UInt64 = 0
     /// Side effects cancelled by their strategy.
     public var effectsCancelled: UInt64 = 0
+
+    /// Nothing counted yet.
+    @inlinable
+    public init() {}
 }
 
 /// A picture of a loop at one moment.
@@ -99,4 +112,9 @@ public struct LoopSnapshot: Sendable, Hashable, Codable {
 public struct RunID: Sendable, Hashable, Codable {
     /// Counts from 1.
     public let rawValue: UInt64
+
+    @inlinable
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
 }

@@ -51,14 +51,16 @@ public struct MediatorSnapshot: Sendable, Hashable, Codable {
 
 /// A mediator without memory: who subscribes late gets only what comes later.
 public final class PassthroughMediator<Value: Sendable>: Mediator {
-    private let core: MediatorCore<Value>
+    @usableFromInline let core: MediatorCore<Value>
 
     /// A mediator that holds at most `limit` values while a delivery is under way.
+    @inlinable
     public init(limit: Int = .max, overflow: Overflow = .dropOldest) {
         core = MediatorCore(current: nil, limit: limit, overflow: overflow)
     }
 
     /// Sends a value to all who have subscribed.
+    @inlinable
     public func send(_ value: Value) { core.send(value) }
 
     /// Calls `receive` for each value from now on.
@@ -70,22 +72,25 @@ public final class PassthroughMediator<Value: Sendable>: Mediator {
 
 /// A mediator that remembers its last value and gives it first to whoever subscribes.
 public final class CurrentValueMediator<Value: Sendable>: Mediator {
-    private let core: MediatorCore<Value>
-    private let initial: Value
+    @usableFromInline let core: MediatorCore<Value>
+    @usableFromInline let initial: Value
 
     /// A mediator with a first value, that holds at most `limit` values while a delivery is under way.
+    @inlinable
     public init(_ value: Value, limit: Int = .max, overflow: Overflow = .dropOldest) {
         initial = value
         core = MediatorCore(current: value, limit: limit, overflow: overflow)
     }
 
     /// The value sent last. Setting it sends.
+    @inlinable
     public var value: Value {
         get { core.current ?? initial }
         set { core.send(newValue) }
     }
 
     /// Sends a value to all who have subscribed, and remembers it.
+    @inlinable
     public func send(_ value: Value) { core.send(value) }
 
     /// Calls `receive` with the current value, then with each later one, missing none between.

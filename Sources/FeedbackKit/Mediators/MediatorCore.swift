@@ -1,45 +1,56 @@
-import DequeModule
-import Synchronization
+public import DequeModule
+public import Synchronization
 
 /// What a mediator knows and decides, as a plain value.
 ///
 /// Joining is an item of the same queue as the values, so that the order of everything is the order of the queue: a
 /// subscriber gets the value that is current where it stands in the queue, then every value behind it.
-package struct MediatorMachine<Value: Sendable> {
+@usableFromInline
+package struct MediatorMachine<Value: Sendable>: Sendable {
     /// One who receives.
+    @usableFromInline
     package struct Subscriber: Sendable {
-        package let id: UInt64
-        package let receive: @Sendable (Value) -> Void
+        @usableFromInline package let id: UInt64
+        @usableFromInline package let receive: @Sendable (Value) -> Void
+
+        @inlinable
+        init(id: UInt64, receive: @escaping @Sendable (Value) -> Void) {
+            self.id = id
+            self.receive = receive
+        }
     }
 
-    private enum Item {
+    @usableFromInline
+    enum Item: Sendable {
         case value(Value)
         case join(Subscriber)
     }
 
     /// What a delivery has to do next.
-    package enum Step {
+    @usableFromInline
+    package enum Step: Sendable {
         /// Nothing: the delivery is over.
         case idle
         /// Deliver to these, in this order.
         case deliver(Value, [Subscriber])
     }
 
-    private var queue = Deque<Item>()
-    private var waitingValues = 0
-    private var subscribers: [Subscriber] = []
+    @usableFromInline var queue = Deque<Item>()
+    @usableFromInline var waitingValues = 0
+    @usableFromInline var subscribers: [Subscriber] = []
     /// The value delivered last, for a mediator that remembers.
-    private var delivered: Value?
-    private var isDelivering = false
-    private var nextID: UInt64 = 1
-    private var sent: UInt64 = 0
-    private var dropped: UInt64 = 0
-    private let remembers: Bool
-    private let limit: Int
-    private let overflow: Overflow
+    @usableFromInline var delivered: Value?
+    @usableFromInline var isDelivering = false
+    @usableFromInline var nextID: UInt64 = 1
+    @usableFromInline var sent: UInt64 = 0
+    @usableFromInline var dropped: UInt64 = 0
+    @usableFromInline let remembers: Bool
+    @usableFromInline let limit: Int
+    @usableFromInline let overflow: Overflow
     /// The value sent last, for a mediator that remembers.
-    package private(set) var current: Value?
+    @usableFromInline package internal(set) var current: Value?
 
+    @inlinable
     package init(current: Value?, limit: Int, overflow: Overflow) {
         precondition(limit >= 1, "a mediator needs room for at least one value, not \(limit)")
         self.current = current
@@ -50,23 +61,40 @@ package struct MediatorMachine<Value: Sendable> {
     }
 
     /// A value arrives; `true` if the caller must deliver.
+    @inlinable
     package mutating func send(_ value: Value) -> Bool {
         sent += 1
-        if waitingValues >= limit {
-            dropped += 1
-            guard overflow == .dropOldest,
-                let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } })
-            else { return false }
-            queue.remove(at: oldest)
-            waitingValues -= 1
-        }
+        if waitingValues >= limit, !makeRoom() { return false }
         if remembers { current = value }
         queue.append(.value(value))
         waitingValues += 1
         return wake()
     }
 
+    /// Too many values wait: makes room for one more, or answers `false`: the new one is dropped.
+    @usableFromInline
+    mutating func makeRoom() -> Bool {
+        dropped += 1
+        switch overflow {
+        case .dropNewest, .fail: return false
+        case .dropOldest: removeOldestValue()
+        case .keepLatest:
+            dropped += UInt64(waitingValues - 1)
+            while waitingValues > 0 { removeOldestValue() }
+        }
+        return true
+    }
+
+    /// Takes the oldest value out of the queue; those who join before it stay.
+    @usableFromInline
+    mutating func removeOldestValue() {
+        guard let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } }) else { return }
+        queue.remove(at: oldest)
+        waitingValues -= 1
+    }
+
     /// Someone subscribes; answers the id, and whether the caller must deliver.
+    @inlinable
     package mutating func join(_ receive: @escaping @Sendable (Value) -> Void) -> (id: UInt64, mustDeliver: Bool) {
         let subscriber = Subscriber(id: nextID, receive: receive)
         nextID += 1
@@ -75,23 +103,27 @@ package struct MediatorMachine<Value: Sendable> {
     }
 
     /// Someone leaves.
+    @inlinable
     package mutating func leave(_ id: UInt64) {
         subscribers.removeAll { $0.id == id }
         queue.removeAll { if case .join(let subscriber) = $0 { subscriber.id == id } else { false } }
     }
 
     /// Whether a subscriber is still there.
+    @inlinable
     package func contains(_ id: UInt64) -> Bool {
         subscribers.contains { $0.id == id }
     }
 
-    private mutating func wake() -> Bool {
+    @inlinable
+    mutating func wake() -> Bool {
         if isDelivering { return false }
         isDelivering = true
         return true
     }
 
     /// Takes the next item.
+    @inlinable
     package mutating func next() -> Step {
         while let item = queue.popFirst() {
             switch item {
@@ -109,27 +141,33 @@ package struct MediatorMachine<Value: Sendable> {
     }
 
     /// How it stands.
+    @usableFromInline
     package var snapshot: MediatorSnapshot {
         MediatorSnapshot(subscribers: subscribers.count, waiting: waitingValues, sent: sent, dropped: dropped)
     }
 }
 
 /// The gate around a ``MediatorMachine``.
+@usableFromInline
 final class MediatorCore<Value: Sendable>: Sendable {
-    private let machine: Mutex<MediatorMachine<Value>>
+    @usableFromInline let machine: Mutex<MediatorMachine<Value>>
 
+    @inlinable
     init(current: Value?, limit: Int, overflow: Overflow) {
         machine = Mutex(MediatorMachine(current: current, limit: limit, overflow: overflow))
     }
 
+    @inlinable
     var current: Value? { machine.withLock { $0.current } }
 
     var snapshot: MediatorSnapshot { machine.withLock { $0.snapshot } }
 
+    @inlinable
     func send(_ value: Value) {
         if machine.withLock({ $0.send(value) }) { deliver() }
     }
 
+    @usableFromInline
     func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
         let (id, mustDeliver) = machine.withLock { $0.join(receive) }
         if mustDeliver { deliver() }
@@ -139,7 +177,8 @@ final class MediatorCore<Value: Sendable>: Sendable {
     }
 
     /// Delivers what waits. Only one delivery is under way at a time.
-    private func deliver() {
+    @inlinable
+    func deliver() {
         while case .deliver(let value, let subscribers) = machine.withLock({ $0.next() }) {
             for subscriber in subscribers {
                 // Looked up only where someone may have left meanwhile: the first has just been seen.
