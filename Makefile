@@ -6,7 +6,7 @@ VENV := .build/venv
 
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
-	libsystemd-dev libxml2 pkg-config tzdata
+	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help

@@ -50,7 +50,9 @@ let package = Package(
     targets: [
         // Layer 0: know nothing of ours.
         .target(name: "FeedbackKit", dependencies: [deque], swiftSettings: strict),
-        .target(name: "CommonExpression", swiftSettings: strict),
+        // RE2 behind a C header, for regular expressions in time linear in the input.
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
         .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
@@ -123,5 +125,6 @@ let package = Package(
             name: "MediatorDaemonTests",
             dependencies: ["MediatorDaemon", "CommonExpression", "Varlink"], swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

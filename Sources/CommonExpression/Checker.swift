@@ -5,12 +5,20 @@
 struct Checker {
     var checked: CheckedTree
     private(set) var problems: [Problem] = []
+    /// How many literal patterns there are.
+    var patterns = 0
     /// Whether types are checked. Otherwise all are `dyn`, and what could not be evaluated fails at evaluation.
     private let checksTypes: Bool
 
     private let source: SourceText
     let environment: Environment
     let slots: [String: Int]
+    /// The functions of the host by name.
+    let hostFunctions: [String: Environment.Function]
+    /// Names that begin the functions with a namespace.
+    let namespaces: Set<String>
+    /// How many points the longest of those names has.
+    let namespaceDepth: Int
     /// How many points the longest qualified variable name has.
     let qualifierDepth: Int
     /// How deep lists and maps are nested in the value of each node, at most, beyond what variables hold.
@@ -29,6 +37,11 @@ struct Checker {
         slots = Dictionary(
             environment.variables.enumerated().map { ($0.element.name, $0.offset) },
             uniquingKeysWith: { first, _ in first })
+        hostFunctions = Dictionary(
+            environment.functions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let hostNamespaces = Functions.namespaces(of: hostFunctions.keys)
+        namespaces = hostNamespaces.isEmpty ? Functions.namespaces : Functions.namespaces.union(hostNamespaces)
+        namespaceDepth = hostNamespaces.reduce(0) { max($0, $1.utf8.count { $0 == UInt8(ascii: ".") }) }
         qualifierDepth = environment.variables.map { $0.name.utf8.count { $0 == UInt8(ascii: ".") } }.max() ?? 0
     }
 

@@ -4,7 +4,7 @@ extension Checker {
         _ id: SyntaxTree.ID, _ name: SyntaxTree.Name, hasReceiver: Bool, _ operands: [SyntaxTree.ID]
     ) {
         let isErroneous = operands.contains { type(of: $0) == .error }
-        guard let function = Functions.all[name.text] else {
+        guard let function = function(named: name.text, isMember: hasReceiver) else {
             // The receiver is reported already where the whole call belongs to something that is not supported.
             guard !(isErroneous && hasReceiver && type(of: operands[0]) == .error) else { return }
             reportUnknownFunction(name)
@@ -25,11 +25,33 @@ extension Checker {
         let isUniform = results.allSatisfy { $0 == first }
         set(id, isUniform ? first : .dyn, .function(function))
         checkZone(function, operands)
+        checkPattern(function, operands)
+    }
+
+    /// Reports a literal pattern that is none.
+    private mutating func checkPattern(_ function: Function, _ operands: [SyntaxTree.ID]) {
+        guard function.name == "matches", function.specialize != nil, operands.count == 2,
+            case .literal(.string(let source)) = tree.nodes[operands[1]].kind
+        else { return }
+        patterns += 1
+        guard patterns <= PatternFunctions.mostPatterns else {
+            report(
+                .tooComplex,
+                "the expression has more than \(PatternFunctions.mostPatterns) patterns, which is the limit; split it",
+                at: range(of: operands[1]))
+            return
+        }
+        do throws(RegularExpression.Refusal) {
+            _ = try RegularExpression(source, memory: environment.limits.patternMemory)
+        } catch {
+            report(.invalidLiteral, PatternFunctions.message(source, error), at: range(of: operands[1]))
+        }
     }
 
     mutating func reportUnknownFunction(_ name: SyntaxTree.Name) {
         let renamed = ["length": "size", "len": "size", "count": "size", "includes": "contains", "str": "string"]
-        let candidates = Array(Functions.all.keys) + Macro.allCases.map(\.rawValue) + ["has"]
+        let candidates =
+            Array(Functions.all.keys) + Array(hostFunctions.keys) + Macro.allCases.map(\.rawValue) + ["has"]
         var suggestion = renamed[name.text.lowercased()] ?? nearestName(to: name.text, among: candidates)
         if suggestion == nil {
             suggestion = candidates.sorted().first { $0.hasSuffix("." + name.text) }
@@ -101,11 +123,15 @@ extension Checker {
 
     /// Reports a literal time zone that evaluation could not read.
     private mutating func checkZone(_ function: Function, _ operands: [SyntaxTree.ID]) {
-        guard operands.count == 2, DatePart(rawValue: function.name) != nil,
-            case .literal(.string(let zone)) = tree.nodes[operands[1]].kind, DatePart.offset(ofZone: zone) == nil
+        guard operands.count == 2, DatePart(rawValue: function.name) != nil, function.specialize != nil,
+            case .literal(.string(let zone)) = tree.nodes[operands[1]].kind
         else { return }
-        report(
-            .unsupported, "the time zone \"\(zone)\" is not supported yet; use \"UTC\" or an offset such as \"+02:00\"",
-            at: range(of: operands[1]))
+        do throws(TimeZoneDatabase.Failure) {
+            _ = try ZoneReference(name: zone)
+        } catch {
+            report(
+                .invalidLiteral, "the time zone \(ValueExcerpt.text(of: .string(zone))) \(error.advice)",
+                at: range(of: operands[1]))
+        }
     }
 }

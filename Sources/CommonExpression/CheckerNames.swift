@@ -38,15 +38,21 @@ extension Checker {
         return names
     }
 
+    /// The function of a name: one of the host, else a standard one.
+    func function(named name: String, isMember: Bool) -> Function? {
+        if let declaration = hostFunctions[name] { return .host(declaration, isMember: isMember) }
+        return Functions.all[name]
+    }
+
     private mutating func resolveCall(
         _ id: SyntaxTree.ID, _ function: SyntaxTree.Name, _ operands: [SyntaxTree.ID], _ names: inout QualifiedNames
     ) {
-        guard let (namespace, nodes) = spelledName(of: operands[0], longest: Functions.namespaceDepth),
-            Functions.namespaces.contains(namespace)
+        guard let (namespace, nodes) = spelledName(of: operands[0], longest: namespaceDepth),
+            namespaces.contains(namespace)
         else { return }
         let name = namespace + "." + function.text
         let range = range(of: operands[0]).joined(with: function.range)
-        if Functions.all[name] != nil {
+        if self.function(named: name, isMember: false) != nil {
             checked.tree.nodes[id].kind = .call(
                 function: SyntaxTree.Name(text: name, range: range), hasReceiver: false,
                 operands: Array(operands.dropFirst()))

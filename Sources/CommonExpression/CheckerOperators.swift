@@ -22,7 +22,7 @@ extension Checker {
                     at: name.range)
             }
         case let type:
-            let isFunction = Functions.all[name.text].map { function in
+            let isFunction = function(named: name.text, isMember: true).map { function in
                 function.overloads.contains { $0.isMember && $0.accepts(receiver: type) }
             }
             let advice = isFunction == true ? "; \(name.text) is a function: write .\(name.text)()" : ""

@@ -3,8 +3,14 @@ struct Compiler {
     let checked: CheckedTree
     var codes: [Code]
 
-    private let limits: Limits
-    /// Whether a node reads a variable of the environment.
+    private let isRecording: Bool
+    /// The most functions that are kept with a constant argument prepared, a pattern for instance, which takes memory.
+    static let mostSpecialized = 64
+
+    let limits: Limits
+    /// How many are.
+    var specialized = 0
+    /// Whether a node reads a variable of the environment or calls a function of the host.
     private var readsVariable: [Bool]
     /// The lowest slot of a macro's variable that a node reads but does not bind; `Int.max` for none.
     private var lowestFree: [Int]
@@ -12,7 +18,12 @@ struct Compiler {
     private var hasFailed: [Bool]
     private var folding: Frame
 
-    init(_ checked: CheckedTree, limits: Limits) {
+    /// - Parameters:
+    ///   - checked: The tree.
+    ///   - limits: The limits, to which folding is held too.
+    ///   - isRecording: Whether the code reports the outcome of each node, for an explanation.
+    init(_ checked: CheckedTree, limits: Limits, isRecording: Bool = false) {
+        self.isRecording = isRecording
         self.checked = checked
         self.limits = limits
         let count = checked.tree.nodes.count
@@ -31,8 +42,23 @@ struct Compiler {
             codes[id] = compile(id)
             trackDependencies(of: id)
             fold(id)
+            if isRecording { record(id) }
         }
         return codes[tree.root]
+    }
+
+    /// Makes the code of a node report its outcome to the frame's recorder; constants do not.
+    private mutating func record(_ id: SyntaxTree.ID) {
+        switch codes[id] {
+        case .constant: break
+        case .chain(let base, var steps):
+            // Only the last step is this node's.
+            codes[id] = .constant(.null)
+            steps.append(Recorder.recording(id, steps.removeLast()))
+            codes[id] = .chain(base: base, steps: steps)
+        default:
+            codes[id] = .value(Recorder.recording(id, codes[id].valueCode))
+        }
     }
 
     func range(of id: SyntaxTree.ID) -> SourceRange { tree.nodes[id].range }
@@ -123,27 +149,17 @@ struct Compiler {
         if case .failure = checked.meanings[id] { return }
         var own = Int.max
         var needsAll = true
-        var operands: [SyntaxTree.ID] = []
         switch tree.nodes[id].kind {
-        case .none, .literal, .variable: break
         case .binding(let binding): lowestFree[id] = tree.bindings[binding].slot
-        case .select(let operand, _), .has(let operand, _), .optionalSelect(let operand, _), .unary(_, let operand):
-            operands = [operand]
-        case .index(let operand, let index), .optionalIndex(let operand, let index): operands = [operand, index]
-        case .bind(let bind): (own, operands) = (bind.slot, [bind.value, bind.body])
-        case .optionalMap(let map): (own, needsAll, operands) = (map.slot, false, [map.operand, map.body])
-        case .call(_, _, let arguments): operands = arguments
-        case .binary(_, let left, let right, _): operands = [left, right]
-        case .logic(_, let conditions): (operands, needsAll) = (conditions, false)
-        case .conditional(let condition, let then, let otherwise):
-            (operands, needsAll) = ([condition, then, otherwise], false)
-        case .list(let elements): operands = elements.map(\.value)
-        case .map(let entries): operands = entries.flatMap { [$0.key, $0.value] }
-        case .comprehension(let comprehension):
-            (own, needsAll) = (comprehension.slot, false)
-            operands = [comprehension.range] + [comprehension.filter, comprehension.body].compactMap { $0 }
+        case .bind(let bind): own = bind.slot
+        case .logic, .conditional: needsAll = false
+        case .optionalMap(let map): (own, needsAll) = (map.slot, false)
+        case .comprehension(let comprehension): (own, needsAll) = (comprehension.slot, false)
+        case .call:
+            if case .function(let function) = checked.meanings[id], function.isHost { readsVariable[id] = true }
+        default: break
         }
-        for operand in operands {
+        for operand in tree.operands(of: id) {
             if readsVariable[operand] { readsVariable[id] = true }
             if hasFailed[operand], needsAll { hasFailed[id] = true }
             let free = lowestFree[operand]

@@ -35,6 +35,14 @@ extension Compiler {
             return .value { frame throws(EvaluationError) in try apply(try operand(&frame), range, &frame) }
         }
         if operands.count == 2, let apply = function.binary {
+            if let specialize = function.specialize, specialized < Self.mostSpecialized,
+                let argument = constant(operands[1]), let apply = specialize(argument, limits)
+            {
+                specialized += 1
+                return spine(id, operands[0]) { value, frame throws(EvaluationError) in
+                    try apply(value, range, &frame)
+                }
+            }
             let argument = codes[operands[1]].valueCode
             if let shortcut = function.shortcut {
                 return spine(id, operands[0]) { value, frame throws(EvaluationError) in

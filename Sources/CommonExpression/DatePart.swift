@@ -18,6 +18,9 @@ enum DatePart: String, Sendable, CaseIterable {
     /// 0 ... 999.
     case milliseconds = "getMilliseconds"
 
+    /// The steps of looking up a time zone.
+    static let zoneCost = 100
+
     /// Whether durations have the part.
     var isOfDuration: Bool {
         switch self {
@@ -47,23 +50,32 @@ enum DatePart: String, Sendable, CaseIterable {
         guard case .timestamp(let timestamp) = value, case .string(let name) = zone else {
             throw noOverload(value, at: range)
         }
-        guard let offset = Self.offset(ofZone: name) else {
+        do throws(TimeZoneDatabase.Failure) {
+            return .int(part(of: timestamp, in: try ZoneReference(name: name)))
+        } catch {
             throw EvaluationError(
-                code: .invalidArgument,
-                message: "the time zone \(ValueExcerpt.text(of: zone)) is not supported; use \"UTC\" or \"+02:00\"",
+                code: .invalidArgument, message: "the time zone \(ValueExcerpt.text(of: zone)) \(error.advice)",
                 range: range)
         }
-        return .int(part(of: timestamp, offset: offset))
     }
 
-    /// The seconds that a zone is ahead of UTC: `UTC`, or `hh:mm` with an optional sign; nil for others.
-    static func offset(ofZone name: String) -> Int64? {
-        if name == "UTC" || name == "Z" { return 0 }
-        var reader = DigitReader(Array(name.utf8))
-        let isNegative = reader.take("-")
-        if !isNegative { _ = reader.take("+") }
-        guard let offset = reader.hoursAndMinutes(), reader.isAtEnd else { return nil }
-        return isNegative ? -offset : offset
+    /// The function with its time zone looked up once; nil where there is none.
+    func specialized(zone: Value) -> Function.Unary? {
+        guard case .string(let name) = zone else { return nil }
+        let reference: ZoneReference
+        do throws(TimeZoneDatabase.Failure) {
+            reference = try ZoneReference(name: name)
+        } catch {
+            return nil
+        }
+        return { value, range, _ throws(EvaluationError) in
+            guard case .timestamp(let timestamp) = value else { throw noOverload(value, at: range) }
+            return .int(part(of: timestamp, in: reference))
+        }
+    }
+
+    private func part(of timestamp: Timestamp, in zone: ZoneReference) -> Int64 {
+        part(of: timestamp, offset: zone.offset(at: timestamp.seconds))
     }
 
     private func part(of timestamp: Timestamp, offset: Int64) -> Int64 {
@@ -85,5 +97,38 @@ enum DatePart: String, Sendable, CaseIterable {
     private func noOverload(_ value: Value, at range: SourceRange) -> EvaluationError {
         EvaluationError(
             code: .noSuchOverload, message: "\(rawValue)() does not take \(value.typeName)", range: range)
+    }
+}
+
+/// What a time zone's name stands for.
+enum ZoneReference: Sendable {
+    /// Seconds ahead of UTC, at all times.
+    case fixed(Int64)
+    case named(TimeZone)
+
+    /// `UTC`, `hh:mm` with an optional sign, or a name of the IANA database.
+    init(name: String) throws(TimeZoneDatabase.Failure) {
+        if let offset = Self.fixedOffset(name) {
+            self = .fixed(offset)
+        } else {
+            self = .named(try TimeZoneDatabase.system.zone(named: name))
+        }
+    }
+
+    /// How many seconds local time is ahead of UTC at a moment.
+    func offset(at seconds: Int64) -> Int64 {
+        switch self {
+        case .fixed(let offset): offset
+        case .named(let zone): zone.offset(at: seconds)
+        }
+    }
+
+    private static func fixedOffset(_ name: String) -> Int64? {
+        if name == "UTC" || name == "Z" { return 0 }
+        var reader = DigitReader(Array(name.utf8))
+        let isNegative = reader.take("-")
+        if !isNegative { _ = reader.take("+") }
+        guard let offset = reader.hoursAndMinutes(), reader.isAtEnd else { return nil }
+        return isNegative ? -offset : offset
     }
 }

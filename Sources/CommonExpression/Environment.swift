@@ -1,4 +1,5 @@
-/// The variables an expression may use, in slot order, and the limits for checking and evaluating it.
+/// The variables an expression may use, in slot order, the functions of the host, and the limits for checking and
+/// evaluating it.
 public struct Environment: Sendable {
     /// A variable's declaration.
     public struct Variable: Sendable, Hashable {
@@ -20,10 +21,14 @@ public struct Environment: Sendable {
     /// The limits.
     public var limits: Limits
 
+    /// The functions of the host; of two with one name the first counts.
+    public var functions: [Function]
+
     /// Creates an environment.
-    public init(variables: [Variable] = [], limits: Limits = .default) {
+    public init(variables: [Variable] = [], limits: Limits = .default, functions: [Function] = []) {
         self.variables = variables
         self.limits = limits
+        self.functions = functions
     }
 }
 
@@ -43,6 +48,8 @@ public struct Limits: Sendable, Hashable {
     public var cost: Int
     /// The largest value evaluation may create: UTF-8 bytes of a string, octets of bytes, elements of a list or map.
     public var valueSize: Int
+    /// The most bytes a regular expression may use, for itself and while it matches.
+    public var patternMemory: Int
 
     /// Creates limits.
     public init(
@@ -50,15 +57,17 @@ public struct Limits: Sendable, Hashable {
         nesting: Int = 64,
         nodes: Int = 10_000,
         cost: Int = 1_000_000,
-        valueSize: Int = 1_048_576
+        valueSize: Int = 1_048_576,
+        patternMemory: Int = 1_048_576
     ) {
         self.sourceLength = sourceLength
         self.nesting = nesting
         self.nodes = nodes
         self.cost = cost
         self.valueSize = valueSize
+        self.patternMemory = patternMemory
     }
 
-    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB.
+    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB, patterns of 1 MiB.
     public static let `default` = Limits()
 }

@@ -56,6 +56,41 @@ public struct Expression: Sendable {
         return Program(checker.checked, source: source, environment: environment, expecting: expecting)
     }
 
+    /// What the expression reads, before any environment is known: names and the fields selected from them, as in
+    /// ``Program/references``. A part of a qualified variable's name appears as a field. The variables of macros, the
+    /// namespaces of standard functions and the names of types are no part of it.
+    public var references: Set<[String]> {
+        var references: Set<[String]> = []
+        var covered: Set<SyntaxTree.ID> = []
+        for id in tree.nodes.indices.reversed() where !covered.contains(id) {
+            var path: [String] = []
+            var current = id
+            if case .call(let function, true, let operands) = tree.nodes[id].kind,
+                case .variable(let namespace) = tree.nodes[operands[0]].kind,
+                Functions.all[namespace + "." + function.text] != nil
+            {
+                covered.insert(operands[0])
+                continue
+            }
+            walk: while true {
+                switch tree.nodes[current].kind {
+                case .variable(let name):
+                    path.append(name)
+                    let spelled = path.reversed().joined(separator: ".")
+                    if ValueType.denotations[spelled] == nil { references.insert(path.reversed()) }
+                    break walk
+                case .select(let operand, let name), .has(let operand, let name),
+                    .optionalSelect(let operand, let name):
+                    path.append(name.text)
+                    covered.insert(operand)
+                    current = operand
+                default: break walk
+                }
+            }
+        }
+        return references
+    }
+
     /// Compiles without checking types: all variables are `dyn`, and what has no meaning (an unknown name, a call no
     /// function takes) is an error when, and only when, it is evaluated (CEL specification, "Gradual Type Checking"
     /// makes checking optional). Slower to evaluate than what was checked.

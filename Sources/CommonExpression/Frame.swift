@@ -7,6 +7,8 @@ struct Frame {
     /// The variables of macros, by slot.
     var bindings: [Value]
     let limits: Limits
+    /// Where the outcomes of nodes go, for an explanation; nil for usual evaluations.
+    var recorder: Recorder?
     private var remaining: Int
 
     /// - Parameters:

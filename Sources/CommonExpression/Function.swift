@@ -8,6 +8,9 @@ struct Function: Sendable {
     /// A function of any number of operands, with the receiver first.
     typealias General = @Sendable ([Value], SourceRange, inout Frame) throws(EvaluationError) -> Value
 
+    /// Makes a function of the first operand alone where the second is a constant; nil where that is not possible.
+    typealias Specialize = @Sendable (_ argument: Value, Limits) -> Unary?
+
     struct Overload: Sendable {
         /// Whether it is called as `receiver.name(…)`.
         let isMember: Bool
@@ -90,12 +93,16 @@ struct Function: Sendable {
     let general: General?
     /// The result where the receiver alone decides it; the argument is not evaluated then.
     let shortcut: (@Sendable (_ receiver: Value) -> Value?)?
+    let specialize: Specialize?
     /// Whether the result may hold the operands one level deeper.
     let nests: Bool
+    /// Whether it belongs to the host, and is called at evaluation only.
+    let isHost: Bool
 
     init(
         _ name: String, _ overloads: [Overload], unary: Unary? = nil, binary: Binary? = nil, general: General? = nil,
-        shortcut: (@Sendable (_ receiver: Value) -> Value?)? = nil, nests: Bool = false
+        shortcut: (@Sendable (_ receiver: Value) -> Value?)? = nil, specialize: Specialize? = nil,
+        nests: Bool = false, isHost: Bool = false
     ) {
         self.name = name
         self.overloads = overloads
@@ -103,7 +110,9 @@ struct Function: Sendable {
         self.binary = binary
         self.general = general
         self.shortcut = shortcut
+        self.specialize = specialize
         self.nests = nests
+        self.isHost = isHost
     }
 }
 

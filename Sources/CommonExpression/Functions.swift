@@ -4,16 +4,15 @@ enum Functions {
     static let all: [String: Function] = Dictionary(
         uniqueKeysWithValues: (conversions + texts + dates + StringExtension.all + MathExtension.all
             + EncodersExtension.all
-            + OptionalExtension.all).map { ($0.name, $0) })
+            + OptionalExtension.all + PatternFunctions.all).map { ($0.name, $0) })
 
     /// Names that begin the functions with a namespace.
-    static let namespaces: Set<String> = Set(
-        all.keys.compactMap { name in
-            name.lastIndex(of: ".").map { String(name[..<$0]) }
-        })
+    static let namespaces = namespaces(of: all.keys)
 
-    /// How many points the longest of those names has.
-    static let namespaceDepth = 1
+    /// The namespaces of functions.
+    static func namespaces(of names: some Sequence<String>) -> Set<String> {
+        Set(names.compactMap { name in name.lastIndex(of: ".").map { String(name[..<$0]) } })
+    }
 
     /// The functions, for messages.
     static let list =
@@ -72,9 +71,11 @@ enum Functions {
         return Function(
             part.rawValue, overloads,
             unary: { value, range, _ throws(EvaluationError) in try part.value(of: value, at: range) },
-            binary: { value, zone, range, _ throws(EvaluationError) in
-                try part.value(of: value, zone: zone, at: range)
-            })
+            binary: { value, zone, range, frame throws(EvaluationError) in
+                try frame.charge(DatePart.zoneCost, at: range)
+                return try part.value(of: value, zone: zone, at: range)
+            },
+            specialize: { zone, _ in part.specialized(zone: zone) })
     }
 
     /// The function that converts to a type.

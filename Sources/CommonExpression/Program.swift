@@ -16,6 +16,8 @@ public struct Program: Sendable {
         let range: SourceRange
         /// The type to hold every result against, where the static type leaves it open.
         let expected: ValueType?
+        /// For explanations.
+        let checked: CheckedTree
 
         init(_ checked: CheckedTree, source: String, environment: Environment, expecting: ValueType) {
             var compiler = Compiler(checked, limits: environment.limits)
@@ -24,6 +26,7 @@ public struct Program: Sendable {
             let rootType = checked.types[root]
             let isOpen = rootType.hasUnknownPart && expecting != .dyn
             self.source = source
+            self.checked = checked
             type = isOpen ? expecting : rootType.valueType
             expected = isOpen ? expecting : nil
             references = checked.references
@@ -67,12 +70,39 @@ public struct Program: Sendable {
     public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
         var frame = try frame(variables)
         let value = try storage.code(&frame)
+        try holdToType(value)
+        return value
+    }
+
+    private func holdToType(_ value: Value) throws(EvaluationError) {
         if let expected = storage.expected, !expected.accepts(value) {
             throw EvaluationError(
                 code: .noSuchOverload, message: "the result is \(value.typeName), but \(expected) is needed",
                 range: storage.range)
         }
-        return value
+    }
+
+    /// Evaluates the expression and tells what each part of it gave. Compiles anew each time, and so takes many times
+    /// as long as ``evaluate(_:)``.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    public func explain(_ variables: [Value]) -> Explanation {
+        var compiler = Compiler(storage.checked, limits: storage.limits, isRecording: true)
+        let code = compiler.run()
+        let recorder = Recorder()
+        for id in storage.checked.tree.nodes.indices {
+            if let constant = compiler.constant(id) { recorder.outcomes[id] = Recorder.Outcome(.success(constant)) }
+        }
+        let result: Result<Value, EvaluationError>
+        do throws(EvaluationError) {
+            var frame = try frame(variables)
+            frame.recorder = recorder
+            let value = try code.valueCode(&frame)
+            try holdToType(value)
+            result = .success(value)
+        } catch {
+            result = .failure(error)
+        }
+        return Explanation(storage.checked, source: storage.source, recorder: recorder, result: result)
     }
 
     /// Evaluates a condition. A result that is not a `bool`, which the checker allows for `dyn` only, is an error.

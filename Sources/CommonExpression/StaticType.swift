@@ -126,12 +126,22 @@ extension StaticType {
 }
 
 extension StaticType: CustomStringConvertible {
+    /// Longer descriptions are cut off, in code points.
+    private static let longestDescription = 160
+
+    /// The type as messages show it, cut off after 160 code points.
     var description: String {
+        let text = wholeDescription
+        guard text.unicodeScalars.count > Self.longestDescription else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestDescription))) + "…"
+    }
+
+    private var wholeDescription: String {
         switch self {
         case .parameter(let name): name
-        case .list(let element): "list(\(element))"
-        case .map(let key, let value): "map(\(key), \(value))"
-        case .optional(let type): "optional(\(type))"
+        case .list(let element): "list(\(element.wholeDescription))"
+        case .map(let key, let value): "map(\(key.wholeDescription), \(value.wholeDescription))"
+        case .optional(let type): "optional(\(type.wholeDescription))"
         default: valueType.description
         }
     }

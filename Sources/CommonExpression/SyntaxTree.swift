@@ -131,6 +131,26 @@ struct SyntaxTree: Sendable {
     /// How many slots the variables of macros need.
     var slots = 0
     var root: ID = 0
+
+    /// The operands of a node, in the order of the source but for a macro's range, which comes first.
+    func operands(of id: ID) -> [ID] {
+        switch nodes[id].kind {
+        case .none, .literal, .variable, .binding: []
+        case .select(let operand, _), .has(let operand, _), .optionalSelect(let operand, _), .unary(_, let operand):
+            [operand]
+        case .index(let operand, let index), .optionalIndex(let operand, let index): [operand, index]
+        case .call(_, _, let arguments): arguments
+        case .binary(_, let left, let right, _): [left, right]
+        case .logic(_, let conditions): conditions
+        case .conditional(let condition, let then, let otherwise): [condition, then, otherwise]
+        case .list(let elements): elements.map(\.value)
+        case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+        case .comprehension(let comprehension):
+            [comprehension.range] + [comprehension.filter, comprehension.body].compactMap { $0 }
+        case .bind(let bind): [bind.value, bind.body]
+        case .optionalMap(let map): [map.operand, map.body]
+        }
+    }
 }
 
 enum UnaryOperator: Sendable {

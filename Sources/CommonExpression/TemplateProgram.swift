@@ -51,6 +51,17 @@ public struct TemplateProgram: Sendable {
         constant = text.flatMap { $0.utf8.count <= limits.valueSize ? .string($0) : nil }
     }
 
+    /// Evaluates the expressions of the template one by one, and tells what each part of each gave.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Returns: One explanation for each expression, in the order of the template.
+    public func explain(_ variables: [Value]) -> [Explanation] {
+        if let lone { return [lone.explain(variables)] }
+        return pieces.compactMap { piece in
+            guard case .program(let program, _) = piece else { return nil }
+            return program.explain(variables)
+        }
+    }
+
     /// Evaluates the template.
     /// - Parameter variables: One value per variable of the environment, in its order.
     /// - Throws: Why there is no value. Each expression has the limit for cost to itself; the whole text is held to the

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The conformance suite of the specification, one case per line of JSON.
-private enum Suite {
+private enum ConformanceSuite {
     static let path =
         ProcessInfo.processInfo.environment["CEL_CONFORMANCE"]
         ?? URL(filePath: #filePath)
@@ -18,21 +18,26 @@ struct ConformanceTests {
     /// How many cases of each file pass; none of these figures may fall.
     ///
     /// Of the file `parse` two cases fail: both `bytes_literals/triple_…_quoted_unescaped_punctuation` expect a backslash
-    /// that their source does not have, against the same cases of `string_literals`.
+    /// that their source does not have, against the same cases of `string_literals`. Of the file `type_deduction` four
+    /// fail: their functions are declared with type parameters and a type of the host's, `tuple`, which there is no way
+    /// to declare.
     static let floors = [
-        "basic": 33, "comparisons": 241, "conversions": 58, "fields": 42, "fp_math": 22, "integer_math": 49,
-        "lists": 28,
-        "logic": 20, "macros": 32, "macros2": 40, "namespace": 2, "parse": 128, "plumbing": 4, "string": 33,
-        "timestamps": 49, "type_deduction": 11,
+        "basic": 35, "bindings_ext": 3, "comparisons": 244, "conversions": 82, "encoders_ext": 3, "fields": 42,
+        "fp_math": 22, "integer_math": 49, "lists": 28, "logic": 25, "macros": 32, "macros2": 40, "math_ext": 154,
+        "namespace": 2, "optionals": 44, "parse": 138, "plumbing": 4, "string": 40, "string_ext": 160,
+        "timestamps": 53, "type_deduction": 15,
     ]
 
-    @Test(.enabled(if: Suite.isPresent, "the conformance cases are not at \(Suite.path); set CEL_CONFORMANCE"))
+    @Test(
+        .enabled(
+            if: ConformanceSuite.isPresent,
+            "the conformance cases are not at \(ConformanceSuite.path); set CEL_CONFORMANCE"))
     func `as many conformance cases pass as ever did`() throws {
         var passed: [String: Int] = [:]
         var failed: [String: [String]] = [:]
         var outOfScope: [String: [String: Int]] = [:]
         var files: Set<String> = []
-        for line in try String(contentsOfFile: Suite.path, encoding: .utf8).split(separator: "\n") {
+        for line in try String(contentsOfFile: ConformanceSuite.path, encoding: .utf8).split(separator: "\n") {
             let test = try #require(try ConformanceCase(line: String(line)))
             files.insert(test.file)
             switch test.run() {
@@ -48,6 +53,12 @@ struct ConformanceTests {
             print("\(file): \(passed[file, default: 0]) passed, \(failed[file, default: []].count) failed\(tail)")
             for failure in failed[file, default: []] { print("    \(failure)") }
         }
+        let total = passed.values.reduce(0, +)
+        let cases =
+            total + failed.values.reduce(0) { $0 + $1.count }
+            + outOfScope.values.reduce(0) { $0 + $1.values.reduce(0, +) }
+        print("\(total) of \(cases) conformance cases pass")
+        #expect(total * 100 >= cases * 98)
         for (file, floor) in Self.floors {
             #expect(passed[file, default: 0] >= floor, "\(file)")
         }

@@ -31,6 +31,10 @@ struct LimitTests {
         String(repeating: "'\\", count: 30_000), String(repeating: "`", count: 60_000),
         String(repeating: "// ", count: 20_000), String(repeating: "a,", count: 30_000),
         "[" + String(repeating: "1,", count: 30_000), String(repeating: "?", count: 60_000),
+        String(repeating: "cel.bind(x,1,", count: 4_000), "state" + String(repeating: ".?a", count: 20_000),
+        String(repeating: "[?", count: 30_000), String(repeating: "optional.of(", count: 5_000),
+        "anything" + String(repeating: ".optMap(x,x", count: 5_000), String(repeating: "math.abs(", count: 6_000),
+        "anything" + String(repeating: ".a", count: 20_000) + ".b.c()",
     ]
 
     @Test(arguments: hostile.indices)
@@ -49,6 +53,7 @@ struct LimitTests {
         "startsWith(" + String(repeating: "'a',", count: 9_000) + "'a')",
         "'" + String(repeating: "a", count: 60_000) + "' + 1",
         String(repeating: "[", count: 60) + String(repeating: "]", count: 60) + ".x",
+        String(repeating: "optional.of(", count: 60) + "1" + String(repeating: ")", count: 60) + " == 1",
     ])
     func `a message stays short whatever it quotes`(source: String) {
         let problems = Fixture.problems(source)
@@ -102,8 +107,28 @@ struct LimitTests {
             (nested("[1].map(x,x+", "count", ")[0]", 20), "22"),
             ("anything" + String(repeating: "-1-count*1", count: 1_500), "-4495"),
             (nested("[1].exists(x,", "ready", ")", 60), "true"),
+            (nested("cel.bind(x, count, x + ", "count", ")", 31), "64"),
+            (nested("optional.of(1).optMap(x, x + ", "count", ").value()", 15), "17"),
+            (nested("optional.of(", "count", ")", 62) + " == dyn(1)", "false"),
+            (nested("math.abs(", "count", ")", 62), "2"),
+            (nested("[?optional.of(", "count", ")]", 28) + ".size()", "1"),
+            ("size('a'" + String(repeating: ".replace('a', 'a')", count: 1_500) + ")", "1"),
+            ("dyn(optional.none())" + String(repeating: ".?a", count: 1_500), "optional.none()"),
         ]
     }()
+
+    @Test(arguments: deepest.indices)
+    func `the deepest expressions are explained on a small stack`(index: Int) async {
+        let (source, value) = Self.deepest[index]
+        let result = await onSmallStack { () -> String in
+            do {
+                return try Fixture.program(source).explain(Fixture.values()).result.get().description
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(result == value)
+    }
 
     @Test(arguments: deepest.indices)
     func `the deepest expressions the limits allow are evaluated on a small stack`(index: Int) async {

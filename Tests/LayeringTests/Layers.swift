@@ -9,7 +9,9 @@ enum Layers {
     static let table: [String: Set<String>] = [
         // Layer 0: know nothing of ours.
         "FeedbackKit": collections,
-        "CommonExpression": [],
+        "CRE2": [],
+        // It reads the time zone database, and matches with RE2.
+        "CommonExpression": ["CRE2"] + cLibrary,
         "Varlink": nio + cLibrary + foundation,
         "CSystemd": [],
 

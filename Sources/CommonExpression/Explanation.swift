@@ -1,0 +1,195 @@
+/// What an evaluation came to, part by part; see ``Program/explain(_:)``.
+public struct Explanation: Sendable {
+    /// A subexpression.
+    public struct Part: Sendable {
+        /// Where it stands in the source.
+        public let range: SourceRange
+        /// Its source.
+        public let text: String
+        /// How deep it lies: 0 for the whole expression, 1 for its operands, and so on.
+        public let depth: Int
+        /// Its value, or why it has none; nil where it was not evaluated, because other parts decided. Within a macro
+        /// that walks over elements, the outcome for the last element that was looked at.
+        public let result: Result<Value, EvaluationError>?
+        /// How often it was evaluated: more than once within a macro only. A constant counts once.
+        public let evaluations: Int
+    }
+
+    /// The source of the expression, or of the template it is in; the ranges are offsets into it.
+    public let source: String
+    /// The whole expression and its subexpressions, each before its operands. Literals are left out, as are names of
+    /// types and the variable of a field that is read directly.
+    public let parts: [Part]
+    /// The value of the expression, or why it has none.
+    public let result: Result<Value, EvaluationError>
+    /// The outcome in one line: the part that decides, its value, and the values of the variables and fields it reads:
+    /// `state.failures < 3 — false, state.failures is 5`. Of a conjunction that is false the operands that are, of a
+    /// disjunction that is false all operands, one after the other.
+    public let summary: String
+
+    init(
+        _ checked: CheckedTree, source: String, recorder: Recorder, result: Result<Value, EvaluationError>
+    ) {
+        let walk = ExplanationWalk(checked: checked, bytes: Array(source.utf8), outcomes: recorder.outcomes)
+        self.source = source
+        self.result = result
+        parts = walk.parts()
+        summary = walk.summary(result)
+    }
+}
+
+extension Explanation: CustomStringConvertible {
+    /// A line for each part that was evaluated, indented by its depth: `state.failures < 3 — false`.
+    public var description: String {
+        parts.compactMap { part in
+            part.result.map { result in
+                let indentation = String(repeating: "  ", count: part.depth)
+                let times = part.evaluations > 1 ? " (the last of \(part.evaluations))" : ""
+                return "\(indentation)\(part.text) — \(ExplanationWalk.text(of: result))\(times)"
+            }
+        }.joined(separator: "\n")
+    }
+}
+
+/// Walks over a tree whose outcomes are known.
+struct ExplanationWalk {
+    /// Longer values are cut off, in code points.
+    static let longestValue = 120
+    /// The most operands and inputs a summary names.
+    static let mostNamed = 8
+
+    let checked: CheckedTree
+    let bytes: [UInt8]
+    let outcomes: [SyntaxTree.ID: Recorder.Outcome]
+
+    private var tree: SyntaxTree { checked.tree }
+
+    /// The value as it would be written, cut off, or the error's message.
+    static func text(of result: Result<Value, EvaluationError>) -> String {
+        switch result {
+        case .failure(let error): return "error: \(error.message)"
+        case .success(let value):
+            let text = value.description
+            guard text.unicodeScalars.count > longestValue else { return text }
+            return String(String.UnicodeScalarView(text.unicodeScalars.prefix(longestValue))) + "…"
+        }
+    }
+
+    /// All parts, each before its operands.
+    func parts() -> [Explanation.Part] {
+        var parts: [Explanation.Part] = []
+        var open: [(id: SyntaxTree.ID, depth: Int)] = [(tree.root, 0)]
+        while let (id, depth) = open.popLast() {
+            guard !isTrivial(id) else { continue }
+            let outcome = outcomes[id]
+            parts.append(
+                Explanation.Part(
+                    range: tree.nodes[id].range, text: text(of: id), depth: depth, result: outcome?.result,
+                    evaluations: outcome?.evaluations ?? 0))
+            for operand in shownOperands(of: id).reversed() { open.append((operand, depth + 1)) }
+        }
+        return parts
+    }
+
+    /// The outcome in one line.
+    func summary(_ result: Result<Value, EvaluationError>) -> String {
+        if case .success(.bool(false)) = result {
+            let reasons = reasons(for: tree.root)
+            let shown = reasons.prefix(Self.mostNamed).map { line($0, outcomes[$0]?.result ?? result) }
+            return shown.joined(separator: "; ") + (reasons.count > shown.count ? "; …" : "")
+        }
+        return line(tree.root, result)
+    }
+
+    // MARK: Parts
+
+    /// Literals, names of types, and what another node took over.
+    private func isTrivial(_ id: SyntaxTree.ID) -> Bool {
+        if case .type = checked.meanings[id] { return true }
+        switch tree.nodes[id].kind {
+        case .none, .literal: return true
+        default: return false
+        }
+    }
+
+    /// The operands with a value of their own: none of a variable, and none of a field that is read directly.
+    private func shownOperands(of id: SyntaxTree.ID) -> [SyntaxTree.ID] {
+        if case .variable = checked.meanings[id] { return [] }
+        guard case .field = checked.meanings[id] else { return tree.operands(of: id) }
+        return tree.operands(of: id).filter { operand in
+            if case .variable = checked.meanings[operand] { return false }
+            return true
+        }
+    }
+
+    private func text(of id: SyntaxTree.ID) -> String {
+        let range = tree.nodes[id].range
+        return String(decoding: bytes[max(0, range.start)..<min(bytes.count, range.end)], as: UTF8.self)
+    }
+
+    // MARK: Summary
+
+    /// The parts that make a condition false.
+    private func reasons(for root: SyntaxTree.ID) -> [SyntaxTree.ID] {
+        var reasons: [SyntaxTree.ID] = []
+        var open = [root]
+        while let id = open.popLast() {
+            guard case .logic(_, let operands) = tree.nodes[id].kind else {
+                reasons.append(id)
+                continue
+            }
+            let decisive = operands.filter { operand in
+                if case .success(.bool(false)) = outcomes[operand]?.result { return true }
+                return false
+            }
+            // A constant decided where no operand was evaluated.
+            if decisive.isEmpty { reasons.append(id) }
+            open += decisive.reversed()
+        }
+        return reasons
+    }
+
+    /// A part, its value, and what it reads: `state.failures < 3 — false, state.failures is 5`.
+    private func line(_ id: SyntaxTree.ID, _ result: Result<Value, EvaluationError>) -> String {
+        var line = "\(text(of: id)) — \(Self.text(of: result))"
+        var named: Set<String> = [text(of: id)]
+        for input in inputs(of: id) {
+            guard let outcome = outcomes[input]?.result, named.insert(text(of: input)).inserted else { continue }
+            guard named.count <= Self.mostNamed + 1 else {
+                line += ", …"
+                break
+            }
+            line += ", \(text(of: input)) is \(Self.text(of: outcome))"
+        }
+        return line
+    }
+
+    /// The longest chains of selections and indexing from a variable, from left to right.
+    private func inputs(of root: SyntaxTree.ID) -> [SyntaxTree.ID] {
+        var inputs: [SyntaxTree.ID] = []
+        var open = [root]
+        while let id = open.popLast() {
+            if isPath(id), outcomes[id] != nil {
+                inputs.append(id)
+            } else {
+                open += shownOperands(of: id).reversed()
+            }
+        }
+        return inputs
+    }
+
+    private func isPath(_ id: SyntaxTree.ID) -> Bool {
+        var current = id
+        while true {
+            if case .variable = checked.meanings[current] { return true }
+            switch tree.nodes[current].kind {
+            case .binding: return true
+            case .select(let operand, _), .optionalSelect(let operand, _): current = operand
+            case .index(let operand, let index), .optionalIndex(let operand, let index):
+                guard case .literal = tree.nodes[index].kind else { return false }
+                current = operand
+            default: return false
+            }
+        }
+    }
+}

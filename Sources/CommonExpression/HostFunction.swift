@@ -1,0 +1,176 @@
+extension Environment {
+    /// A function the host adds to the language.
+    ///
+    /// Its types are checked like those of the standard functions. A call is evaluated whenever it is reached, never
+    /// ahead while compiling, so that the function may depend on more than its arguments. It must return soon: the
+    /// limit for cost does not reach into it.
+    public struct Function: Sendable {
+        /// What the function does with operands of certain types.
+        public struct Overload: Sendable {
+            /// Computes the result from the operands, with the receiver first; what it throws becomes an evaluation
+            /// error with the code `hostFailure`.
+            public typealias Body = @Sendable (_ operands: [Value]) throws -> Value
+
+            /// The types of the operands, with the receiver first.
+            public let parameters: [ValueType]
+            /// The type of the result; a result of another type is an evaluation error.
+            public let result: ValueType
+            /// Whether it is called as `receiver.name(…)`.
+            public let isMember: Bool
+            let body: Body
+
+            /// Declares an overload.
+            /// - Parameters:
+            ///   - parameters: The types of the operands, with the receiver first.
+            ///   - result: The type of the result.
+            ///   - isMember: Whether it is called as `receiver.name(…)`, which needs one parameter at least.
+            ///   - body: Computes the result. The operands fit the parameters.
+            public init(
+                _ parameters: [ValueType], result: ValueType, isMember: Bool = false, body: @escaping Body
+            ) {
+                self.parameters = parameters
+                self.result = result
+                self.isMember = isMember
+                self.body = body
+            }
+        }
+
+        /// The steps a call costs where nothing else is said.
+        public static let usualCost = 10
+
+        /// The name; with a namespace, as in `net.lookup`, where it has points. It hides a standard function of the
+        /// same name, but no macro.
+        public let name: String
+        /// What it does; of several that take the operands the first counts.
+        public let overloads: [Overload]
+        /// The steps a call costs, beside those for its operands.
+        public let cost: Int
+
+        /// Declares a function.
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - overloads: What it does, by the types of its operands.
+        ///   - cost: The steps a call costs; negative ones count as none.
+        public init(_ name: String, overloads: [Overload], cost: Int = usualCost) {
+            self.name = name
+            self.overloads = overloads
+            self.cost = max(0, cost)
+        }
+
+        /// Declares a function by a closure, whose types are those of the function.
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - isMember: Whether it is called as `receiver.name(…)`; the first argument is the receiver then.
+        ///   - cost: The steps a call costs.
+        ///   - body: What it does.
+        public init<each Argument: ValueConvertible, Result: ValueConvertible>(
+            _ name: String, isMember: Bool = false, cost: Int = usualCost,
+            body: @escaping @Sendable (repeat each Argument) throws -> Result
+        ) {
+            var parameters: [ValueType] = []
+            for type in repeat (each Argument).self { parameters.append(type.valueType) }
+            let overload = Overload(parameters, result: Result.valueType, isMember: isMember) { operands in
+                var reader = OperandReader(operands: operands)
+                return try body(repeat reader.next((each Argument).self)).value
+            }
+            self.init(name, overloads: [overload], cost: cost)
+        }
+    }
+}
+
+/// Takes one operand after the other as a Swift type.
+private struct OperandReader {
+    let operands: [Value]
+    private var position = 0
+
+    init(operands: [Value]) {
+        self.operands = operands
+    }
+
+    mutating func next<Argument: ValueConvertible>(_ type: Argument.Type) throws -> Argument {
+        defer { position += 1 }
+        guard position < operands.count, let argument = Argument(operands[position]) else {
+            throw ConversionFailure(position: position + 1, type: Argument.valueType)
+        }
+        return argument
+    }
+}
+
+/// Why an operand cannot be taken as a Swift type: its value is out of that type's range.
+private struct ConversionFailure: Error, CustomStringConvertible {
+    let position: Int
+    let type: ValueType
+
+    var description: String { "operand \(position) is out of range for what the function takes as \(type)" }
+}
+
+extension Function {
+    /// A function of the host in one of its two styles. The other style is there for messages only.
+    static func host(_ declaration: Environment.Function, isMember: Bool) -> Function {
+        let overloads = declaration.overloads.map { overload in
+            Overload(
+                isMember: overload.isMember, parameters: overload.parameters.map { .type(StaticType($0)) },
+                result: StaticType(overload.result))
+        }
+        let candidates = declaration.overloads.filter { $0.isMember == isMember }
+        return Function(
+            declaration.name, overloads,
+            general: { values, range, frame throws(EvaluationError) in
+                try frame.charge(declaration.cost, at: range)
+                for value in values { try frame.charge(reading: value, at: range) }
+                for candidate in candidates where candidate.parameters.count == values.count {
+                    guard zip(candidate.parameters, values).allSatisfy({ $0.accepts($1) }) else { continue }
+                    return try call(candidate, declaration.name, values, range, &frame)
+                }
+                throw EvaluationError(
+                    code: .noSuchOverload,
+                    message: "\(declaration.name)() does not take \(NameList.text(values.map(\.typeName)))",
+                    range: range)
+            },
+            nests: true, isHost: true)
+    }
+
+    private static func call(
+        _ overload: Environment.Function.Overload, _ name: String, _ values: [Value], _ range: SourceRange,
+        _ frame: inout Frame
+    ) throws(EvaluationError) -> Value {
+        let result: Value
+        do {
+            result = try overload.body(values)
+        } catch {
+            throw EvaluationError(
+                code: .hostFailure, message: "\(name)() failed: \(Excerpt.of("\(error)"))", range: range)
+        }
+        try frame.create(asLargeAs: result, at: range)
+        guard overload.result.accepts(result) else {
+            throw EvaluationError(
+                code: .hostFailure,
+                message: "\(name)() gave \(result.typeName), but is declared to give \(overload.result)", range: range)
+        }
+        return result
+    }
+}
+
+extension Frame {
+    /// Takes off the steps for looking at a value's elements once.
+    mutating func charge(reading value: Value, at range: SourceRange) throws(EvaluationError) {
+        switch value {
+        case .list(let elements): try charge(elements.count, at: range)
+        case .map(let entries): try charge(entries.count, at: range)
+        case .string(let text): try charge(octets: text.utf8.count, at: range)
+        case .bytes(let bytes): try charge(octets: bytes.count, at: range)
+        default: break
+        }
+    }
+
+    /// Takes off the steps for a value that was created elsewhere, and holds it against the largest size.
+    mutating func create(asLargeAs value: Value, at range: SourceRange) throws(EvaluationError) {
+        switch value {
+        case .list(let elements): try create(elements: elements.count, at: range)
+        case .map(let entries): try create(elements: entries.count, at: range)
+        case .string(let text): try create(octets: text.utf8.count, at: range)
+        case .bytes(let bytes): try create(octets: bytes.count, at: range)
+        default: break
+        }
+    }
+}
