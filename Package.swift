@@ -74,7 +74,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "MediatorControl", dependencies: ["Varlink"], swiftSettings: strict),
+        .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
 
         // Layer 3: where the parts are joined.
         .target(
@@ -86,8 +86,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "MediatorCommands", dependencies: ["MediatorControl", "Varlink", argumentParser],
-            swiftSettings: strict),
+            name: "MediatorCommands",
+            dependencies: ["CommonExpression", "MediatorControl", "Varlink", argumentParser], swiftSettings: strict),
 
         // Layer 4: the programs, which only begin.
         .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon"], swiftSettings: strict),
@@ -117,13 +117,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "MediatorControlTests", dependencies: ["MediatorControl", "Varlink"], swiftSettings: strict),
+            name: "MediatorControlTests", dependencies: ["CommonExpression", "MediatorControl", "Varlink"],
+            swiftSettings: strict),
         .testTarget(
             name: "MediatorCommandsTests", dependencies: ["MediatorCommands", "MediatorControl", "Varlink"],
             swiftSettings: strict),
-        .testTarget(
-            name: "MediatorDaemonTests",
-            dependencies: ["MediatorDaemon", "CommonExpression", "Varlink"], swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17

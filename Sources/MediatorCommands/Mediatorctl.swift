@@ -16,6 +16,7 @@ public enum Mediatorctl {
     public static func run(_ arguments: [String], in environment: CommandEnvironment) async -> CommandStatus {
         do {
             var command = try RootCommand.parseAsRoot(optionsBehindVerb(arguments))
+            if let verb = command as? any LocalVerb { return run(verb, environment) }
             guard let verb = command as? any ControlVerb else {
                 // Everything else is a request for help, which is thrown.
                 try command.run()
@@ -56,6 +57,17 @@ public enum Mediatorctl {
         }
         return "mediatorctl: there is no verb '\(PlainText.cleaned(verb))'\(Nearest.hint(verb, among: verbs))\n"
             + "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`."
+    }
+
+    private static func run(_ verb: any LocalVerb, _ environment: CommandEnvironment) -> CommandStatus {
+        do {
+            return try verb.perform(in: environment)
+        } catch is OutputClosed {
+            return .success
+        } catch {
+            environment.writeError("mediatorctl: \(error)\n")
+            return .refused
+        }
     }
 
     private static func run(_ verb: any ControlVerb, _ environment: CommandEnvironment) async -> CommandStatus {
@@ -105,6 +117,7 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
+            EvalVerb.self,
         ]
     )
 }

@@ -48,7 +48,7 @@ def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None
     directory = shipped.directory / "work"
     shutil.copytree(REPOSITORY / "Config", directory / "Config")
     commands = 0
-    for console in blocks(README, "console"):
+    for console in blocks(README, "console") + blocks(CONFIGURATION, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
             result = subprocess.run(
                 command, shell=True, cwd=directory, env=environment, capture_output=True, text=True, timeout=30
@@ -57,7 +57,7 @@ def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None
             printed = (result.stdout + result.stderr).replace(str(shipped.config), "Config")
             assert shape(printed) == shape(expected), f"$ {command}\n{printed}"
             commands += 1
-    assert commands == 8
+    assert commands == 9
 
 
 def test_the_configuration_of_the_readme_is_the_shipped_one() -> None:

@@ -29,14 +29,15 @@ enum Layers {
         "SideEffects": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
             + ["Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
         // Where its socket lies depends on who one is.
-        "MediatorControl": ["Varlink"] + cLibrary + foundation,
+        // Values travel over it as the expressions' values.
+        "MediatorControl": ["CommonExpression", "Varlink"] + cLibrary + foundation,
 
         // Layer 3: where the parts are joined.
         "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary + foundation,
         // A client's errors and JSON values are the protocol's.
-        "MediatorCommands": ["MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser"]
+        "MediatorCommands": ["CommonExpression", "MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser"]
             + cLibrary + foundation,
 
         // Layer 4: the programs, which only begin.

@@ -27,3 +27,8 @@ protocol ControlVerb: ParsableCommand {
 
     func perform(in session: Session) async throws -> CommandStatus
 }
+
+/// A verb that needs no daemon.
+protocol LocalVerb: ParsableCommand {
+    func perform(in environment: CommandEnvironment) throws -> CommandStatus
+}

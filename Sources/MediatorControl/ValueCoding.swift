@@ -1,13 +1,13 @@
-package import CommonExpression
-package import Varlink
+public import CommonExpression
+public import Varlink
 
 /// How values travel over the control socket.
 ///
 /// Text, numbers, truth values, lists and structures are what JSON has for them; a timestamp is RFC 3339 text, a
 /// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text.
-package enum ValueCoding {
+public enum ValueCoding {
     /// A value as JSON.
-    package static func json(_ value: Value) -> JSONValue {
+    public static func json(_ value: Value) -> JSONValue {
         switch value {
         case .null: .null
         case .bool(let value): .bool(value)
@@ -28,21 +28,24 @@ package enum ValueCoding {
     }
 
     /// The fields of a structure as a JSON object.
-    package static func fields(of value: Value) -> JSONObject {
+    public static func fields(of value: Value) -> JSONObject {
         guard case .structure(let structure) = value else { return [:] }
         let names = structure.type.fields.map(\.name)
         return Dictionary(uniqueKeysWithValues: zip(names, structure.fields.map(json)))
     }
 
     /// What is wrong with a JSON value.
-    package struct Mismatch: Error, Hashable {
-        package let path: String
-        package let expected: String
-        package let message: String
+    public struct Mismatch: Error, Hashable {
+        /// Where: the name of the event or bus, then fields and indices.
+        public let path: String
+        /// The type it must have.
+        public let expected: String
+        /// What is wrong, in a sentence.
+        public let message: String
     }
 
     /// A JSON value as a value of the type. `path` names it in errors.
-    package static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
+    public static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
         let mismatch = Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(json)")
         switch (type, json) {
         case (.dyn, _): return plain(json)
@@ -79,7 +82,7 @@ package enum ValueCoding {
     }
 
     /// The fields of a JSON object in the order of the type; every one must be there, and no other.
-    package static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
+    public static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
         -> [Value]
     {
         for key in entries.keys.sorted() where type.index(of: key) == nil {

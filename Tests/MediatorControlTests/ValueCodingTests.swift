@@ -1,5 +1,5 @@
 import CommonExpression
-import MediatorDaemon
+import MediatorControl
 import Testing
 import Varlink
 

@@ -1,0 +1,121 @@
+import ArgumentParser
+import CommonExpression
+import MediatorControl
+import Varlink
+
+/// `mediatorctl eval`
+struct EvalVerb: LocalVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "eval",
+        abstract: "Evaluate an expression by hand, to try it out.",
+        discussion: """
+            The expression is CEL, as in `when:` and within ${…} of the configuration. It needs no daemon. Values are \
+            given as JSON; a value that is no JSON is taken as text, and an object has its fields checked.
+
+            EXAMPLES
+              mediatorctl eval '1 + 2 * 3'
+              mediatorctl eval 'state.failures < 3 && event.reason != "maintenance"' \\
+                  --with 'state={"failures": 5}' --with 'event={"reason": "cable"}' --explain
+              mediatorctl eval 'duration("90m") > duration("1h")' --json
+            """
+    )
+
+    @Argument(help: "The expression.")
+    var expression: String
+
+    @Option(
+        name: .customLong("with"), parsing: .singleValue,
+        help: ArgumentHelp("A variable and its value; may be repeated.", valueName: "name=json"))
+    var variables: [String] = []
+
+    @Flag(help: "Show each part of the expression with its value.")
+    var explain = false
+
+    @Flag(help: "Print JSON instead of text for people.")
+    var json = false
+
+    func perform(in environment: CommandEnvironment) throws -> CommandStatus {
+        var declared = Environment()
+        var values: [Value] = []
+        for text in variables {
+            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+                environment.writeError("mediatorctl: --with wants NAME=JSON, not '\(PlainText.cleaned(text))'\n")
+                return .usage
+            }
+            let name = String(text[..<equals])
+            let written = String(text[text.index(after: equals)...])
+            guard !declared.variables.contains(where: { $0.name == name }) else {
+                environment.writeError("mediatorctl: --with gives '\(PlainText.cleaned(name))' twice\n")
+                return .usage
+            }
+            let value = Self.value((try? JSONValue(parsing: written)) ?? .string(written), name: name)
+            declared.variables.append(.init(name: name, type: value.type))
+            values.append(value)
+        }
+        do {
+            let program = try Expression(parsing: expression).checked(in: declared)
+            return try report(program, values, environment)
+        } catch let problems as Problems {
+            for problem in problems.problems { environment.writeError(Self.text(of: problem, in: expression)) }
+            return .refused
+        }
+    }
+
+    private func report(
+        _ program: Program, _ values: [Value], _ environment: CommandEnvironment
+    ) throws -> CommandStatus {
+        let explanation = program.explain(values)
+        var failure: EvaluationError?
+        var result: Value?
+        switch explanation.result {
+        case .success(let value): result = value
+        case .failure(let error): failure = error
+        }
+        if json {
+            var object: JSONObject = ["type": .string("\(program.type)")]
+            if let result { object["value"] = ValueCoding.json(result) }
+            if let failure { object["error"] = .string(failure.message) }
+            if explain {
+                object["parts"] = .array(
+                    explanation.parts.map { part in
+                        var entry: JSONObject = ["text": .string(part.text), "depth": .int(Int64(part.depth))]
+                        if case .success(let value)? = part.result { entry["value"] = ValueCoding.json(value) }
+                        if case .failure(let error)? = part.result { entry["error"] = .string(error.message) }
+                        return .object(entry)
+                    })
+            }
+            try environment.write("\(JSONValue.object(object))\n")
+        } else {
+            if explain { try environment.write("\(explanation.description)\n") }
+            if let result, !explain { try environment.write("\(result)\n") }
+            if let failure { environment.writeError("mediatorctl: \(PlainText.cleaned(failure.message))\n") }
+        }
+        return failure == nil ? .success : .refused
+    }
+
+    /// A JSON value as an expression sees it: an object as a structure, so that its fields are checked.
+    static func value(_ json: JSONValue, name: String) -> Value {
+        switch json {
+        case .null: return .null
+        case .bool(let value): return .bool(value)
+        case .int(let value): return .int(value)
+        case .double(let value): return .double(value)
+        case .string(let value): return .string(value)
+        case .array(let values): return .list(values.map { Self.value($0, name: "") })
+        case .object(let entries):
+            let sorted = entries.sorted { $0.key < $1.key }.map { ($0.key, Self.value($0.value, name: $0.key)) }
+            let type = StructureType(name: name, fields: sorted.map { .init(name: $0.0, type: $0.1.type) })
+            return .structure(Structure(type: type, fields: sorted.map(\.1)))
+        }
+    }
+
+    /// A problem with the place it is at.
+    private static func text(of problem: Problem, in source: String) -> String {
+        let (line, column) = problem.position(in: source)
+        let excerpt = source.split(separator: "\n", omittingEmptySubsequences: false)[line - 1]
+        let width = max(1, problem.range.end - problem.range.start)
+        let caret = String(repeating: " ", count: column - 1) + "^" + String(repeating: "~", count: min(width, 80) - 1)
+        return "\(line):\(column): error: \(problem.message) [\(problem.code.rawValue)]\n"
+            + "  \(PlainText.cleaned(String(excerpt)))\n  \(caret)\n"
+    }
+}

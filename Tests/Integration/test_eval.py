@@ -1,0 +1,55 @@
+"""`mediatorctl eval`, which needs no daemon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from daemon import Binaries
+
+
+def evaluate(binaries: Binaries, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([binaries.mediatorctl, "eval", *arguments], capture_output=True, text=True, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("expression", "given", "result"),
+    [
+        ("1 + 2 * 3", [], "7"),
+        ("state.failures < 3", ["state={\"failures\": 2}"], "true"),
+        ("name.size()", ["name=not json"], "8"),
+        ("[1, 2, 3].exists(x, x > limit)", ["limit=2"], "true"),
+        ("\"a b\".matches(\"a.b\")", [], "true"),
+        ("duration(\"90m\") > duration(\"1h\")", [], "true"),
+        ("who.?nick.orValue(\"none\")", ["who={}"], "\"none\""),
+    ],
+)
+def test_values(binaries: Binaries, expression: str, given: list[str], result: str) -> None:
+    done = evaluate(binaries, expression, *(word for text in given for word in ("--with", text)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, result + "\n", "")
+
+
+def test_json_and_explanation(binaries: Binaries) -> None:
+    done = evaluate(binaries, "a.b < 3 && true", "--with", "a={\"b\": 5}", "--json", "--explain")
+    answer = json.loads(done.stdout)
+    assert (answer["value"], answer["type"]) == (False, "bool")
+    assert {"text": "a.b", "depth": 2, "value": 5} in answer["parts"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["1 +"], 1, "1:4: error"),
+        (["a.failurs", "--with", "a={\"failures\": 1}"], 1, "did you mean 'failures'"),
+        (["1 / 0"], 1, "division by zero"),
+        (["a", "--with", "a"], 2, "NAME=JSON"),
+        (["a", "--with", "a=1", "--with", "a=2"], 2, "twice"),
+        ([], 2, "expression"),
+    ],
+)
+def test_mistakes(binaries: Binaries, arguments: list[str], code: int, message: str) -> None:
+    done = evaluate(binaries, *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
