@@ -37,8 +37,7 @@ extension CommandError {
             self.init(
                 .permissionDenied,
                 "mediatord does not allow this to you",
-                advice: "Which users and groups may read, inject and administer is set in its configuration; "
-                    + "try `sudo mediatorctl …`."
+                advice: "Only root and the user it runs as may call it; try `sudo mediatorctl …`."
             )
         case let error as any ErrorReplyConvertible:
             self.init(
@@ -67,9 +66,9 @@ extension CommandError {
                 .noConnection, "no connection to mediatord: nobody serves '\(socket)'", advice: Self.whenNotRunning)
         case .accessDenied:
             self.init(
-                .noConnection,
+                .permissionDenied,
                 "no connection to mediatord: you have no right to use '\(socket)'",
-                advice: "See who has with `ls -l \(socket)`; become a member of its group, or try `sudo mediatorctl …`."
+                advice: "Only root and the user it runs as may call it; try `sudo mediatorctl …`."
             )
         case .timedOut:
             self.init(

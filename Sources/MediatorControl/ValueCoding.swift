@@ -55,6 +55,19 @@ public enum ValueCoding {
         case (.uint, .int(let value)):
             guard let value = UInt64(exactly: value) else { throw mismatch }
             return .uint(value)
+        case (.uint, .string(let text)):
+            guard let value = UInt64(text) else { throw mismatch }
+            return .uint(value)
+        case (.double, .string(let text)):
+            guard let value = Double(text), !value.isFinite else { throw mismatch }
+            return .double(value)
+        case (.bytes, .array(let elements)):
+            var bytes: [UInt8] = []
+            for element in elements {
+                guard case .int(let value) = element, let byte = UInt8(exactly: value) else { throw mismatch }
+                bytes.append(byte)
+            }
+            return .bytes(bytes)
         case (.double, .int(let value)): return .double(Double(value))
         case (.double, .double(let value)): return .double(value)
         case (.string, .string(let value)): return .string(value)

@@ -80,11 +80,20 @@ public struct Daemon: Sendable {
                 metadata: ["configuration": "\(configuration)", "errors": "\(count)"])
             return nil
         }
-        do throws(EvaluationError) {
+        if graph.systems.isEmpty {
+            logger.warning(
+                "there is no system in the configuration; files must end in .yaml or .yml",
+                metadata: ["configuration": "\(configuration)"])
+        }
+        do throws(InitialStateError) {
             let time = HostTime(clock: ContinuousClock(), now: Self.now)
             return try Host(graph: graph, effects: effects, time: time, logger: logger)
         } catch {
-            logger.critical("the initial state cannot be computed", metadata: ["reason": "\(error.message)"])
+            report(
+                Diagnostic(
+                    code: .invalidExpression, location: error.source,
+                    message: "the initial state of '\(error.system)' cannot be computed: \(error.message)"))
+            logger.critical("the configuration is not valid; nothing was started")
             return nil
         }
     }
@@ -94,7 +103,7 @@ public struct Daemon: Sendable {
         let control = HostControl(host: host, configuration: [configuration], started: started, logger: logger)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
-            url: "https://github.com/mediatord/mediatord"
+            url: "file:///usr/share/doc/mediatord/README.md"
         )
         let own = geteuid()
         settings.authorize = { _, peer in peer.userID == 0 || peer.userID == own }
@@ -127,7 +136,7 @@ public struct Daemon: Sendable {
             try await group.run()
         } catch {
             logger.error("a part of the daemon failed", metadata: ["reason": "\(error)"])
-            return .stoppedByForce
+            return .failed
         }
         return status.withLock { $0 }
     }

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
@@ -14,7 +15,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         abstract: "Run the small state machines of this host.",
         discussion: """
             Reads every *.yaml and *.yml file of the configuration directory, checks them all, and runs the systems, \
-            buses and links they describe, until SIGTERM or SIGINT. A configuration with an error starts nothing.
+            buses and links they describe, until SIGTERM, SIGINT or SIGHUP. A configuration with an error starts nothing.
 
             Look inside with mediatorctl.
 
@@ -28,6 +29,7 @@ public struct DaemonCommand: AsyncParsableCommand {
               2  the command line is not understood
               3  stopped, but something had to be left behind
               4  the control socket cannot be served, for example because another daemon does
+              5  a part of the daemon failed, which is a mistake of the program
             """,
         version: Version.current)
 
@@ -89,8 +91,27 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
     }
 
+    /// The whole program: parses the command line, runs, and exits.
+    ///
+    /// It is not asynchronous, because what the runtime opens for asynchronous code would take the numbers of standard
+    /// descriptors that are closed.
+    public static func launch() -> Never {
+        occupyStandardDescriptors()
+        Task { await start() }
+        dispatchMain()
+    }
+
+    /// Opens what is closed of standard input, output and error, so that no other file gets their numbers, into which
+    /// somebody would then write log lines.
+    private static func occupyStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is taken, and all lower ones are in use.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
     /// Parses the command line, runs, and exits: with 2 where the command line is not understood.
-    public static func start() async -> Never {
+    private static func start() async -> Never {
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -120,6 +141,11 @@ public struct DaemonCommand: AsyncParsableCommand {
         return "\(directory)/\(ControlSocket.fileName)"
     }
 
+    /// The environment as another terminal has it, where nobody has chosen another socket.
+    private static func withoutOverride(_ name: String) -> String? {
+        name == ControlSocket.environmentVariable ? nil : ProcessInfo.processInfo.environment[name]
+    }
+
     /// What to type to reach this daemon: the client that lies beside it, if it is not in the search path.
     private static func client(for socket: String) -> String {
         let name = "mediatorctl"
@@ -127,7 +153,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         let beside = (folder.map(String.init) + [name]).joined(separator: "/")
         let program = !folder.isEmpty && access(beside, X_OK) == 0 ? beside : name
         // A client looks at the usual place, and at the system's.
-        let usual = [ControlSocket.defaultPath, ControlSocket.systemPath]
+        let usual = [ControlSocket.path(environment: withoutOverride, userID: geteuid()), ControlSocket.systemPath]
         return usual.contains(socket) ? program : "\(program) --socket \(socket)"
     }
 }

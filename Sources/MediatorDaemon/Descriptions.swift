@@ -67,7 +67,9 @@ extension SystemDescription {
                     effect: feedback.effect, running: status.running(feedback.name))
             },
             links: links,
-            lastFault: status.lastFault.map { "\($0.place): \($0.message)" })
+            lastFault: status.lastFault.map { fault in
+                (status.lastFaultTime.map { "\($0) " } ?? "") + "\(fault.place): \(fault.message)"
+            })
     }
 }
 

@@ -10,4 +10,6 @@ public enum ExitStatus: Int32, Sendable, Hashable {
     case stoppedByForce = 3
     /// The control socket cannot be served; nothing was started.
     case noControlSocket = 4
+    /// A part of the daemon failed, which is a mistake of the program.
+    case failed = 5
 }

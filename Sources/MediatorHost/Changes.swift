@@ -3,6 +3,8 @@ import Synchronization
 
 /// A state of a watched system, or the value of a watched bus.
 public struct Change<Subject: Sendable>: Sendable {
+    /// Counts the changes since the watch began, those this watcher missed included.
+    let number: UInt64
     /// When it came to be.
     public let time: Timestamp
     /// Whether it was there before the watch began.
@@ -10,54 +12,51 @@ public struct Change<Subject: Sendable>: Sendable {
     /// The state or the value.
     public let subject: Subject
     /// How many changes this watcher missed just before this one, because it read too slowly.
-    public var dropped: Int
+    public fileprivate(set) var dropped = 0
+
+    init(number: UInt64, time: Timestamp, isReplayed: Bool, subject: Subject) {
+        self.number = number
+        self.time = time
+        self.isReplayed = isReplayed
+        self.subject = subject
+    }
 }
 
-/// What a watcher sees, from when it began to watch until what it watches ends.
-public struct Changes<Subject: Sendable>: AsyncSequence, Sendable {
-    let stream: AsyncStream<Change<Subject>>
-    let dropped: Dropped
+/// What a watcher sees, from when it began to watch until what it watches ends. One may read it, one change at a time.
+public final class Changes<Subject: Sendable>: AsyncSequence, Sendable {
+    private let stream: AsyncStream<Change<Subject>>
+    /// The number of the change read last.
+    private let last = Mutex<UInt64>(0)
 
-    /// Goes through the changes.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var base: AsyncStream<Change<Subject>>.Iterator
-        let dropped: Dropped
-
-        /// The next change; `nil` at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Change<Subject>? {
-            guard var change = await base.next(isolation: actor) else { return nil }
-            change.dropped = dropped.take()
-            return change
-        }
-
-        /// The next change; `nil` at the end.
-        public mutating func next() async -> Change<Subject>? {
-            await next(isolation: nil)
-        }
+    init(stream: AsyncStream<Change<Subject>>) {
+        self.stream = stream
     }
 
     /// The next change; `nil` at the end, or when the task is cancelled, which is the end.
     public func next() async -> Change<Subject>? {
-        for await change in self { return change }
+        for await var change in stream {
+            change.dropped = last.withLock { last in
+                defer { last = change.number }
+                return Int(change.number - last) - 1
+            }
+            return change
+        }
         return nil
     }
 
-    /// Goes through the changes; only one may.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(base: stream.makeAsyncIterator(), dropped: dropped)
-    }
-}
+    /// Goes through the changes.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let changes: Changes
 
-/// Counts what a watcher misses. What is dropped is the oldest, so it lies just before what is read next.
-final class Dropped: Sendable {
-    private let count = Mutex(0)
+        /// The next change; `nil` at the end.
+        public mutating func next() async -> Change<Subject>? { await changes.next() }
 
-    func add() { count.withLock { $0 += 1 } }
-
-    func take() -> Int {
-        count.withLock { count in
-            defer { count = 0 }
-            return count
+        /// The next change; `nil` at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Change<Subject>? {
+            await changes.next()
         }
     }
+
+    /// Goes through the changes.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes: self) }
 }

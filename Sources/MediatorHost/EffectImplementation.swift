@@ -27,17 +27,19 @@ public struct EffectContext: Sendable {
     public let clock: any Clock<Duration>
     /// Where to say what an administrator should know; it carries the system and the feedback.
     public let logger: Logger
-    private let outcome: @Sendable (String, Value) -> Void
+    private let outcome: @Sendable (String, Value) -> Bool
+    private let fault: @Sendable (String) -> Void
 
     package init(
         system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
-        outcome: @escaping @Sendable (String, Value) -> Void
+        outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void
     ) {
         self.system = system
         self.feedback = feedback
         self.clock = clock
         self.logger = logger
         self.outcome = outcome
+        self.fault = fault
     }
 
     /// Reports an outcome, which becomes an event as the configuration says.
@@ -45,8 +47,15 @@ public struct EffectContext: Sendable {
     /// - Parameters:
     ///   - name: an outcome of the schema.
     ///   - result: a structure of the outcome's result type.
-    public func report(_ name: String, _ result: Value) {
+    /// - Returns: whether the configuration says what becomes of it; if not, the side effect may want to log it.
+    @discardableResult
+    public func report(_ name: String, _ result: Value) -> Bool {
         outcome(name, result)
+    }
+
+    /// Says that the side effect could not do its work at all: it is logged, counted, and the system is degraded.
+    public func fail(_ message: String) {
+        fault(message)
     }
 }
 

@@ -14,6 +14,7 @@ final class EffectRunner: Sendable {
     private let note: @Sendable (Fault) -> Void
     private let ticker: Ticker
     private let waits: Waits
+    private let turnstile = Turnstile()
     private let running = Atomic<Int>(0)
 
     init(
@@ -44,18 +45,18 @@ final class EffectRunner: Sendable {
             switch definition.schedule {
             case .atOnce where implementation == nil:
                 // An event emitted at once needs no task.
-                return .call { self.event(for: "emit", .null, in: state) }
+                return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
-                return .run { send in await self.run(state, send) }
+                return counted { send in await self.run(state, send) }
             case .after(let delays):
                 let delay = try duration(delays, state, variables)
-                return .run { send in
+                return counted { send in
                     guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
                     await self.run(state, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
-                return .run { [ticker] send in
+                return counted { [ticker] send in
                     await ticker.tick(generation, every: interval) { await self.run(state, send) }
                 }
             }
@@ -77,19 +78,34 @@ final class EffectRunner: Sendable {
         return max(span.swiftDuration, .milliseconds(1))
     }
 
+    /// A side effect that counts from the moment it is asked for, waiting included. Beyond the limit there is none.
+    private func counted(_ body: @escaping @Sendable (Send<SystemEvent>) async -> Void) -> Effect<SystemEvent> {
+        let limit = HostedSystem.maximumRuns
+        guard running.add(1, ordering: .relaxed).newValue <= limit else {
+            running.subtract(1, ordering: .relaxed)
+            note(Fault(place: place, message: "\(limit) of its side effects run or wait already; no other was started"))
+            return .nothing
+        }
+        return .run { [self] send in
+            await body(send)
+            running.subtract(1, ordering: .relaxed)
+        }
+    }
+
     /// Runs the side effect once.
+    ///
+    /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
+    /// it, so that never two of a feedback are at work.
     private func run(_ state: SystemState, _ send: Send<SystemEvent>) async {
         guard let implementation else {
-            if let event = event(for: "emit", .null, in: state) { send(event) }
+            if let event = event(for: "emit", .null, in: state).event { send(event) }
             return
         }
-        let count = running.add(1, ordering: .relaxed).newValue
-        defer { running.subtract(1, ordering: .relaxed) }
-        guard count <= HostedSystem.maximumRuns else {
-            let limit = HostedSystem.maximumRuns
-            note(Fault(place: place, message: "\(limit) of its side effects run already; this one was not started"))
-            return
-        }
+        let isExclusive = definition.strategy == .cancelOnNewState
+        if isExclusive { guard await turnstile.enter() else { return } }
+        defer { if isExclusive { turnstile.leave() } }
+        // Nothing begins once the system is stopping, or the state has been left.
+        guard !waits.isClosed, !Task.isCancelled else { return }
         var arguments: [String: Value] = [:]
         do {
             let variables = [state.data, .timestamp(time.now())]
@@ -101,26 +117,31 @@ final class EffectRunner: Sendable {
             return
         }
         let context = EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger
-        ) { [self] outcome, result in
-            if let event = event(for: outcome, result, in: state) { send(event) }
-        }
+            system: system, feedback: definition.name, clock: time.clock, logger: logger,
+            outcome: { [self] outcome, result in
+                let (hasRule, event) = event(for: outcome, result, in: state)
+                if let event { send(event) }
+                return hasRule
+            },
+            fault: { [self] in note(Fault(place: place, message: $0)) })
         await implementation.run(arguments, in: context)
     }
 
-    /// The event an outcome leads to.
-    private func event(for outcome: String, _ result: Value, in state: SystemState) -> SystemEvent? {
-        guard let rules = definition.outcomes[state.index]?[outcome] else { return nil }
+    /// The event an outcome leads to, and whether there are rules for it at all.
+    private func event(
+        for outcome: String, _ result: Value, in state: SystemState
+    ) -> (hasRule: Bool, event: SystemEvent?) {
+        guard let rules = definition.outcomes[state.index]?[outcome] else { return (false, nil) }
         let variables = [state.data, .timestamp(time.now()), result]
         do {
             for rule in rules {
                 if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
-                return SystemEvent(index: rule.event.event, data: try rule.event.data.evaluate(variables))
+                return (true, SystemEvent(index: rule.event.event, data: try rule.event.data.evaluate(variables)))
             }
         } catch {
             note(Fault(place: "\(outcome) of \(place)", message: error.message))
         }
-        return nil
+        return (true, nil)
     }
 }
 

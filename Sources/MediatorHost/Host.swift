@@ -37,7 +37,7 @@ public final class Host: Sendable {
     /// - Throws: when the data of an initial state cannot be computed.
     public init(
         graph: Graph, effects: EffectCatalogue, time: HostTime, logger: Logger
-    ) throws(EvaluationError) {
+    ) throws(InitialStateError) {
         self.graph = graph
         self.time = time
         self.logger = logger
@@ -47,7 +47,12 @@ public final class Host: Sendable {
         var systems: [HostedSystem] = []
         systems.reserveCapacity(graph.systems.count)
         for definition in graph.systems {
-            let initial = try RuleMachine.initial(definition, now: time.now())
+            let initial: SystemState
+            do {
+                initial = try RuleMachine.initial(definition, now: time.now())
+            } catch {
+                throw InitialStateError(system: definition.name, source: definition.source, message: error.message)
+            }
             let own = logger.with(["system": "\(definition.name)"])
             systems.append(
                 HostedSystem(definition, initial: initial, effects: effects, time: time, logger: own) {
@@ -188,6 +193,7 @@ public final class Host: Sendable {
             loop: system.loop.snapshot,
             faults: faults.count,
             lastFault: faults.last,
+            lastFaultTime: faults.time,
             links: graph.links.indices.filter { number in
                 if graph.links[number].system == index { return true }
                 if case .systemToSystem(let target, _, _) = graph.links[number].form { return target == index }
@@ -297,17 +303,8 @@ public final class Host: Sendable {
     public func watchBus(_ name: String) throws(HostError) -> Changes<Value> {
         let bus = buses[try busNumber(name)]
         let remembers = bus.definition.kind == .currentValue
-        let began = bus.current.since
-        return watch { [time] change, finish in
-            let isFirst = Mutex(remembers)
-            return bus.watch(
-                { value in
-                    let first = isFirst.withLock { isFirst in
-                        defer { isFirst = false }
-                        return isFirst
-                    }
-                    change(value, first ? (began ?? time.now()) : time.now())
-                }, finish: finish)
+        return watch { change, finish in
+            bus.watch({ change($0.value, $0.time) }, finish: finish)
         } isReplayed: {
             $0 && remembers
         }
@@ -317,20 +314,19 @@ public final class Host: Sendable {
         _ subscribe: (@escaping @Sendable (Subject, Timestamp) -> Void, @escaping @Sendable () -> Void) -> Subscription,
         isReplayed: @escaping @Sendable (Bool) -> Bool
     ) -> Changes<Subject> {
-        let dropped = Dropped()
         let stream = AsyncStream<Change<Subject>>(bufferingPolicy: .bufferingNewest(Self.watchBuffer)) { continuation in
-            let isFirst = Mutex(true)
+            let count = Mutex<UInt64>(0)
             let subscription = subscribe(
                 { subject, time in
-                    let first = isFirst.withLock { isFirst in
-                        defer { isFirst = false }
-                        return isFirst
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
                     }
-                    let change = Change(time: time, isReplayed: isReplayed(first), subject: subject, dropped: 0)
-                    if case .dropped = continuation.yield(change) { dropped.add() }
+                    continuation.yield(
+                        Change(number: number, time: time, isReplayed: isReplayed(number == 1), subject: subject))
                 }, { continuation.finish() })
             continuation.onTermination = { _ in subscription.cancel() }
         }
-        return Changes(stream: stream, dropped: dropped)
+        return Changes(stream: stream)
     }
 }

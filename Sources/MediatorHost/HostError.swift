@@ -1,3 +1,15 @@
+public import MediatorConfiguration
+
+/// Why a host could not be built: the data of a system's first state cannot be computed.
+public struct InitialStateError: Error, Sendable, Hashable {
+    /// The system.
+    public let system: String
+    /// Where it is written.
+    public let source: SourceLocation
+    /// What went wrong.
+    public let message: String
+}
+
 /// Why a host did not do what it was asked.
 public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is no system of this name.

@@ -16,6 +16,8 @@ public struct SystemStatus: Sendable {
     public let faults: UInt64
     /// What failed last.
     public let lastFault: Fault?
+    /// When that was.
+    public let lastFaultTime: Timestamp?
     /// The links it takes part in, by index.
     public let links: [Int]
 

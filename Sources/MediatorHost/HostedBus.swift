@@ -4,11 +4,17 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
+/// A value on a bus, and when it was put there.
+struct BusValue: Sendable {
+    let value: Value
+    let time: Timestamp
+}
+
 /// A configured bus: a mediator with a name.
 final class HostedBus: Sendable {
     private enum Storage: Sendable {
-        case passthrough(PassthroughMediator<Value>)
-        case current(CurrentValueMediator<Value>)
+        case passthrough(PassthroughMediator<BusValue>)
+        case current(CurrentValueMediator<BusValue>)
     }
 
     /// Those who want to know when the bus ends.
@@ -20,7 +26,8 @@ final class HostedBus: Sendable {
 
     let definition: BusDefinition
     private let storage: Storage
-    private let since: Mutex<Timestamp?>
+    /// When a value came last, for a bus that does not remember it.
+    private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
     private let time: HostTime
     private let logger: Logger
@@ -33,20 +40,20 @@ final class HostedBus: Sendable {
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
         switch (definition.kind, definition.initial) {
         case (.currentValue, let initial?):
-            storage = .current(CurrentValueMediator(initial, limit: limit, overflow: overflow))
-            since = Mutex(time.now())
+            let first = BusValue(value: initial, time: time.now())
+            storage = .current(CurrentValueMediator(first, limit: limit, overflow: overflow))
         default:
             storage = .passthrough(PassthroughMediator(limit: limit, overflow: overflow))
-            since = Mutex(nil)
         }
     }
 
     /// The value a current-value bus has, and since when; for a passthrough bus, when a value came last.
     var current: (value: Value?, since: Timestamp?) {
-        let since = since.withLock { $0 }
         switch storage {
-        case .passthrough: return (nil, since)
-        case .current(let mediator): return (mediator.value, since)
+        case .passthrough: return (nil, last.withLock { $0 })
+        case .current(let mediator):
+            let current = mediator.value
+            return (current.value, current.time)
         }
     }
 
@@ -59,16 +66,17 @@ final class HostedBus: Sendable {
 
     /// Puts a value on the bus.
     func send(_ value: Value) {
-        let now = time.now()
-        since.withLock { $0 = now }
+        let item = BusValue(value: value, time: time.now())
         logger.debug("value", metadata: ["value": "\(value)"])
         switch storage {
-        case .passthrough(let mediator): mediator.send(value)
-        case .current(let mediator): mediator.send(value)
+        case .passthrough(let mediator):
+            last.withLock { $0 = item.time }
+            mediator.send(item)
+        case .current(let mediator): mediator.send(item)
         }
     }
 
-    func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
+    func subscribe(_ receive: @escaping @Sendable (BusValue) -> Void) -> Subscription {
         switch storage {
         case .passthrough(let mediator): mediator.subscribe(receive)
         case .current(let mediator): mediator.subscribe(receive)
@@ -77,7 +85,7 @@ final class HostedBus: Sendable {
 
     /// Subscribes one who is told when the bus ends, which it does when the host stops.
     func watch(
-        _ receive: @escaping @Sendable (Value) -> Void, finish: @escaping @Sendable () -> Void
+        _ receive: @escaping @Sendable (BusValue) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         let id: UInt64? = watchers.withLock { watchers in
             guard !watchers.isClosed else { return nil }
@@ -92,7 +100,9 @@ final class HostedBus: Sendable {
         let inner = subscribe(receive)
         return Subscription { [weak self] in
             inner.cancel()
-            self?.watchers.withLock { _ = $0.finishers.removeValue(forKey: id) }
+            // Handed out, so that what it holds is not released under the lock.
+            let finisher = self?.watchers.withLock { $0.finishers.removeValue(forKey: id) }
+            withExtendedLifetime(finisher) {}
         }
     }
 

@@ -59,8 +59,9 @@ final class HostedLink: Sendable {
                 })
             return nil
         case .busToSystem(let bus, let filter, let event):
-            return buses[bus].subscribe { [self, weak system] value in
+            return buses[bus].subscribe { [self, weak system] item in
                 guard let system else { return }
+                let value = item.value
                 let now = time.now()
                 let variables = [value, .timestamp(now)]
                 do throws(EvaluationError) {

@@ -8,11 +8,16 @@ import Synchronization
 final class HostedSystem: Sendable {
     /// How many side effects of one feedback may run at once; more are not started, which is a fault.
     static let maximumRuns = 64
+    /// How long a system is degraded after a fault, at least: so that one look in a while does not miss it.
+    static let faultMemory = Duration.seconds(60)
 
     private struct Status {
         var isReady = false
         var lastFault: Fault?
         var isFaulty = false
+        /// When the last fault was, by the host's clock and by the calendar.
+        var faultAt: Duration = .zero
+        var faultTime: Timestamp?
         var faults: UInt64 = 0
         var isProbed = false
     }
@@ -23,6 +28,8 @@ final class HostedSystem: Sendable {
     private let logger: Logger
 
     private let runners: [EffectRunner]
+    private let repeats: RepeatLog
+    private let time: HostTime
     private let healthChanged: @Sendable () -> Void
 
     init(
@@ -31,6 +38,8 @@ final class HostedSystem: Sendable {
     ) {
         self.definition = definition
         self.healthChanged = healthChanged
+        self.time = time
+        repeats = RepeatLog(time: time)
         self.logger = logger
         status = Mutex(Status(isReady: definition.readyStates.isEmpty))
         let machine = RuleMachine(definition: definition, now: time.now)
@@ -64,7 +73,9 @@ final class HostedSystem: Sendable {
         }
         self.runners = runners
         faults.connect { [weak self] in self?.note($0) }
-        loop.setObserver(SystemObserver(definition: definition, logger: logger) { [weak self] in self?.entered($0) })
+        loop.setObserver(
+            SystemObserver(definition: definition, repeats: repeats, logger: logger) { [weak self] in self?.entered($0)
+            })
     }
 
     /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
@@ -89,29 +100,40 @@ final class HostedSystem: Sendable {
     var isReady: Bool { status.withLock { $0.isReady } }
 
     /// The last fault, and how many there were.
-    var faults: (last: Fault?, count: UInt64) { status.withLock { ($0.lastFault, $0.faults) } }
+    var faults: (last: Fault?, time: Timestamp?, count: UInt64) {
+        status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
+    }
 
     private func entered(_ state: SystemState) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
+        let elapsed = time.elapsed()
         let isNews = status.withLock { status in
+            let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
             defer {
                 if isReadyState { status.isReady = true }
-                status.isFaulty = false
+                if isOver { status.isFaulty = false }
             }
-            return status.isFaulty || (isReadyState && !status.isReady) || state.previous == nil
+            return isOver || (isReadyState && !status.isReady) || state.previous == nil
         }
         if isNews { healthChanged() }
     }
 
-    /// Notes a fault: it is counted, logged and shown until the next transition.
+    /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more.
     func note(_ fault: Fault) {
-        status.withLock { status in
+        let elapsed = time.elapsed()
+        let now = time.now()
+        let isNews = status.withLock { status in
+            defer { status.isFaulty = true }
             status.lastFault = fault
-            status.isFaulty = true
+            status.faultAt = elapsed
+            status.faultTime = now
             status.faults += 1
+            return !status.isFaulty
         }
-        logger.error(
-            "a part of the system failed", metadata: ["place": "\(fault.place)", "reason": "\(fault.message)"])
+        if isNews { healthChanged() }
+        repeats.log(
+            logger, .error, "a part of the system failed", key: fault.place + fault.message,
+            ["place": "\(fault.place)", "reason": "\(fault.message)"])
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. `false` if the proof before is outstanding.

@@ -7,7 +7,7 @@ struct RuleMachine: Sendable {
     let definition: SystemDefinition
     let now: @Sendable () -> Timestamp
 
-    /// Finds the first rule that holds. An expression that errs is a fault, and the event counts as unhandled.
+    /// Finds the first rule that holds. An expression that errs is a fault, and nothing changes.
     func reduce(_ state: inout SystemState, _ event: SystemEvent, report: (Fault) -> Void) -> Reduction {
         let rules = definition.rules[state.index][event.index]
         if rules.isEmpty { return .unhandled }
@@ -31,7 +31,7 @@ struct RuleMachine: Sendable {
             } catch {
                 let names = (definition.states[state.index].name, definition.events[event.index].name)
                 report(Fault(place: "transition from \(names.0) on \(names.1), \(rule.source)", message: error.message))
-                return .unhandled
+                return .stay
             }
         }
         return .unhandled

@@ -6,6 +6,7 @@ import MediatorConfiguration
 /// Tells the log, and the hosted system, what its loop does.
 struct SystemObserver: LoopObserver {
     let definition: SystemDefinition
+    let repeats: RepeatLog
     let logger: Logger
     let entered: @Sendable (SystemState) -> Void
 
@@ -18,9 +19,11 @@ struct SystemObserver: LoopObserver {
         entered(new)
         // A state that only repeats itself is not news.
         let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
-        logger.log(
-            level: level, "\(definition.states[old.index].name) → \(describe(new))",
-            metadata: ["event": "\(definition.events[event.index].name)"])
+        // Nor is one that comes a thousand times a second: then it is told how often.
+        repeats.log(
+            logger, level, "\(definition.states[old.index].name) → \(describe(new))",
+            key: level == .debug ? "repeat" : "\(old.index) \(new.index) \(event.index)", burst: 10,
+            ["event": "\(definition.events[event.index].name)"])
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
@@ -30,12 +33,13 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {
-        if reason == .stopped {
+        if reason == .stopped || reason == .cancelled {
             logger.debug("event dropped", metadata: ["event": "\(definition.events[event.index].name)"])
         } else {
-            logger.warning(
-                "event dropped",
-                metadata: ["event": "\(definition.events[event.index].name)", "reason": "\(reason.rawValue)"])
+            let name = definition.events[event.index].name
+            repeats.log(
+                logger, .warning, "event dropped", key: "drop \(name) \(reason)",
+                ["event": "\(name)", "reason": "\(reason.rawValue)"])
         }
     }
 

@@ -22,6 +22,9 @@ final class Waits: Sendable {
         self.clock = clock
     }
 
+    /// Whether the system has stopped.
+    var isClosed: Bool { machine.withLock { $0.isClosed } }
+
     /// Begins to wait; `nil` if the system has stopped.
     func begin(_ delay: Duration) -> Ticket? {
         let clock = clock

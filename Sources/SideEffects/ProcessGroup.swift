@@ -8,15 +8,15 @@ struct ProcessGroup: Sendable {
     /// How long members that were killed may take to be gone; the kernel may hold one that waits for a disk.
     static let killAllowance = Duration.seconds(2)
 
-    /// Asks every member to end, waits, and kills what is left after the grace.
-    func end(within grace: Duration) async {
-        guard hasLivingMembers else { return }
+    /// Asks every member to end, waits, and kills what is left after the grace. `false`: one is still alive.
+    func end(within grace: Duration) async -> Bool {
+        guard hasLivingMembers else { return true }
         kill(-leader, SIGTERM)
         // A stopped process does not see that it is asked to end.
         kill(-leader, SIGCONT)
-        if await isEmpty(within: grace) { return }
+        if await isEmpty(within: grace) { return true }
         kill(-leader, SIGKILL)
-        _ = await isEmpty(within: Self.killAllowance)
+        return await isEmpty(within: Self.killAllowance)
     }
 
     /// Waits until no member runs any more, or the limit has passed.
@@ -37,7 +37,8 @@ struct ProcessGroup: Sendable {
 
     /// Whether a member still runs; those that have ended and wait to be reaped do not count.
     var hasLivingMembers: Bool {
-        guard kill(-leader, 0) == 0 else { return false }
+        // A group that may not be signalled, because its members have other rights, is there all the same.
+        guard kill(-leader, 0) == 0 || errno == EPERM else { return false }
         guard let directory = opendir("/proc") else { return true }
         defer { closedir(directory) }
         while let entry = readdir(directory) {

@@ -34,33 +34,76 @@ public struct RunEffect: EffectImplementation {
 
     /// Runs the command once; reports `onLine` for each line of output while it runs, then `onSuccess` if it exited
     /// with 0, else `onFailure`. A run that was cancelled reports nothing more.
+    ///
+    /// A failure for which the configuration has no rule is logged; and if the command could not even be started, it is
+    /// a fault of the system.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
-        guard let command = arguments["command"]?.strings, let program = command.first, !program.isEmpty else {
-            let empty = RunResult(exitCode: -1, signal: 0, output: "", error: "the command is empty")
-            context.report("onFailure", empty.value(for: schema, "onFailure"))
-            return
+        let command = arguments["command"]?.strings ?? []
+        if let problem = Self.problem(command, arguments) {
+            return finish(RunResult(exitCode: -1, signal: 0, output: "", error: problem), command, nil, context)
         }
         let ending = EndRequest()
+        let (results, continuation) = AsyncStream<RunResult>.makeStream(bufferingPolicy: .bufferingOldest(1))
         // The command is run in a task of its own, which is never cancelled: ending a group in order takes time.
-        let work = Task.detached {
-            await self.result(of: program, Array(command.dropFirst()), arguments, context, ending)
+        Task.detached {
+            continuation.yield(
+                await self.result(of: command[0], Array(command.dropFirst()), arguments, context, ending) {
+                    // What cannot be ended is left behind rather than waited for.
+                    continuation.yield($0)
+                })
         }
         let result = await withTaskCancellationHandler {
-            await work.value
+            await Task.detached {
+                for await result in results { return result }
+                preconditionFailure("a stream that is not finished has an element")
+            }.value
         } onCancel: {
             ending.request(.cancelled)
         }
-        if ending.reason == .cancelled { return }
-        let outcome = result.exitCode == 0 && ending.reason == nil ? "onSuccess" : "onFailure"
-        context.logger.debug(
-            "command ended",
-            metadata: ["command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signal)"])
-        context.report(outcome, result.value(for: schema, outcome))
+        finish(result, command, ending.reason, context)
+    }
+
+    private func finish(
+        _ result: RunResult, _ command: [String], _ reason: EndRequest.Reason?, _ context: EffectContext
+    ) {
+        let program = command.first ?? ""
+        if reason == .cancelled {
+            if result.isAbandoned { context.logger.error("\(result.error)", metadata: ["command": "\(program)"]) }
+            return
+        }
+        let outcome = result.exitCode == 0 && reason == nil ? "onSuccess" : "onFailure"
+        let metadata: Logger.Metadata = [
+            "command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signal)",
+            "error": "\(result.error.prefix { $0 != "\n" })",
+        ]
+        context.logger.debug("command ended", metadata: metadata)
+        let isHandled = context.report(outcome, result.value(for: schema, outcome))
+        guard outcome == "onFailure", !isHandled else { return }
+        if result.hasRun {
+            context.logger.warning("command failed, and there is no onFailure for it", metadata: metadata)
+        } else {
+            context.fail(result.error)
+        }
+    }
+
+    /// What is wrong with the arguments, if anything. The system ends a text at its first NUL: what was checked would not
+    /// be what is done.
+    private static func problem(_ command: [String], _ arguments: [String: Value]) -> String? {
+        guard let program = command.first, !program.isEmpty else { return "the command is empty" }
+        let environment = arguments["environment"]?.stringMap ?? [:]
+        let texts = command + [arguments["directory"]?.text ?? ""] + environment.flatMap { [$0.key, $0.value] }
+        if texts.contains(where: { $0.utf8.contains(0) }) {
+            return "\(program): a command, its directory and its environment cannot contain NUL"
+        }
+        if let name = environment.keys.first(where: { $0.isEmpty || $0.contains("=") }) {
+            return "\(program): '\(name)' cannot name an environment variable"
+        }
+        return nil
     }
 
     private func result(
         of program: String, _ rest: [String], _ arguments: [String: Value], _ context: EffectContext,
-        _ ending: EndRequest
+        _ ending: EndRequest, abandon: @escaping @Sendable (RunResult) -> Void
     ) async -> RunResult {
         if ending.reason != nil { return RunResult(exitCode: -1, signal: 0, output: "", error: "cancelled") }
         var options = PlatformOptions()
@@ -90,7 +133,13 @@ public struct RunEffect: EffectImplementation {
                 let group = ProcessGroup(leader: execution.processIdentifier.value)
                 await withTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {
-                        await end(group, when: ending, after: arguments["timeout"]?.swiftDuration, context)
+                        let hasEnded = await end(
+                            group, when: ending, after: arguments["timeout"]?.swiftDuration, context)
+                        if hasEnded { return }
+                        let message =
+                            "\(program): it could not be ended, and was left behind (process group \(group.leader))"
+                        abandon(
+                            RunResult(exitCode: -1, signal: 0, output: output.text, error: message, isAbandoned: true))
                     }
                     await withTaskGroup(of: Void.self) { readers in
                         readers.addTask { await read(execution.standardOutput, into: output, lines) }
@@ -109,10 +158,11 @@ public struct RunEffect: EffectImplementation {
         }
     }
 
-    /// Waits until the end is requested or the time is up, then ends the group: gently, then by force.
+    /// Waits until the end is requested or the time is up, then ends the group: gently, then by force. `false`: a member
+    /// is still alive, because it may not be signalled, or because the kernel holds it.
     private func end(
         _ group: ProcessGroup, when ending: EndRequest, after timeout: Duration?, _ context: EffectContext
-    ) async {
+    ) async -> Bool {
         if let timeout {
             await withTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { await ending.requested() }
@@ -125,10 +175,10 @@ public struct RunEffect: EffectImplementation {
         } else {
             await ending.requested()
         }
-        guard ending.reason != nil else { return }
+        guard ending.reason != nil else { return true }
         // Ending the group must not be cut short: it runs in a task that nobody cancels.
         let grace = grace
-        await Task.detached { await group.end(within: grace) }.value
+        return await Task.detached { await group.end(within: grace) }.value
     }
 
     private func read(
@@ -170,8 +220,13 @@ struct RunResult: Sendable {
     var signal: Int
     var output: String
     var error: String
+    /// Whether there was a process at all.
+    var hasRun = false
+    /// Whether it still runs.
+    var isAbandoned = false
 
-    init(exitCode: Int, signal: Int, output: String, error: String) {
+    init(exitCode: Int, signal: Int, output: String, error: String, isAbandoned: Bool = false) {
+        self.isAbandoned = isAbandoned
         self.exitCode = exitCode
         self.signal = signal
         self.output = output
@@ -183,7 +238,8 @@ struct RunResult: Sendable {
         case .exited(let code): self.init(exitCode: Int(code), signal: 0, output: output, error: error)
         case .signaled(let signal): self.init(exitCode: -1, signal: Int(signal), output: output, error: error)
         }
-        if reason == .timedOut, self.error.isEmpty { self.error = "its time was up" }
+        hasRun = true
+        if reason == .timedOut { self.error = "its time was up" + (error.isEmpty ? "" : "; it had said: \(error)") }
     }
 
     /// As a structure of an outcome's type.

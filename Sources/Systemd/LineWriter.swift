@@ -1,29 +1,36 @@
 import Glibc
 import Synchronization
 
-/// Writes whole lines to a descriptor, from any thread, one `write(2)` a line.
+/// Writes whole lines to a descriptor, from any thread.
 ///
 /// A line that cannot be written is lost and counted, never fatal: neither a closed descriptor, nor a reader that is
-/// gone (the `SIGPIPE` is held back), nor a full pipe stops the process.
+/// gone (the `SIGPIPE` is held back), nor a full pipe stops the process. It never writes more at once than the system
+/// has just said it would take, so that a reader which stands still holds nobody up, whether the descriptor is blocking
+/// or not: the first line waits for ``patience``, and as long as there is no room the next ones do not wait at all.
 public final class LineWriter: Sendable {
     /// Standard error, shared by all who write to it, so that their lines do not mix.
     public static let standardError = LineWriter(descriptor: STDERR_FILENO)
 
-    /// How long a line may wait, in milliseconds, when a non-blocking descriptor is full.
+    /// How long a line may wait, in milliseconds, when the descriptor is full.
     public static let patience: Int32 = 100
 
     private struct State {
         var lost = 0
         /// The last line was lost half-way, so the next one must begin on a new line.
         var isMidLine = false
+        /// There was no room the last time, so nobody waits for it.
+        var isStalled = false
     }
 
     private let descriptor: Int32
+    private let isSocket: Bool
     private let state = Mutex(State())
 
     /// A writer to a descriptor, which it does not own: it is never closed here.
     public init(descriptor: Int32) {
         self.descriptor = descriptor
+        var status = stat()
+        isSocket = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
     /// How many lines were lost since the beginning.
@@ -40,7 +47,7 @@ public final class LineWriter: Sendable {
             // What is locked is the descriptor: only so do lines stay whole when the system takes a part of one.
             let text = state.isMidLine ? "\n" + line : line
             let total = text.utf8.count
-            let written = writeAll(text)
+            let written = writeAll(text, isStalled: &state.isStalled)
             if written > 0 { state.isMidLine = written < total }
             if written < total { state.lost += 1 }
         }
@@ -48,17 +55,21 @@ public final class LineWriter: Sendable {
     }
 
     /// Writes as much as the system takes, and says how many bytes that were.
-    private func writeAll(_ text: String) -> Int {
+    private func writeAll(_ text: String, isStalled: inout Bool) -> Int {
         var text = text
         return text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return 0 }
             var written = 0
             while written < bytes.count {
-                let result = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+                guard hasRoom(patience: isStalled ? 0 : Self.patience) else {
+                    isStalled = true
+                    break
+                }
+                isStalled = false
+                let result = writeOnce(start + written, bytes.count - written)
                 if result > 0 {
                     written += result
-                } else if result < 0, errno == EINTR {
-                    continue
-                } else if result < 0, errno == EAGAIN, waitUntilWritable() {
+                } else if result < 0, errno == EINTR || errno == EAGAIN {
                     continue
                 } else {
                     break
@@ -68,9 +79,20 @@ public final class LineWriter: Sendable {
         }
     }
 
-    private func waitUntilWritable() -> Bool {
+    /// Writes a part that does not block: a pipe that has room at all has room for `PIPE_BUF` bytes (pipe(7)).
+    private func writeOnce(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        if isSocket { return send(descriptor, start, count, Int32(MSG_DONTWAIT)) }
+        return Glibc.write(descriptor, start, min(count, Int(PIPE_BUF)))
+    }
+
+    private func hasRoom(patience: Int32) -> Bool {
         var request = pollfd(descriptor: descriptor)
-        return poll(&request, 1, Self.patience) == 1 && request.revents & Int16(POLLOUT) != 0
+        while true {
+            let result = poll(&request, 1, patience)
+            if result < 0, errno == EINTR { continue }
+            // An error condition is told by the write itself.
+            return result == 1
+        }
     }
 }
 

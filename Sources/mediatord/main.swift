@@ -1,3 +1,3 @@
 import MediatorDaemon
 
-await DaemonCommand.start()
+DaemonCommand.launch()

@@ -82,6 +82,15 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
+    @Test func `leaving may release another subscription of the same mediator`() {
+        let mediator = PassthroughMediator<Int>()
+        var inner: Subscription? = mediator.subscribe { _ in }
+        let outer = mediator.subscribe { [inner] _ in withExtendedLifetime(inner) {} }
+        inner = nil
+        outer.cancel()
+        #expect(mediator.snapshot.subscribers == 0)
+    }
+
     @Test func `many senders at once: every subscriber sees one and the same order`() {
         let mediator = PassthroughMediator<Int>()
         let seen = [Record<Int>(), Record<Int>()]

@@ -90,3 +90,52 @@ def wait_for_children(one: Daemon) -> list[int]:
             return found
         one.ctl("status", "--json")
     raise AssertionError("the command was not started")
+
+
+def test_a_command_that_is_not_there_is_a_fault_if_nobody_asks(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(
+        {
+            "a.yaml": """\
+system: job
+states: { Trying: {} }
+events: {}
+initialState: Trying
+feedbacks:
+  missing: { onState: Trying, run: [no-such-command-anywhere] }
+  failing: { onState: Trying, run: [sh, -c, "echo bad luck >&2; exit 3"] }
+"""
+        }
+    )
+    assert "no such command" in one.wait_log("no-such-command-anywhere")
+    assert "bad luck" in one.wait_log("command failed")
+    assert one.wait_status(lambda text: "degraded" in text)
+
+
+def test_a_gentle_stop_lets_a_command_finish(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    one = daemon(
+        {
+            "a.yaml": f"""\
+system: job
+states: {{ Working: {{}} }}
+events: {{}}
+initialState: Working
+feedbacks:
+  work: {{ onState: Working, run: [sh, -c, "while ! test -e {tmp_path}/go; do sleep 0.05; done; touch {tmp_path}/done"] }}
+  often: {{ onState: Working, strategy: continueOnNewState, every: 1h, run: ["true"] }}
+"""
+        }
+    )
+    wait_for_children_of_any(one)
+    one.signal(signal.SIGTERM)
+    one.wait_log("stopping")
+    (tmp_path / "go").touch()
+    assert one.wait_exit() == STOPPED
+    assert (tmp_path / "done").exists()
+
+
+def wait_for_children_of_any(one: Daemon) -> None:
+    for _ in range(1000):
+        if pids_of(one):
+            return
+        one.ctl("status", "--json")
+    raise AssertionError("the command was not started")

@@ -119,3 +119,32 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     path = REPOSITORY / page
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+def test_the_shipped_systems_do_what_they_say(shipped: Daemon) -> None:
+    # The disk guard has measured the disk this machine has.
+    usage = shutil.disk_usage("/")
+    used = shipped.ctl("show", "disk-guard", "--json").stdout
+    percent = int(re.search(r'"used":(\d+)', used).group(1))
+    assert abs(percent - 100 * usage.used / (usage.used + usage.free)) <= 3
+    # The housekeeping counts: told to begin now, it finds a file that is a week old.
+    old = Path("/tmp") / f"mediatord-test-{os.getpid()}"
+    old.touch()
+    os.utime(old, (0, 0))
+    try:
+        shipped.ctl("emit", "housekeeping", "Due")
+        line = shipped.wait_log("Working → Waiting")
+        assert 'trouble: "none"' in line
+        assert int(re.search(r"stale: (\d+)", line).group(1)) >= 1
+    finally:
+        old.unlink()
+    # A full disk pauses it, and reaches the notifier over a link and the log.
+    shipped.ctl("emit", "disk-guard", "Measured", "used=97")
+    shipped.wait_log("Waiting → Paused")
+    assert "alarm 1: the disk is 97 % full (severity 3)" in shipped.wait_log("alarm 1")
+    shipped.ctl("emit", "disk-guard", "Measured", "used=5")
+    shipped.wait_log("Paused → Waiting")
+    # Of the alarms only those that matter arrive.
+    shipped.ctl("publish", "alarms", "text=smoke", "severity=1")
+    shipped.ctl("publish", "alarms", "text=fire", "severity=3")
+    assert "alarm 2: fire" in shipped.wait_log("alarm 2")

@@ -23,7 +23,7 @@ def evaluate(binaries: Binaries, *arguments: str) -> subprocess.CompletedProcess
         ("[1, 2, 3].exists(x, x > limit)", ["limit=2"], "true"),
         ("\"a b\".matches(\"a.b\")", [], "true"),
         ("duration(\"90m\") > duration(\"1h\")", [], "true"),
-        ("who.?nick.orValue(\"none\")", ["who={}"], "\"none\""),
+        ("{\"a\": 1}[?\"b\"].orValue(0)", [], "0"),
     ],
 )
 def test_values(binaries: Binaries, expression: str, given: list[str], result: str) -> None:

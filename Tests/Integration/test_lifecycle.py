@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
 
 import pytest
 
+from conftest import CONFIGURATION
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, STOPPED, USAGE, Binaries, Daemon
 
 
@@ -68,3 +72,102 @@ def test_the_watchdog_is_fed(daemon: Callable[..., Daemon]) -> None:
         return feedings == 3
 
     assert one.notify.wait_for(is_third, 10.0) is not None, one.log
+
+
+FAULTY = {
+    "a.yaml": """\
+system: faulty
+states: { Here: { value: int } }
+events: { Divide: { by: int } }
+initialState: { Here: { value: 1 } }
+transitions: { Here: { Divide: { to: Here, set: { value: "${state.value / event.by}" } } } }
+"""
+}
+
+
+def test_the_status_tells_of_a_fault(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(FAULTY)
+    one.ctl("emit", "faulty", "Divide", "by=0")
+    assert one.wait_status(lambda text: "degraded" in text) == "1 system: 1 degraded"
+    assert one.ctl("status", check=False).returncode == 5
+    assert "division by zero" in one.ctl("show", "faulty").stdout
+
+
+def test_the_initial_state_that_cannot_be_computed_is_named(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"a.yaml": FAULTY["a.yaml"].replace("value: 1 }", "value: \"${int('x')}\" }")}, ready=False)
+    assert one.wait_exit() == CONFIGURATION_INVALID
+    assert re.search(r"a\.yaml:\d+:\d+: error: .*'faulty'|a\.yaml:\d+:\d+: error: ", one.log), one.log
+
+
+def test_an_empty_directory_is_worth_a_warning(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"notes.txt": "not a configuration"})
+    one.wait_log("there is no system in the configuration")
+
+
+def test_a_reader_of_the_log_that_stands_still_holds_nobody_up(binaries: Binaries, tmp_path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "a.yaml").write_text("buses: { numbers: { kind: currentValue, value: int, initial: 0 } }")
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    process = subprocess.Popen(
+        [binaries.mediatord, "--config", config, "--socket", tmp_path / "s"], stderr=writing, stdin=subprocess.DEVNULL
+    )
+    try:
+        environment = {**os.environ, "MEDIATORD_SOCKET": str(tmp_path / "s")}
+        while not (tmp_path / "s").exists():
+            assert process.poll() is None
+        for number in range(100):
+            # Nobody reads the pipe, which is full after some thirty lines.
+            subprocess.run(
+                [binaries.mediatorctl, "publish", "numbers", str(number)],
+                env=environment, check=True, timeout=5, stdout=subprocess.DEVNULL,
+            )
+        process.terminate()
+        assert process.wait(10) == STOPPED
+    finally:
+        process.kill()
+        os.close(reading)
+        os.close(writing)
+
+
+def test_closed_standard_descriptors_are_nobody_elses(binaries: Binaries, tmp_path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "a.yaml").write_text("buses: { numbers: { kind: currentValue, value: int, initial: 0 } }")
+    (config / "b.yaml").write_text(CONFIGURATION["heartbeat.yaml"])
+    command = f"exec {binaries.mediatord} --config {config} --socket {tmp_path}/s <&- >&- 2>&-"
+    process = subprocess.Popen(["sh", "-c", command])
+    try:
+        while not (tmp_path / "s").exists():
+            assert process.poll() is None
+        for number in range(3):
+            assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"
+        # It takes signals from when its systems run.
+        status = [binaries.mediatorctl, "--socket", tmp_path / "s", "status"]
+        while subprocess.run(status, capture_output=True, timeout=20).returncode != 0:
+            assert process.poll() is None
+        process.terminate()
+        assert process.wait(10) == STOPPED
+    finally:
+        process.kill()
+
+
+def test_who_is_neither_root_nor_the_daemons_user_may_not_call(daemon: Callable[..., Daemon]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can try as another user")
+    one = daemon()
+    one.directory.chmod(0o755)
+    stranger = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
+    program = shutil.copy(one.binaries.mediatorctl, one.directory / "mediatorctl")
+    libraries = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    for access, message in [(0o660, "you have no right"), (0o666, "does not allow this")]:
+        # The file's mode keeps others out; and if it did not, the daemon would.
+        one.socket.chmod(access)
+        result = subprocess.run(
+            [*stranger, program, "status"], env=one.client_environment, capture_output=True, text=True, timeout=20
+        )
+        if result.returncode == 127:
+            pytest.skip(f"another user cannot load the program here: {libraries}")
+        assert result.returncode == 4, result
+        assert message in result.stderr

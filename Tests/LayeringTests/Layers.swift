@@ -35,9 +35,12 @@ enum Layers {
         // Layer 3: where the parts are joined.
         "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
-            + ["ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary + foundation,
+            + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
+            + foundation,
         // A client's errors and JSON values are the protocol's.
-        "MediatorCommands": ["CommonExpression", "MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser"]
+        "MediatorCommands": [
+            "CommonExpression", "MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser",
+        ]
             + cLibrary + foundation,
 
         // Layer 4: the programs, which only begin.

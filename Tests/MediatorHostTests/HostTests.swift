@@ -31,6 +31,20 @@ private struct WaitEffect: EffectImplementation {
     }
 }
 
+/// An effect that does not heed cancellation until the clock has advanced by a minute.
+private struct StubbornEffect: EffectImplementation {
+    let began: @Sendable (String) -> Void
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "stubborn", parameters: [.init(name: "name", type: .string, required: true)], shortForm: "name")
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        began(arguments["name"]?.text ?? "")
+        await Task.detached { try? await context.clock.sleep(for: .seconds(60)) }.value
+    }
+}
+
 /// A host with a clock that is moved by hand.
 private final class Fixture: Sendable {
     let clock = ManualClock()
@@ -39,7 +53,8 @@ private final class Fixture: Sendable {
 
     init(_ text: String) throws {
         let began = Mutex<@Sendable (String) -> Void>({ _ in })
-        let catalogue = EffectCatalogue([WaitEffect { name in began.withLock { $0 }(name) }])
+        let note: @Sendable (String) -> Void = { name in began.withLock { $0 }(name) }
+        let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
         let result = ConfigurationCompiler.compile(
             files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
         for diagnostic in result.diagnostics { Issue.record("\(diagnostic.rendered())") }
@@ -125,7 +140,7 @@ private let counter = """
         #expect(fixture.host.health == .stopped)
     }
 
-    @Test func `an expression that errs is a fault, changes nothing, and is shown until the next transition`()
+    @Test func `an expression that errs is a fault, changes nothing, and is shown for a minute and until a transition`()
         async throws
     {
         let fixture = try Fixture(counter)
@@ -137,7 +152,12 @@ private let counter = """
         #expect(status.faults == 1)
         #expect(status.lastFault?.place.hasPrefix("transition from Count on Divide, test.yaml:10:") == true)
         #expect(fixture.host.statusText == "1 system: 1 degraded")
+        #expect(status.loop.counters.unhandled == 0)
         #expect(try fixture.state("counter").hasPrefix("Count 1 "))
+        try fixture.host.emit("Add", to: "counter", fields: [.int(1)])
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("counter").health == .degraded)
+        fixture.clock.advance(by: .seconds(60))
         try fixture.host.emit("Add", to: "counter", fields: [.int(1)])
         await fixture.settle()
         status = try fixture.host.systemStatus("counter")
@@ -400,7 +420,31 @@ private let counter = """
         #expect(try fixture.host.systemStatus("counter").loop.counters.droppedByLimit == 1)
     }
 
-    @Test func `more runs than the limit are a fault, not a flood`() async throws {
+    @Test func `the run before has ended when the next one begins`() async throws {
+        let fixture = try Fixture(
+            """
+            system: stubborn
+            states: { On: { number: int } }
+            events: { Again: {} }
+            initialState: { On: { number: 0 } }
+            feedbacks: { work: { onState: On, stubborn: "${string(state.number)}" } }
+            transitions: { On: { Again: { to: On, set: { number: "${state.number + 1}" } } } }
+            """)
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 1)
+        for _ in 1...3 { try fixture.host.emit("Again", to: "stubborn", fields: []) }
+        await fixture.settle()
+        #expect(fixture.began.withLock { $0 } == ["0"])
+        fixture.clock.advance(by: .seconds(60))
+        // Those in between were cancelled while they waited; the last one begins when the first has ended.
+        while fixture.began.withLock({ $0 }) != ["0", "3"] { await Task.yield() }
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(60))
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test(arguments: ["", "after: 3600s, "])
+    func `more runs than the limit are a fault, not a flood`(schedule: String) async throws {
         let fixture = try Fixture(
             """
             system: busy
@@ -408,7 +452,7 @@ private let counter = """
             events: { Go: {} }
             initialState: Again
             feedbacks:
-              pile: { onState: Again, strategy: continueOnNewState, wait: { name: x, for: 60s } }
+              pile: { onState: Again, strategy: continueOnNewState, \(schedule)wait: { name: x, for: 60s } }
             transitions: { Again: { Go: Again } }
             """)
         fixture.host.start()
@@ -418,7 +462,7 @@ private let counter = """
         while try fixture.host.systemStatus("busy").running("pile") > 64 { await Task.yield() }
         let status = try fixture.host.systemStatus("busy")
         #expect(status.faults == 37)
-        #expect(status.lastFault?.message.contains("64 of its side effects run already") == true)
+        #expect(status.lastFault?.message.contains("64 of its side effects run or wait already") == true)
         await fixture.host.stop(within: .zero)
     }
 }

@@ -39,8 +39,11 @@ private func run(
     clock: any Clock<Duration> = ContinuousClock(), reports: Reports = Reports()
 ) async -> Reports {
     let context = EffectContext(
-        system: "test", feedback: "test", clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) { reports.add($0, $1) }
+        system: "test", feedback: "test", clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        outcome: { name, result in
+            reports.add(name, result)
+            return true
+        }, fault: { _ in })
     let arguments = more.merging(["command": .list(command.map { .string($0) })]) { first, _ in first }
     await RunEffect(grace: grace).run(arguments, in: context)
     return reports
@@ -82,7 +85,7 @@ private func openDescriptors() -> Int {
 
     @Test(arguments: [
         (["/no/such/command"], "no such command"), (["no-such-command-anywhere"], "no such command"),
-        (["/etc/passwd"], "may not be executed"), ([""], "empty"), ([], "empty"),
+        (["/etc/passwd"], "may not be executed"), ([""], "empty"), ([], "empty"), (["echo", "a\u{0}b"], "NUL"),
     ])
     func `a command that cannot be started is failure`(command: [String], reason: String) async {
         let reports = await run(command)
@@ -129,6 +132,27 @@ private func openDescriptors() -> Int {
         let reports = await run(["pwd"], ["directory": .string("/no/such/directory")])
         #expect(reports.names == ["onFailure"])
         #expect(reports.text(0, "error")?.contains("directory") == true)
+    }
+
+    @Test func `a timeout is told apart from what the command said`() async {
+        let (clock, reports) = (ManualClock(), Reports())
+        let task = Task {
+            await run(
+                ["sh", "-c", "echo warming up >&2; echo up; exec sleep 1000"],
+                ["timeout": .duration(.init(.seconds(60))!)], clock: clock, reports: reports)
+        }
+        await reports.reported(1)
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(60))
+        _ = await task.value
+        #expect(reports.text(1, "error") == "its time was up; it had said: warming up")
+    }
+
+    @Test(arguments: ["", "A=B", "a\u{0}"])
+    func `a name that cannot be an environment variable's is failure`(name: String) async {
+        let reports = await run(["true"], ["environment": .map([.string(name): .string("x")])])
+        #expect(reports.names == ["onFailure"])
+        #expect(reports.text(0, "exitCode") == "-1")
     }
 
     @Test func `cancelling ends the whole process group gently`() async throws {

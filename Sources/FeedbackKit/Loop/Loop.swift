@@ -395,13 +395,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case .begin(let state, let feedbacks, let watchers):
             observer?.loopDidStart(with: state)
             for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
-            for watcher in watchers { watcher.see(state) }
+            for watcher in watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
             for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
         case .introduce(let feedback, let index, let state):
             connect(feedback, index, observer)
             show(state, nil, to: feedback, index, observer)
         case .watch(let watcher, let state):
-            watcher.see(state)
+            if !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
         case .marker(let body):
             body()
         }
@@ -423,7 +423,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         let entered = guarded.withLock { $0.machine.enter(state) }
         if let observer { observer.loopDidTransition(from: old, to: state, on: event) }
         if !entered.endings.isEmpty { end(entered.endings, observer) }
-        for watcher in entered.watchers { watcher.see(state) }
+        for watcher in entered.watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
         var index = 0
         while index < entered.feedbacks.count {
             show(state, event, to: entered.feedbacks[index], index, observer)

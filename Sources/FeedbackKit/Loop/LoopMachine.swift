@@ -1,4 +1,5 @@
 public import DequeModule
+public import Synchronization
 
 /// What a loop knows and decides, as a plain value: it has no lock, no task, no clock, and calls nobody.
 ///
@@ -34,10 +35,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Someone who sees each state before the feedbacks do.
     @usableFromInline
-    package struct Watcher: Sendable {
+    package final class Watcher: Sendable {
         @usableFromInline package let id: UInt64
         @usableFromInline package let see: @Sendable (State) -> Void
         @usableFromInline package let finish: @Sendable () -> Void
+        /// Set when it leaves, so that a turn which is under way passes it over.
+        @usableFromInline package let hasLeft = Atomic<Bool>(false)
 
         @inlinable
         init(id: UInt64, see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void) {
@@ -151,6 +154,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.refused += 1
             return Sent(.dropped(.notStarted))
         case .notStarted, .running:
+            if let origin, isOver(origin) {
+                counters.withdrawn += 1
+                return Sent(.dropped(.cancelled))
+            }
             var sent = Sent(.accepted)
             if waitingEvents >= limit {
                 makeRoom(&sent)
@@ -260,6 +267,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             removed.append(watcher)
             return true
         }
+        for watcher in removed { watcher.hasLeft.store(true, ordering: .releasing) }
         return removed
     }
 
@@ -325,14 +333,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
+    /// Whether what comes from there is to be withdrawn.
+    @inlinable
+    func isOver(_ origin: Origin) -> Bool {
+        if origin.serial < statuses[origin.feedback].validFrom { return true }
+        return origin.run != 0 && runs[RunID(rawValue: origin.run)]?.isCancelled != false
+    }
+
     /// Whether an event that is being taken is to be withdrawn.
     @inlinable
     mutating func isStale(_ origin: Origin) -> Bool {
-        var isStale = origin.serial < statuses[origin.feedback].validFrom
-        if origin.run != 0 {
-            isStale = runs[RunID(rawValue: origin.run)]?.isCancelled ?? isStale
-            noteTaken(origin)
-        }
+        let isStale = isOver(origin)
+        noteTaken(origin)
         return isStale
     }
 
@@ -516,6 +528,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var discarded: [Event] = []
         /// Markers that waited; they are called, since someone waits for them.
         @usableFromInline package var markers: [@Sendable () -> Void] = []
+        /// Feedbacks that waited; handed out so that what they hold is not released under the lock.
+        @usableFromInline package var feedbacks: [Feedback<State, Event>] = []
 
         @inlinable
         init() {}
@@ -566,7 +580,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 noteTaken(origin)
             case .marker(let body): closing.markers.append(body)
             case .watch(let watcher): watchers.append(watcher)
-            case .begin, .introduce: break
+            case .introduce(let feedback): closing.feedbacks.append(feedback)
+            case .begin: break
             }
         }
         mailbox.removeAll()

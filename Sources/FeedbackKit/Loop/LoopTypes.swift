@@ -14,6 +14,8 @@ public enum DropReason: String, Sendable, Hashable, Codable {
     case mailboxFull
     /// The loop is stopping or has stopped.
     case stopped
+    /// The side effect that sent it has been cancelled.
+    case cancelled
     /// The loop has not started, and the sender chose not to wait for it.
     case notStarted
 }

@@ -9,9 +9,11 @@ public import Synchronization
 package struct MediatorMachine<Value: Sendable>: Sendable {
     /// One who receives.
     @usableFromInline
-    package struct Subscriber: Sendable {
+    package final class Subscriber: Sendable {
         @usableFromInline package let id: UInt64
         @usableFromInline package let receive: @Sendable (Value) -> Void
+        /// Set when it leaves, so that a delivery which is under way passes it over.
+        @usableFromInline package let hasLeft = Atomic<Bool>(false)
 
         @inlinable
         init(id: UInt64, receive: @escaping @Sendable (Value) -> Void) {
@@ -102,17 +104,18 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return (subscriber.id, wake())
     }
 
-    /// Someone leaves.
-    @inlinable
-    package mutating func leave(_ id: UInt64) {
+    /// Someone leaves. Answers who, so that what it holds is not released under the lock.
+    @usableFromInline
+    package mutating func leave(_ id: UInt64) -> [Subscriber] {
+        var left = subscribers.filter { $0.id == id }
         subscribers.removeAll { $0.id == id }
-        queue.removeAll { if case .join(let subscriber) = $0 { subscriber.id == id } else { false } }
-    }
-
-    /// Whether a subscriber is still there.
-    @inlinable
-    package func contains(_ id: UInt64) -> Bool {
-        subscribers.contains { $0.id == id }
+        queue.removeAll { item in
+            guard case .join(let subscriber) = item, subscriber.id == id else { return false }
+            left.append(subscriber)
+            return true
+        }
+        for subscriber in left { subscriber.hasLeft.store(true, ordering: .releasing) }
+        return left
     }
 
     @inlinable
@@ -172,7 +175,8 @@ final class MediatorCore<Value: Sendable>: Sendable {
         let (id, mustDeliver) = machine.withLock { $0.join(receive) }
         if mustDeliver { deliver() }
         return Subscription { [weak self] in
-            self?.machine.withLock { $0.leave(id) }
+            let left = self?.machine.withLock { $0.leave(id) }
+            withExtendedLifetime(left) {}
         }
     }
 
@@ -180,9 +184,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     @inlinable
     func deliver() {
         while case .deliver(let value, let subscribers) = machine.withLock({ $0.next() }) {
-            for subscriber in subscribers {
-                // Looked up only where someone may have left meanwhile: the first has just been seen.
-                if subscribers.count > 1, !machine.withLock({ $0.contains(subscriber.id) }) { continue }
+            for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
                 subscriber.receive(value)
             }
         }

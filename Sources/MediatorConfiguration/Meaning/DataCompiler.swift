@@ -221,7 +221,10 @@ struct DataCompiler {
         case (.string, _): hint = "write \"\(shown)\""
         case (.duration, _): hint = "write a number and a unit, such as 5s, 200ms or 1h30m"
         case (.timestamp, _): hint = "write a time such as 2026-11-21T10:00:00Z"
-        case (.list, _): hint = "write a list: [\(resolved == .null ? "" : shown)]"
+        case (.list, _):
+            // A command as one would type it: its words are the elements.
+            let words = resolved == .null ? [] : shown.split(separator: " ")
+            hint = "write a list: [\(words.joined(separator: ", "))]"
         case (.structure(let structure), _): hint = "write its fields: { \(Self.list(structure)) }"
         case (.bool, .text) where ["on", "yes"].contains(text.lowercased()): hint = "write true"
         case (.bool, .text) where ["off", "no"].contains(text.lowercased()): hint = "write false"
