@@ -1,6 +1,6 @@
 # What can be done with this repository; `make help` lists it. All builds share .build.
 
-SWIFT_SOURCES := Package.swift Sources Tests
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks
 STAMPS := .build/stamps
 VENV := .build/venv
 
@@ -10,14 +10,14 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
-.PHONY: run check build build-tests test integration format lint clean help
+.PHONY: run check build build-tests test integration fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test integration ## lint, build, and run all tests
+check: $(STAMPS)/test-packages lint test integration fuzz ## lint, build, and run all tests
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
@@ -30,6 +30,18 @@ test: build-tests ## run the tests written in Swift
 
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -m pytest -ra -p no:cacheprovider Tests/Integration
+
+fuzz: $(STAMPS)/build-packages ## fuzz the expression language for half a minute
+	@mkdir -p .build && Tests/Fuzz/CommonExpression/run.sh 30 >.build/fuzz.log 2>&1 || { tail -n 60 .build/fuzz.log; exit 1; }
+	@grep -E '^(Done|stat::)' .build/fuzz.log
+
+bench: $(VENV)/peers ## measure the expression language beside its peers
+	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
+
+soak: $(VENV)/peers ## what takes long: ten minutes of fuzzing, a hundred thousand expressions beside the peers
+	Tests/Fuzz/CommonExpression/run.sh 600
+	swift build -c release --product cel-eval
+	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1
 
 format: ## format the Swift sources
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
@@ -50,6 +62,10 @@ $(STAMPS)/build-packages: Makefile .ci/install-packages
 
 $(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
 	@.ci/install-packages $(TEST_PACKAGES)
+	@touch $@
+
+$(VENV)/peers: $(VENV)/stamp
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check cel-python==0.5.0 common-expression-language==0.10.0
 	@touch $@
 
 # Debian's python3 can make an environment once python3-venv is there; another python3 in PATH can by itself.

@@ -93,6 +93,11 @@ let package = Package(
         .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon"], swiftSettings: strict),
         .executableTarget(name: "mediatorctl", dependencies: ["MediatorCommands"], swiftSettings: strict),
 
+        // Evaluates lines of JSON, for comparison with other implementations.
+        .executableTarget(
+            name: "cel-eval", dependencies: ["CommonExpression"], path: "Tests/Differential/cel-eval",
+            swiftSettings: strict),
+
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
         .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),

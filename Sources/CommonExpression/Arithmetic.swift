@@ -36,8 +36,9 @@ enum Arithmetic {
             (result, overflows) = left.dividedReportingOverflow(by: right)
         default:
             guard right != 0 else { throw divisionByZero(operation, .int(left), .int(right), at: range) }
-            // The remainder of the least integer by -1 is 0, although the quotient overflows.
-            (result, overflows) = (left.remainderReportingOverflow(dividingBy: right).partialValue, false)
+            // The remainder of the least integer by -1 counts as overflow, like its quotient, as the specification's
+            // reference implementations have it.
+            (result, overflows) = left.remainderReportingOverflow(dividingBy: right)
         }
         guard !overflows else { throw overflow(operation, .int(left), .int(right), "int", at: range) }
         return result

@@ -91,7 +91,7 @@ struct Checker {
         guard let problem = problems.last, problem.code != .tooDeep else { return }
         problems.removeAll { $0.code != .tooDeep }
         let codes: [Problem.Code: EvaluationError.Code] = [
-            .unknownVariable: .unknownVariable, .unknownFunction: .unknownFunction,
+            .unknownVariable: .unknownVariable, .unknownFunction: .unknownFunction, .invalidLiteral: .invalidArgument,
         ]
         set(
             id, .dyn,
@@ -146,6 +146,8 @@ struct Checker {
         }
         if let type = ValueType.denotations[name] {
             set(id, .type, .type(type))
+        } else if let type = structureType(named: name) {
+            set(id, .type, .type(.structure(type)))
         } else {
             reportUnknownVariable(name, at: range(of: id))
         }

@@ -38,6 +38,29 @@ extension Checker {
         return names
     }
 
+    /// The structure type of a name, among the types of the variables and those within them; nil where there is none or
+    /// several differ.
+    func structureType(named name: String) -> StructureType? {
+        guard !name.isEmpty else { return nil }
+        var found: StructureType?
+        var seen: Set<ObjectIdentifier> = []
+        var open = environment.variables.map(\.type)
+        while let type = open.popLast() {
+            switch type {
+            case .list(let element), .optional(let element): open.append(element)
+            case .map(let key, let value): open += [key, value]
+            case .structure(let structure) where seen.insert(ObjectIdentifier(structure.declaration)).inserted:
+                if structure.name.hasSameScalars(as: name) {
+                    guard found == nil || found == structure else { return nil }
+                    found = structure
+                }
+                open += structure.fields.map(\.type)
+            default: continue
+            }
+        }
+        return found
+    }
+
     /// The function of a name: one of the host, else a standard one.
     func function(named name: String, isMember: Bool) -> Function? {
         if let declaration = hostFunctions[name] { return .host(declaration, isMember: isMember) }

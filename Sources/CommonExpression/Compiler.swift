@@ -4,6 +4,8 @@ struct Compiler {
     var codes: [Code]
 
     private let isRecording: Bool
+    /// The values of the nodes that are constants, where outcomes are recorded.
+    private(set) var constants: [SyntaxTree.ID: Value] = [:]
     /// The most functions that are kept with a constant argument prepared, a pattern for instance, which takes memory.
     static let mostSpecialized = 64
 
@@ -42,7 +44,9 @@ struct Compiler {
             codes[id] = compile(id)
             trackDependencies(of: id)
             fold(id)
-            if isRecording { record(id) }
+            guard isRecording else { continue }
+            if let constant = constant(id) { constants[id] = constant }
+            record(id)
         }
         return codes[tree.root]
     }

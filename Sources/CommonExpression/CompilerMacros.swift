@@ -82,6 +82,7 @@ extension Compiler {
                 guard case .map(let entries) = value else { throw Code.mismatch(value, "a map", range) }
                 try walk.holdToLimit(gathered.count + entries.count, frame)
                 for (key, value) in entries {
+                    try frame.charge(1, at: range)
                     try frame.charge(key: key, at: range)
                     guard MapKeys.value(of: key, in: gathered) == nil else {
                         throw EvaluationError(

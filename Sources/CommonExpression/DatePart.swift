@@ -104,7 +104,7 @@ enum DatePart: String, Sendable, CaseIterable {
 enum ZoneReference: Sendable {
     /// Seconds ahead of UTC, at all times.
     case fixed(Int64)
-    case named(TimeZone)
+    case named(ZoneOffsets)
 
     /// `UTC`, `hh:mm` with an optional sign, or a name of the IANA database.
     init(name: String) throws(TimeZoneDatabase.Failure) {

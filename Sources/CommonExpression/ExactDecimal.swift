@@ -54,7 +54,11 @@ enum ExactDecimal {
                 exponent += 1
             }
             var limbs = Limbs(significand)
-            for _ in 0..<exponent.magnitude { limbs.multiply(by: exponent > 0 ? 2 : 5) }
+            // Twelve factors at a time: 5 to the twelfth is the largest power of 5 below the base of a limb.
+            let factor: UInt64 = exponent > 0 ? 2 : 5
+            let twelve = (0..<12).reduce(1) { product, _ in product * factor }
+            for _ in 0..<(exponent.magnitude / 12) { limbs.multiply(by: twelve) }
+            for _ in 0..<(exponent.magnitude % 12) { limbs.multiply(by: factor) }
             digits = limbs.digits
             point = digits.count + min(exponent, 0)
             if significand == 0 { (digits, point) = ([0], 1) }

@@ -4,8 +4,10 @@ public struct Explanation: Sendable {
     public struct Part: Sendable {
         /// Where it stands in the source.
         public let range: SourceRange
-        /// Its source.
-        public let text: String
+        /// Its source. Linear in its length; all parts share what it is taken from.
+        public var text: String {
+            String(decoding: bytes[max(0, range.start)..<min(bytes.count, range.end)], as: UTF8.self)
+        }
         /// How deep it lies: 0 for the whole expression, 1 for its operands, and so on.
         public let depth: Int
         /// Its value, or why it has none; nil where it was not evaluated, because other parts decided. Within a macro
@@ -13,6 +15,16 @@ public struct Explanation: Sendable {
         public let result: Result<Value, EvaluationError>?
         /// How often it was evaluated: more than once within a macro only. A constant counts once.
         public let evaluations: Int
+        let bytes: [UInt8]
+
+        /// The source up to a number of bytes, cut off at a whole character.
+        func text(longest: Int) -> String {
+            guard range.end - range.start > longest else { return text }
+            let start = max(0, range.start)
+            var end = min(bytes.count, start + longest)
+            while end > start, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+            return String(decoding: bytes[start..<end], as: UTF8.self) + "…"
+        }
     }
 
     /// The source of the expression, or of the template it is in; the ranges are offsets into it.
@@ -39,13 +51,20 @@ public struct Explanation: Sendable {
 }
 
 extension Explanation: CustomStringConvertible {
-    /// A line for each part that was evaluated, indented by its depth: `state.failures < 3 — false`.
+    /// Deeper parts are not indented further.
+    private static let deepestIndentation = 32
+    /// Longer parts are cut off, in bytes.
+    private static let longestPart = 120
+
+    /// A line for each part that was evaluated, indented by its depth: `state.failures < 3 — false`. Long parts and
+    /// values are cut off.
     public var description: String {
         parts.compactMap { part in
             part.result.map { result in
-                let indentation = String(repeating: "  ", count: part.depth)
+                let indentation = String(repeating: "  ", count: min(part.depth, Self.deepestIndentation))
                 let times = part.evaluations > 1 ? " (the last of \(part.evaluations))" : ""
-                return "\(indentation)\(part.text) — \(ExplanationWalk.text(of: result))\(times)"
+                let text = part.text(longest: Self.longestPart)
+                return "\(indentation)\(text) — \(ExplanationWalk.text(of: result))\(times)"
             }
         }.joined(separator: "\n")
     }
@@ -68,10 +87,7 @@ struct ExplanationWalk {
     static func text(of result: Result<Value, EvaluationError>) -> String {
         switch result {
         case .failure(let error): return "error: \(error.message)"
-        case .success(let value):
-            let text = value.description
-            guard text.unicodeScalars.count > longestValue else { return text }
-            return String(String.UnicodeScalarView(text.unicodeScalars.prefix(longestValue))) + "…"
+        case .success(let value): return value.description(longest: longestValue)
         }
     }
 
@@ -84,8 +100,8 @@ struct ExplanationWalk {
             let outcome = outcomes[id]
             parts.append(
                 Explanation.Part(
-                    range: tree.nodes[id].range, text: text(of: id), depth: depth, result: outcome?.result,
-                    evaluations: outcome?.evaluations ?? 0))
+                    range: tree.nodes[id].range, depth: depth, result: outcome?.result,
+                    evaluations: outcome?.evaluations ?? 0, bytes: bytes))
             for operand in shownOperands(of: id).reversed() { open.append((operand, depth + 1)) }
         }
         return parts

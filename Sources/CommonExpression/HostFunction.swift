@@ -152,11 +152,25 @@ extension Function {
 }
 
 extension Frame {
-    /// Takes off the steps for looking at a value's elements once.
+    /// Takes off the steps for looking at a value and all it holds once.
     mutating func charge(reading value: Value, at range: SourceRange) throws(EvaluationError) {
+        try charge(reading: value, level: 0, at: range)
+    }
+
+    private mutating func charge(reading value: Value, level: Int, at range: SourceRange) throws(EvaluationError) {
+        try charge(1, at: range)
+        guard level < Value.deepestLevel else { return }
         switch value {
-        case .list(let elements): try charge(elements.count, at: range)
-        case .map(let entries): try charge(entries.count, at: range)
+        case .list(let elements):
+            for element in elements { try charge(reading: element, level: level + 1, at: range) }
+        case .map(let entries):
+            for (key, value) in entries {
+                try charge(key: key, at: range)
+                try charge(reading: value, level: level + 1, at: range)
+            }
+        case .structure(let structure):
+            for field in structure.fields { try charge(reading: field, level: level + 1, at: range) }
+        case .optional(let wrapped?): try charge(reading: wrapped, level: level + 1, at: range)
         case .string(let text): try charge(octets: text.utf8.count, at: range)
         case .bytes(let bytes): try charge(octets: bytes.count, at: range)
         default: break

@@ -70,12 +70,14 @@ public struct Program: Sendable {
     public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
         var frame = try frame(variables)
         let value = try storage.code(&frame)
-        try holdToType(value)
+        try holdToType(value, &frame)
         return value
     }
 
-    private func holdToType(_ value: Value) throws(EvaluationError) {
-        if let expected = storage.expected, !expected.accepts(value) {
+    private func holdToType(_ value: Value, _ frame: inout Frame) throws(EvaluationError) {
+        guard let expected = storage.expected else { return }
+        try frame.charge(reading: value, at: storage.range)
+        if !expected.accepts(value) {
             throw EvaluationError(
                 code: .noSuchOverload, message: "the result is \(value.typeName), but \(expected) is needed",
                 range: storage.range)
@@ -89,15 +91,13 @@ public struct Program: Sendable {
         var compiler = Compiler(storage.checked, limits: storage.limits, isRecording: true)
         let code = compiler.run()
         let recorder = Recorder()
-        for id in storage.checked.tree.nodes.indices {
-            if let constant = compiler.constant(id) { recorder.outcomes[id] = Recorder.Outcome(.success(constant)) }
-        }
+        for (id, constant) in compiler.constants { recorder.outcomes[id] = Recorder.Outcome(.success(constant)) }
         let result: Result<Value, EvaluationError>
         do throws(EvaluationError) {
             var frame = try frame(variables)
             frame.recorder = recorder
             let value = try code.valueCode(&frame)
-            try holdToType(value)
+            try holdToType(value, &frame)
             result = .success(value)
         } catch {
             result = .failure(error)

@@ -5,6 +5,9 @@ struct TextFormat {
     /// The most digits a precision may ask for.
     static let mostDigits = 1_000
 
+    /// The steps of writing a number by `%f` or `%e`.
+    static let numberCost = 32
+
     /// The digits where no precision is given.
     static let usualDigits = 6
 
@@ -71,6 +74,7 @@ struct TextFormat {
         }
         defer { nextValue += 1 }
         let value = values[nextValue]
+        if letter == UInt8(ascii: "f") || letter == UInt8(ascii: "e") { try frame.charge(Self.numberCost, at: range) }
         let text: String? =
             switch letter {
             case UInt8(ascii: "s"): try plain(value, level: 0, &frame)

@@ -8,9 +8,9 @@ import Musl
 
 /// The time zones of the IANA database as it is installed on the machine, one file per zone. Files are read when they
 /// are first needed, and kept.
-final class TimeZoneDatabase: Sendable {
+package final class TimeZoneDatabase: Sendable {
     /// Why there is no such zone.
-    enum Failure: Error, Hashable {
+    package enum Failure: Error, Hashable {
         /// The database is not installed.
         case missing(directory: String)
         /// It has no zone of this name.
@@ -41,15 +41,15 @@ final class TimeZoneDatabase: Sendable {
     private static let mostKept = 1_024
 
     private let directory: String
-    private let zones = Mutex<[String: TimeZone]>([:])
+    private let zones = Mutex<[String: ZoneOffsets]>([:])
 
     /// - Parameter directory: Where the files lie.
-    init(directory: String) {
+    package init(directory: String) {
         self.directory = directory
     }
 
-    /// The zone of a name.
-    func zone(named name: String) throws(Failure) -> TimeZone {
+    /// The zone of a name. Reads its file at most once, unless that fails.
+    package func zone(named name: String) throws(Failure) -> ZoneOffsets {
         if let known = zones.withLock({ $0[name] }) { return known }
         guard Self.isName(name) else { throw .unknown }
         guard let bytes = read(directory + "/" + name) else {

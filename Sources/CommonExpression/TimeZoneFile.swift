@@ -14,7 +14,7 @@ struct TimeZoneFile {
     }
 
     /// The time zone a file describes, or nil where it is malformed or counts leap seconds.
-    static func zone(_ bytes: [UInt8]) -> TimeZone? {
+    static func zone(_ bytes: [UInt8]) -> ZoneOffsets? {
         var file = TimeZoneFile(bytes)
         guard let first = file.header() else { return nil }
         guard first.version >= UInt8(ascii: "2") else { return file.zone(first, timeWidth: 4) }
@@ -71,7 +71,7 @@ struct TimeZoneFile {
     }
 
     /// The data block and the footer.
-    private mutating func zone(_ header: Header, timeWidth: Int) -> TimeZone? {
+    private mutating func zone(_ header: Header, timeWidth: Int) -> ZoneOffsets? {
         let length = header.length(timeWidth: timeWidth)
         guard header.leapSeconds == 0, header.types > 0, length <= bytes.count - position else { return nil }
         let end = position + length
@@ -85,10 +85,10 @@ struct TimeZoneFile {
             position += 2
         }
         guard indices.allSatisfy({ $0 < offsets.count }), zip(times, times.dropFirst()).allSatisfy({ $0 < $1 }),
-            offsets.allSatisfy({ $0.magnitude <= UInt64(TimeZone.largestOffset) })
+            offsets.allSatisfy({ $0.magnitude <= UInt64(ZoneOffsets.largestOffset) })
         else { return nil }
         position = end
-        return TimeZone(
+        return ZoneOffsets(
             transitions: times, offsets: indices.map { offsets[$0] }, first: offsets[0], rule: footer())
     }
 
@@ -101,9 +101,9 @@ struct TimeZoneFile {
 }
 
 /// A time zone: how far local time is ahead of UTC, and since when.
-struct TimeZone: Sendable {
+package struct ZoneOffsets: Sendable {
     /// The largest offset, in seconds, either way (RFC 8536, section 3.2 allows -25 to 26 hours).
-    static let largestOffset: Int64 = 26 * 3_600
+    package static let largestOffset: Int64 = 26 * 3_600
 
     /// When the offset changes, in seconds since 1970-01-01T00:00:00Z, ascending.
     let transitions: [Int64]
@@ -115,7 +115,7 @@ struct TimeZone: Sendable {
     let rule: TimeZoneRule?
 
     /// How many seconds local time is ahead of UTC at a moment.
-    func offset(at seconds: Int64) -> Int64 {
+    package func offset(at seconds: Int64) -> Int64 {
         guard let last = transitions.last, seconds < last else {
             return rule?.offset(at: seconds) ?? offsets.last ?? first
         }

@@ -3,12 +3,22 @@ extension Value: CustomStringConvertible {
     /// `{"a": 1}`, `Offline{since: timestamp("…")}`, `optional.of(1)`. The entries of a map are in the order of their printed keys.
     public var description: String {
         var text = ""
-        write(to: &text, level: 0)
+        write(to: &text, level: 0, longest: Int.max)
         return text
     }
 
-    private func write(to text: inout String, level: Int) {
-        guard level <= Value.deepestLevel else {
+    /// The description, cut off after so many code points. Does not look at more elements than it shows, but for the
+    /// keys of maps.
+    func description(longest: Int) -> String {
+        var text = ""
+        // A code point takes four bytes at most.
+        write(to: &text, level: 0, longest: longest * 4)
+        guard text.unicodeScalars.count > longest else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(longest))) + "…"
+    }
+
+    private func write(to text: inout String, level: Int, longest: Int) {
+        guard level <= Value.deepestLevel, text.utf8.count <= longest else {
             text += "…"
             return
         }
@@ -25,41 +35,43 @@ extension Value: CustomStringConvertible {
         case .list(let elements):
             text += "["
             for (index, element) in elements.enumerated() {
+                guard text.utf8.count <= longest else { break }
                 if index > 0 { text += ", " }
-                element.write(to: &text, level: level + 1)
+                element.write(to: &text, level: level + 1, longest: longest)
             }
             text += "]"
-        case .map(let entries): Self.write(entries, to: &text, level: level)
-        case .structure(let structure): Self.write(structure, to: &text, level: level)
+        case .map(let entries): Self.write(entries, to: &text, level: level, longest: longest)
+        case .structure(let structure): Self.write(structure, to: &text, level: level, longest: longest)
         case .typeValue(let type): text += type.denotation
         case .optional(nil): text += "optional.none()"
         case .optional(let value?):
             text += "optional.of("
-            value.write(to: &text, level: level + 1)
+            value.write(to: &text, level: level + 1, longest: longest)
             text += ")"
         }
     }
 
-    private static func write(_ entries: [Value: Value], to text: inout String, level: Int) {
+    private static func write(_ entries: [Value: Value], to text: inout String, level: Int, longest: Int) {
         let sorted = entries.map { (key: $0.key.description, value: $0.value) }.sorted { $0.key < $1.key }
         text += "{"
         for (index, entry) in sorted.enumerated() {
+            guard text.utf8.count <= longest else { break }
             if index > 0 { text += ", " }
             text += entry.key
             text += ": "
-            entry.value.write(to: &text, level: level + 1)
+            entry.value.write(to: &text, level: level + 1, longest: longest)
         }
         text += "}"
     }
 
-    private static func write(_ structure: Structure, to text: inout String, level: Int) {
+    private static func write(_ structure: Structure, to text: inout String, level: Int, longest: Int) {
         text += structure.type.name
         text += "{"
         for (index, pair) in zip(structure.type.fields, structure.fields).enumerated() {
             if index > 0 { text += ", " }
             text += pair.0.name
             text += ": "
-            pair.1.write(to: &text, level: level + 1)
+            pair.1.write(to: &text, level: level + 1, longest: longest)
         }
         text += "}"
     }

@@ -55,6 +55,27 @@ struct ExplanationTests {
                 """)
     }
 
+    @Test func `the explanation of a long row stays small`() throws {
+        let program = try Fixture.program("state.name" + String(repeating: "+'é'", count: 4_500))
+        let description = program.explain(Fixture.values()).description
+        #expect(description.utf8.count < 3_000_000)
+        #expect(
+            description.hasSuffix(
+                "state.name+'é' — \"uplinké\"\n" + String(repeating: " ", count: 64) + "state.name — \"uplink\""))
+        let short = try Fixture.program("count" + String(repeating: "+1", count: 40)).explain(Fixture.values())
+        #expect(short.parts.allSatisfy { $0.evaluations == 1 })
+        #expect(short.parts.compactMap { try? $0.result?.get() } == (2...42).reversed().map { .int($0) })
+    }
+
+    @Test func `long values are cut off`() throws {
+        let list = Value.list(Array(repeating: .string("text"), count: 100_000))
+        let environment = Environment(variables: [Environment.Variable(name: "list", type: .list(.string))])
+        let program = try Expression(parsing: "size(list) < 3").checked(in: environment)
+        let summary = program.explain([list]).summary
+        #expect(summary.hasPrefix(#"size(list) < 3 — false, list is ["text", "text", "#) && summary.hasSuffix("…"))
+        #expect(summary.utf8.count < 200)
+    }
+
     @Test func `parts within macros are counted`() throws {
         let explanation = try explain("event.tags.all(t, size(t) == count - 1)")
         let size = try #require(explanation.parts.first { $0.text == "size(t)" })

@@ -7,7 +7,9 @@ struct ExtensionTests {
         ("type(1)", "int"), ("type(now)", "google.protobuf.Timestamp"), ("type(null) == null_type", "true"),
         ("type([1]) == list && type({}) == map", "true"), ("type(type(1)) == type", "true"),
         ("type(anything) == int", "true"), ("type(duration('1s')) == google.protobuf.Duration", "true"),
-        ("type(state)", "Degraded"), ("type(optional.none()) == optional_type", "true"),
+        ("type(state)", "Degraded"),
+        ("type(event.state) == Degraded && type(anything) != Degraded", "true"),
+        ("type(optional.none()) == optional_type", "true"),
         ("[int, string].exists(t, t == type(anything))", "true"), ("{'t': type(1)}.t == int", "true"),
     ])
     func `a type is a value`(source: String, value: String) throws {
@@ -110,7 +112,7 @@ struct ExtensionTests {
     @Test(arguments: [
         ("x", EvaluationError.Code.unknownVariable), ("f(1)", .unknownFunction), ("strings.f(1)", .unknownFunction),
         ("-true", .noSuchOverload), ("size(1, 2)", .noSuchOverload), ("1 + 'a'", .noSuchOverload),
-        ("'a' || 'b'", .noSuchOverload), ("state.x", .noSuchField),
+        ("'a' || 'b'", .noSuchOverload), ("state.x", .noSuchField), ("state.name.matches('(')", .invalidArgument),
     ])
     func `what has no meaning fails at evaluation only`(source: String, code: EvaluationError.Code) throws {
         let program = try Expression(parsing: source).unchecked(in: Fixture.environment)

@@ -105,6 +105,21 @@ struct HostFunctionTests {
         }
     }
 
+    @Test func `operands that share their parts are held to the cost of looking at all of them`() throws {
+        var environment = Environment(
+            variables: [Environment.Variable(name: "rows", type: .list(.dyn))],
+            functions: [Environment.Function("count") { (rows: [[[Int]]]) in rows.count }])
+        environment.limits.cost = 100_000
+        let row = Value.list(Array(repeating: .int(1), count: 1_000))
+        let rows = Value.list(Array(repeating: row, count: 1_000))
+        let program = try Expression(parsing: "count([rows, rows])").checked(in: environment)
+        let error = try #require(throws: EvaluationError.self) { try program.evaluate([rows]) }
+        #expect(error.code == .costExceeded)
+        let expecting = try Expression(parsing: "dyn([rows, rows])").checked(
+            in: environment, expecting: .list(.list(.list(.int))))
+        #expect(throws: EvaluationError.self) { try expecting.evaluate([rows]) }
+    }
+
     @Test func `values cannot be nested without end through a function`() {
         let source = "[1]" + String(repeating: ".map(x, nest(x))", count: 70)
         #expect(throws: Problems.self) { try Expression(parsing: source).checked(in: Self.environment) }

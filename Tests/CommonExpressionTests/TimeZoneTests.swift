@@ -44,6 +44,48 @@ struct TimeZoneTests {
         #expect(failure.hasPrefix("invalidArgument at now.getHours(event.reason): the time zone "))
     }
 
+    @Test func `a missing database is named as missing`() {
+        let database = TimeZoneDatabase(directory: "/nonexistent/zoneinfo")
+        #expect(throws: TimeZoneDatabase.Failure.missing(directory: "/nonexistent/zoneinfo")) {
+            try database.zone(named: "Europe/Berlin")
+        }
+    }
+
+    @Test func `a damaged file gives an error or offsets in range`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "zones-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let whole = try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin"))
+        var generator = Xorshift(state: 99)
+        var (damaged, read) = (0, 0)
+        for turn in 0..<1_000 {
+            var data = whole
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                // The headers and the footer more often than the rest.
+                let place = [
+                    Int.random(in: 0..<44, using: &generator), Int.random(in: 0..<data.count, using: &generator),
+                    data.count - 1 - Int.random(in: 0..<30, using: &generator),
+                ].randomElement(using: &generator)
+                data[place ?? 0] = UInt8.random(in: 0...255, using: &generator)
+            }
+            if turn % 7 == 0 { data = data.prefix(Int.random(in: 0..<data.count, using: &generator)) }
+            try data.write(to: directory.appending(path: "Zone"))
+            // A database of its own, because one that was read is kept.
+            let database = TimeZoneDatabase(directory: directory.path)
+            do throws(TimeZoneDatabase.Failure) {
+                let zone = try database.zone(named: "Zone")
+                for seconds in [Timestamp.firstSecond, -1, 0, 1_700_000_000, Timestamp.lastSecond] {
+                    #expect(zone.offset(at: seconds).magnitude <= 168 * 3_600)
+                }
+                read += 1
+            } catch {
+                #expect(error == .malformed)
+                damaged += 1
+            }
+        }
+        #expect(damaged > 0 && read > 0)
+    }
+
     @Test func `the whole database agrees with another reader of it`() throws {
         let program = try Fixture.program(
             "anything.getHours(event.reason) * 3600 + anything.getMinutes(event.reason) * 60 + anything.getSeconds(event.reason)"
