@@ -117,8 +117,7 @@ public final class Host: Sendable {
         let waiting = Mutex(Set(systems.indices))
         await race(within: limit) { done in
             for (index, system) in systems.enumerated() {
-                // A proof that is still outstanding from last time is not asked for twice.
-                _ = system.probe {
+                system.probe {
                     let isLast = waiting.withLock { $0.remove(index) != nil && $0.isEmpty }
                     if isLast { done() }
                 }

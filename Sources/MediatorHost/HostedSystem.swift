@@ -19,7 +19,8 @@ final class HostedSystem: Sendable {
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
         var faults: UInt64 = 0
-        var isProbed = false
+        /// Whom to tell when the loop proves that it turns.
+        var proof: (@Sendable () -> Void)?
     }
 
     let definition: SystemDefinition
@@ -136,18 +137,21 @@ final class HostedSystem: Sendable {
             ["place": "\(fault.place)", "reason": "\(fault.message)"])
     }
 
-    /// Asks the loop to prove that it turns: `done` is called when it does. `false` if the proof before is outstanding.
-    func probe(_ done: @escaping @Sendable () -> Void) -> Bool {
-        let isFree = status.withLock { status in
-            defer { status.isProbed = true }
-            return !status.isProbed
+    /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is
+    /// asked for, and only the latest to ask is told.
+    func probe(_ done: @escaping @Sendable () -> Void) {
+        let before = status.withLock { status in
+            defer { status.proof = done }
+            return status.proof
         }
-        guard isFree else { return false }
+        guard before == nil else { return }
         loop.afterPending { [weak self] in
-            self?.status.withLock { $0.isProbed = false }
-            done()
+            let done = self?.status.withLock { status in
+                defer { status.proof = nil }
+                return status.proof
+            }
+            done?()
         }
-        return true
     }
 }
 

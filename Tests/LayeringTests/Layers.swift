@@ -46,6 +46,9 @@ enum Layers {
         // Layer 4: the programs, which only begin.
         "mediatord": ["MediatorDaemon"],
         "mediatorctl": ["MediatorCommands", "Glibc"],
+
+        // For the tests.
+        "cel-eval": ["CommonExpression", "Foundation"],
     ]
 
     private static let collections: Set = ["Collections", "DequeModule", "HeapModule", "OrderedCollections"]

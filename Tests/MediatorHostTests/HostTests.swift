@@ -1,4 +1,5 @@
 import CommonExpression
+import Dispatch
 import FeedbackKit
 import FeedbackKitTesting
 import Logging
@@ -6,6 +7,31 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+
+/// Holds up whoever passes, on the thread, while it is closed.
+private final class Door: Sendable {
+    private let isClosed = Mutex(false)
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let arrived = AsyncStream<Void>.makeStream()
+
+    func close() { isClosed.withLock { $0 = true } }
+
+    func open() {
+        isClosed.withLock { $0 = false }
+        semaphore.signal()
+    }
+
+    func pass() {
+        guard isClosed.withLock({ $0 }) else { return }
+        arrived.continuation.finish()
+        semaphore.wait()
+    }
+
+    /// Returns when somebody is held up.
+    func someoneWaits() async {
+        for await _ in arrived.stream {}
+    }
+}
 
 /// An effect of the test's own: it waits for the clock, then says so.
 private struct WaitEffect: EffectImplementation {
@@ -48,6 +74,8 @@ private struct StubbornEffect: EffectImplementation {
 /// A host with a clock that is moved by hand.
 private final class Fixture: Sendable {
     let clock = ManualClock()
+    /// What a loop that asks for the time waits behind, while it is closed.
+    let door = Door()
     let host: Host
     let began = Mutex<[String]>([])
 
@@ -60,7 +88,9 @@ private final class Fixture: Sendable {
         for diagnostic in result.diagnostics { Issue.record("\(diagnostic.rendered())") }
         let graph = try #require(result.graph)
         let clock = clock
+        let door = door
         let time = HostTime(clock: clock) {
+            door.pass()
             guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
             else { preconditionFailure("the test runs for thousands of years") }
             return now
@@ -409,6 +439,28 @@ private let counter = """
         #expect(await ready == [])
         #expect(host.health == .healthy)
         await host.stop(within: .seconds(1))
+    }
+
+    @Test func `a loop that does not turn is named, and only that one`() async throws {
+        let other = "system: other\nstates: { Here: {} }\nevents: {}\ninitialState: Here\n---\n"
+        let fixture = try Fixture(other + counter)
+        fixture.host.start()
+        await fixture.settle()
+        fixture.door.close()
+        try fixture.host.emit("Add", to: "counter", fields: [.int(1)])
+        await fixture.door.someoneWaits()
+        for _ in 0..<2 {
+            // The second time the proof of the first is still outstanding, and no other is asked for.
+            let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
+            while fixture.clock.sleeperCount == 0 { await Task.yield() }
+            fixture.clock.advance(by: .seconds(3))
+            #expect(await stuck.value.contains("counter"))
+        }
+        fixture.door.open()
+        await fixture.settle()
+        #expect(try fixture.state("counter").hasPrefix("Count 2 "))
+        #expect(await fixture.host.stuckSystems(within: .seconds(3)).isEmpty)
+        await fixture.host.stop(within: .seconds(1))
     }
 
     @Test func `a full mailbox refuses what is emitted, and says so`() async throws {

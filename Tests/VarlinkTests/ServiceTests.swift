@@ -359,7 +359,7 @@ struct ServiceTests {
         #expect(example.service.connectionCount == 0)
         #expect(openSockets(directory.socket) == 1)
         await example.service.close()
-        #expect(openSockets(directory.socket) == 0)
+        #expect(await socketsVanish(directory.socket))
     }
 
     @Test func `a close lets the running call finish and serves no other`() async throws {

@@ -129,7 +129,7 @@ struct SocketTests {
         await client.close()
         await example.service.close()
         #expect(access(directory.socket, F_OK) == 0)
-        #expect(openSockets(directory.socket) == 0)
+        #expect(await socketsVanish(directory.socket))
     }
 
     @Test func `a descriptor that does not listen is refused and stays open`() async throws {

@@ -141,6 +141,16 @@ func openSockets(_ path: String) -> Int {
     return count
 }
 
+/// Waits until no socket of the path is left; `false` after many looks. A process that another test starts may
+/// hold one for as long as it takes to become another program.
+func socketsVanish(_ path: String) async -> Bool {
+    for _ in 0..<20_000 {
+        if openSockets(path) == 0 { return true }
+        await Task.yield()
+    }
+    return false
+}
+
 /// The interface of the test service.
 let exampleText = """
     # For tests.
