@@ -1,6 +1,9 @@
 # What can be done with this repository; `make help` lists it. All builds share .build.
 
 SWIFT_SOURCES := Package.swift Sources Tests Benchmarks
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 STAMPS := .build/stamps
 VENV := .build/venv
 
@@ -25,8 +28,12 @@ build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
+# The log of tests with thousands of arguments has a million lines, so only what matters of it is shown.
 test: build-tests ## run the tests written in Swift
-	swift test --skip-build
+	@echo "Running the tests written in Swift, which takes a minute or two; the log is .build/test.log"
+	@swift test --skip-build >.build/test.log 2>&1 || { \
+		grep -aE -A 3 '^✘|Fatal error|error:' .build/test.log | cut -c 1-1000 | tail -n 300; exit 1; }
+	@grep -aE '^✔ (Suite|Test run)' .build/test.log
 
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -m pytest -ra -p no:cacheprovider Tests/Integration
