@@ -58,6 +58,7 @@ struct HostService: Service {
             continuation.yield(true)
         }
         let timer = Task.detached {
+            // By the real clock: the last resort must not depend on a clock that somebody else moves.
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             continuation.yield(false)
         }
