@@ -41,7 +41,14 @@ final class Gate: Sendable {
 /// A serial queue as a place for tasks.
 final class QueueExecutor: TaskExecutor {
     let queue: DispatchQueue
-    init(_ label: String) { queue = DispatchQueue(label: label) }
+    private let key = DispatchSpecificKey<Bool>()
+    init(_ label: String) {
+        queue = DispatchQueue(label: label)
+        queue.setSpecific(key: key, value: true)
+    }
+
+    /// Whether the caller runs on the queue.
+    var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -74,4 +81,22 @@ func residentKilobytes() -> Int {
         }
     }
     return resident * sysconf(Int32(_SC_PAGESIZE)) / 1024
+}
+
+/// A serial queue as a serial executor.
+final class SerialQueueExecutor: SerialExecutor {
+    let queue: DispatchQueue
+    private let key = DispatchSpecificKey<Bool>()
+    init(_ label: String) {
+        queue = DispatchQueue(label: label)
+        queue.setSpecific(key: key, value: true)
+    }
+
+    /// Whether the caller runs on the queue.
+    var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
 }

@@ -5,10 +5,31 @@ public struct Send<Event: Sendable>: Sendable {
     /// The loop's clock, for side effects that wait.
     public let clock: any Clock<Duration>
     private let body: @Sendable (Event) -> SendResult
+    private let waiting: @Sendable (Event, WaitPolicy) async -> SendResult
+    /// Cancels the effect it was given to and queues an event in its stead.
+    package let expire: @Sendable (Event) -> Void
 
-    package init(clock: any Clock<Duration>, body: @escaping @Sendable (Event) -> SendResult) {
+    /// When a sender waits for room in the mailbox.
+    package enum WaitPolicy: Sendable {
+        case always
+        /// Only where the loop's overflow policy says so.
+        case ifBlocking
+    }
+
+    package init(
+        clock: any Clock<Duration>, body: @escaping @Sendable (Event) -> SendResult,
+        waiting: (@Sendable (Event, WaitPolicy) async -> SendResult)? = nil,
+        expire: (@Sendable (Event) -> Void)? = nil
+    ) {
         self.clock = clock
         self.body = body
+        self.waiting = waiting ?? { event, _ in body(event) }
+        self.expire = expire ?? { event in _ = body(event) }
+    }
+
+    /// For an effect within the effect: what expires there must not cancel the whole.
+    package var nested: Send {
+        Send(clock: clock, body: body, waiting: waiting)
     }
 
     /// Queues an event and says whether it was accepted.
@@ -16,33 +37,91 @@ public struct Send<Event: Sendable>: Sendable {
     public func callAsFunction(_ event: Event) -> SendResult {
         body(event)
     }
+
+    /// Queues an event; if the mailbox is at its limit, returns only when the event has been taken.
+    /// See ``Loop/sendWhenRoom(_:)``.
+    @discardableResult
+    public func whenRoom(_ event: Event) async -> SendResult {
+        await waiting(event, .always)
+    }
+
+    /// Queues an event as the loop's overflow policy says: under ``Overflow/block`` it waits for room.
+    @discardableResult
+    package func offer(_ event: Event) async -> SendResult {
+        await waiting(event, .ifBlocking)
+    }
+
+    /// Sends what the events of another kind become.
+    package func contramap<Other: Sendable>(_ transform: @escaping @Sendable (Other) -> Event) -> Send<Other> {
+        Send<Other>(
+            clock: clock,
+            body: { self.body(transform($0)) },
+            waiting: { await self.waiting(transform($0), $1 == .always ? .always : .ifBlocking) },
+            expire: { self.expire(transform($0)) })
+    }
+}
+
+/// What is said of an effect beside what it does; most effects have nothing of it.
+@usableFromInline
+package struct EffectOptions: Sendable {
+    /// Its name; `nil`: none.
+    @usableFromInline package var id: EffectID?
+    /// Whether it takes the place of an effect of its name that runs, or is itself not started.
+    @usableFromInline package var replaces = true
+    /// Whether what its feedback still runs is cancelled first.
+    @usableFromInline package var endsPrevious = false
+    /// Whether a gentle stop ends it instead of waiting for it.
+    @usableFromInline package var endsAtStop = false
+    /// Whether its events can be withdrawn for it alone, as those of a named one.
+    @usableFromInline package var isTracked = false
 }
 
 /// A side effect: work outside the loop whose events come back into it.
 public struct Effect<Event: Sendable>: Sendable {
+    /// Starts something on the loop's turn that goes on by itself.
+    @usableFromInline
+    package typealias Subscribe = @Sendable (Send<Event>, _ finish: @escaping @Sendable () -> Void) -> Subscription
+
     /// What there is to do.
     @usableFromInline
-    package indirect enum Kind: Sendable {
+    package enum Kind: Sendable {
         case nothing
         case event(Event)
         case events([Event])
         /// Quick enough for the loop's turn, unless the feedback has an executor of its own.
         case call(@Sendable () -> Event?)
-        case task(@Sendable (Send<Event>) async -> Void)
+        case task(@Sendable (Send<Event>) async throws -> Void)
+        case subscribe(Subscribe)
         /// Ends without waiting when the loop stops.
         case timer(Duration, Event)
         case cancel(EffectID)
         case all([Effect])
     }
     @usableFromInline package let kind: Kind
-    /// Its name; `nil`: none.
-    @usableFromInline package var id: EffectID?
-    /// Whether it takes the place of an effect of its name that runs, or is itself not started.
-    @usableFromInline package var replaces = true
+    /// A box, so that the many effects without options stay small.
+    @usableFromInline package var box: Box?
+
+    /// Holds options.
+    @usableFromInline
+    package final class Box: Sendable {
+        let options: EffectOptions
+        init(_ options: EffectOptions) { self.options = options }
+    }
 
     @inlinable
     package init(kind: Kind) {
         self.kind = kind
+    }
+
+    /// What is said of it.
+    package var options: EffectOptions { box?.options ?? EffectOptions() }
+
+    package func with(_ change: (inout EffectOptions) -> Void) -> Effect {
+        var options = options
+        change(&options)
+        var copy = self
+        copy.box = Box(options)
+        return copy
     }
 
     /// No side effect.
@@ -73,7 +152,7 @@ public struct Effect<Event: Sendable>: Sendable {
     /// Runs an async function and emits what it returns.
     public static func task(_ body: @escaping @Sendable () async -> Event?) -> Effect {
         run { send in
-            if let event = await body() { send(event) }
+            if let event = await body() { await send.offer(event) }
         }
     }
 
@@ -81,8 +160,19 @@ public struct Effect<Event: Sendable>: Sendable {
     public static func sequence<S: AsyncSequence & Sendable>(_ sequence: S) -> Effect
     where S.Element == Event, S.Failure == Never {
         run { send in
-            for await event in sequence { send(event) }
+            for await event in sequence { await send.offer(event) }
         }
+    }
+
+    /// Starts something that goes on by itself, and ends when it says so or is cancelled.
+    ///
+    /// - Parameter start: called on the loop's turn, without leaving it. What it sends before it returns is queued in
+    ///   order, ahead of what later feedbacks emit. It may call `finish` at any time, from any thread, also before it
+    ///   returns; the effect is then over. The subscription it returns is cancelled when the effect is to end before.
+    public static func subscribe(
+        _ start: @escaping @Sendable (Send<Event>, _ finish: @escaping @Sendable () -> Void) -> Subscription
+    ) -> Effect {
+        Effect(kind: .subscribe(start))
     }
 
     /// Emits an event once, when the loop's clock has advanced by `delay`.
@@ -97,10 +187,10 @@ public struct Effect<Event: Sendable>: Sendable {
     /// Of one name at most one effect runs in a loop. If one runs already, it is cancelled, and what it has emitted and
     /// the loop has not taken is withdrawn; or, with `replacing` false, the new one is not started.
     public func id(_ id: some Hashable & Sendable, replacing: Bool = true) -> Effect {
-        var copy = self
-        copy.id = EffectID(id)
-        copy.replaces = replacing
-        return copy
+        with {
+            $0.id = EffectID(id)
+            $0.replaces = replacing
+        }
     }
 
     /// Cancels the effect of this name, if one runs, and withdraws what it has emitted and the loop has not taken.
@@ -112,56 +202,112 @@ public struct Effect<Event: Sendable>: Sendable {
     /// Starts after a while in which no other effect of the name was started: each new one begins the wait anew.
     public func debounce(id: some Hashable & Sendable, for quiet: Duration) -> Effect {
         let effect = self
-        return Effect.run { send in
+        return wrapped { send in
             guard (try? await send.clock.sleep(for: quiet)) != nil else { return }
-            await effect.perform(send)
+            try await effect.perform(send.nested)
         }.id(id)
     }
 
     /// Starts unless one of the name was started less than `interval` ago; one that still runs counts too.
     public func throttle(id: some Hashable & Sendable, for interval: Duration) -> Effect {
         let effect = self
-        return Effect.run { send in
-            await withTaskGroup(of: Void.self) { group in
+        return wrapped { send in
+            try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try? await send.clock.sleep(for: interval) }
-                await effect.perform(send)
+                try await effect.perform(send.nested)
+                try await group.waitForAll()
             }
         }.id(id, replacing: false)
     }
 
-    /// Cancels the effect when it has run so long, and emits `event` instead of what it might still have emitted.
+    /// Cancels the effect when it has run so long by the loop's clock, and emits `event` instead of what it might still
+    /// have emitted and what the loop has not taken.
     public func timeout(after limit: Duration, _ event: Event) -> Effect {
         let effect = self
-        return Effect.run { send in
-            let isOver = await withTaskGroup(of: Bool.self) { group in
+        return wrapped { send in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await effect.perform(send.nested) }
                 group.addTask {
-                    await effect.perform(send)
-                    return !Task.isCancelled
+                    guard (try? await send.clock.sleep(for: limit)) != nil, !Task.isCancelled else { return }
+                    send.expire(event)
                 }
-                group.addTask { (try? await send.clock.sleep(for: limit)) == nil }
-                let first = await group.next() ?? true
+                try await group.next()
                 group.cancelAll()
-                return first
+                try await group.waitForAll()
             }
-            if !isOver { send(event) }
+        }.with { $0.isTracked = true }
+    }
+
+    /// A task around the effect, of which the same is said.
+    private func wrapped(_ body: @escaping @Sendable (Send<Event>) async throws -> Void) -> Effect {
+        var copy = Effect(kind: .task(body))
+        copy.box = box
+        return copy
+    }
+
+    // MARK: Beside others
+
+    /// Cancels, before it starts, everything the same feedback still runs, and withdraws what that has emitted and the
+    /// loop has not taken. So a feedback whose effects outlive a state decides by itself when they end.
+    public func replacingPrevious() -> Effect { with { $0.endsPrevious = true } }
+
+    /// Cancels everything the same feedback still runs, and starts nothing.
+    public static var cancelPrevious: Effect { nothing.replacingPrevious() }
+
+    /// A gentle stop of the loop ends the effect instead of waiting for it.
+    public func untilStop() -> Effect { with { $0.endsAtStop = true } }
+
+    // MARK: Other events
+
+    /// The same effect with what its events become.
+    public func map<Other: Sendable>(_ transform: @escaping @Sendable (Event) -> Other) -> Effect<Other> {
+        var result = Effect<Other>(kind: mapped(transform))
+        if box != nil {
+            let options = options
+            result = result.with { $0 = options }
+        }
+        return result
+    }
+
+    private func mapped<Other: Sendable>(_ transform: @escaping @Sendable (Event) -> Other) -> Effect<Other>.Kind {
+        switch kind {
+        case .nothing: .nothing
+        case .event(let event): .event(transform(event))
+        case .events(let events): .events(events.map(transform))
+        case .call(let body): .call { body().map(transform) }
+        case .task(let body): .task { send in try await body(send.contramap(transform)) }
+        case .subscribe(let start): .subscribe { send, finish in start(send.contramap(transform), finish) }
+        case .timer(let delay, let event): .timer(delay, transform(event))
+        case .cancel(let id): .cancel(id)
+        case .all(let effects): .all(effects.map { $0.map(transform) })
         }
     }
 
     /// Does what the effect does, within a task.
-    private func perform(_ send: Send<Event>) async {
+    private func perform(_ send: Send<Event>) async throws {
         switch kind {
         case .nothing, .cancel: break
-        case .event(let event): send(event)
-        case .events(let events): for event in events { send(event) }
-        case .call(let body): if let event = body() { send(event) }
-        case .task(let body): await body(send)
+        case .event(let event): await send.offer(event)
+        case .events(let events): for event in events { await send.offer(event) }
+        case .call(let body): if let event = body() { await send.offer(event) }
+        case .task(let body): try await body(send)
+        case .subscribe(let start): await Self.subscribe(start, send)
         case .timer(let delay, let event):
             guard (try? await send.clock.sleep(for: delay)) != nil else { return }
-            send(event)
+            await send.offer(event)
         case .all(let effects):
-            await withTaskGroup(of: Void.self) { group in
-                for effect in effects { group.addTask { await effect.perform(send) } }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for effect in effects { group.addTask { try await effect.perform(send) } }
+                try await group.waitForAll()
             }
         }
+    }
+
+    /// Returns when what was started is over; cancelling the task ends it.
+    private static func subscribe(_ start: Subscribe, _ send: Send<Event>) async {
+        let (over, continuation) = AsyncStream.makeStream(of: Never.self)
+        let subscription = start(send) { continuation.finish() }
+        for await _ in over {}
+        subscription.cancel()
     }
 }

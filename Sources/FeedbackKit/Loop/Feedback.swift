@@ -13,6 +13,8 @@ public enum CancellationRule<S: Sendable>: Sendable {
 ///
 /// `S` is the loop's state and `E` its event. In a ``System`` they are `any State` and `any Event`, and the
 /// initializers with `on:` pick the states by their type.
+///
+/// A feedback is a value: it may be given to several loops, each of which has side effects, and memory, of its own.
 public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// Sees a state and the event that caused it (none for the initial one).
     @usableFromInline package typealias Receive = @Sendable (S, E?) -> Effect<E>
@@ -20,10 +22,16 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// What it does.
     @usableFromInline
     package enum Kind: Sendable {
+        /// Answers each state with an event or none, quickly enough for the loop's turn.
+        case answer(CancellationRule<S>, @Sendable (S, E?) -> E?)
         /// Answers each state with a side effect.
         case reaction(CancellationRule<S>, Receive)
+        /// The same, with a memory that each loop has for itself.
+        case memory(CancellationRule<S>, @Sendable () -> Receive)
         /// Brings events in from outside for as long as the loop runs.
         case source(@Sendable (Send<E>) -> Subscription)
+        /// Several, in order.
+        case group([Feedback])
     }
 
     /// Its name, for observers and snapshots.
@@ -41,7 +49,27 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// Whether every new state ends its side effects.
     @inlinable
     package var endsOnNewState: Bool {
-        if case .reaction(.onNewState, _) = kind { true } else { false }
+        switch kind {
+        case .answer(.onNewState, _), .reaction(.onNewState, _): true
+        default: false
+        }
+    }
+
+    /// What a loop is given: groups taken apart, and memories made for this loop alone.
+    @usableFromInline
+    package func parts() -> [Feedback] {
+        switch kind {
+        case .answer, .reaction, .source:
+            return [self]
+        case .memory(let rule, let make):
+            return [Feedback(name: name, kind: .reaction(rule, make()), executor: executor)]
+        case .group(let feedbacks):
+            return feedbacks.flatMap { feedback in
+                var part = feedback
+                if part.executor == nil { part.executor = executor }
+                return part.parts()
+            }
+        }
     }
 
     /// A feedback that answers each state with a side effect.
@@ -59,11 +87,35 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         self.init(name: name, kind: .reaction(cancellation, effect))
     }
 
+    /// A feedback that remembers: as with `effect:`, but the closure that answers the states is made anew for each loop
+    /// the feedback is given to, so that what it captures belongs to that loop alone.
+    ///
+    /// - Parameter memory: called once a loop, when the feedback is given to it. The closure it returns is only called on
+    ///   the loop's turn, one state after the other.
+    public init(
+        name: String = "",
+        cancellation: CancellationRule<S> = .onNewState,
+        memory: @escaping @Sendable () -> @Sendable (S, E?) -> Effect<E>
+    ) {
+        self.init(name: name, kind: .memory(cancellation, memory))
+    }
+
+    /// A feedback that answers each state at once, with an event or with none, without leaving the loop's turn.
+    ///
+    /// The cheapest kind: no side effect is started. With an executor of its own (``execute(on:)``) it is called there.
+    public init(
+        name: String = "",
+        cancellation: CancellationRule<S> = .onNewState,
+        answer: @escaping @Sendable (S, E?) -> E?
+    ) {
+        self.init(name: name, kind: .answer(cancellation, answer))
+    }
+
     /// A feedback that only looks: called on the loop's turn for the initial state and each new one.
     public static func sink(name: String = "", _ body: @escaping @Sendable (S, E?) -> Void) -> Feedback {
         Feedback(name: name, cancellation: .never) { state, event in
             body(state, event)
-            return .nothing
+            return Effect.nothing
         }
     }
 
@@ -77,10 +129,13 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         Feedback(name: name, kind: .source(subscribe))
     }
 
-    /// Says where the side effects run; otherwise it is where the loop's executor says.
-    public func execute(on executor: some LoopExecutor) -> Feedback {
-        var copy = self
-        copy.executor = executor
-        return copy
+    /// Several feedbacks as one value; each keeps its own name, rule and executor, and their order is kept.
+    public static func combine(_ feedbacks: [Feedback]) -> Feedback {
+        Feedback(name: "", kind: .group(feedbacks))
+    }
+
+    /// Several feedbacks as one value; each keeps its own name, rule and executor, and their order is kept.
+    public static func combine(_ feedbacks: Feedback...) -> Feedback {
+        combine(feedbacks)
     }
 }

@@ -97,7 +97,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         reduce: @escaping @Sendable (inout State, Event) -> Reduction
     ) {
         var machine = Machine(state: initial, limit: mailboxLimit, overflow: overflow)
-        for feedback in feedbacks { _ = machine.add(feedback) }
+        for feedback in feedbacks {
+            for part in feedback.parts() { _ = machine.add(part) }
+        }
         guarded = Mutex(
             Guarded(machine: machine, surroundings: Surroundings(executor: executor, observer: observer)))
         self.reduce = reduce
@@ -106,9 +108,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     deinit {
         // Nobody can send any more: side effects hold the loop weakly, and a turn holds it strongly.
-        let (handles, watchers, waiters) = guarded.withLock {
-            ($0.machine.handles, $0.machine.takeWatchers(), $0.waiters)
+        let (handles, watchers, waiters, markers) = guarded.withLock {
+            ($0.machine.handles, $0.machine.takeWatchers(), $0.waiters, $0.machine.markers)
         }
+        for marker in markers { marker() }
         for handle in handles { handle.end() }
         for watcher in watchers { watcher.finish() }
         for waiter in waiters { waiter.resume() }
@@ -123,6 +126,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Where the loop stands in its life.
     @inlinable
     public var phase: LoopPhase { guarded.withLock { $0.machine.phase } }
+
+    /// Why the loop was cancelled, if it has failed: see ``Effect/attempt(_:recover:)`` and ``Overflow/fail``.
+    public var fault: LoopFault? { guarded.withLock { $0.machine.fault } }
 
     /// A picture of the loop.
     ///
@@ -165,7 +171,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// events sent before have been taken, then every later one. On a loop that has stopped it does nothing.
     @inlinable
     public func add(_ feedback: Feedback<State, Event>) {
-        if guarded.withLock({ $0.machine.add(feedback) }) { schedule() }
+        for part in feedback.parts() {
+            if guarded.withLock({ $0.machine.add(part) }) { schedule() }
+        }
     }
 
     // MARK: Sending
@@ -178,6 +186,32 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @discardableResult
     public func send(_ event: Event, holdBeforeStart: Bool = true) -> SendResult {
         deliver(event, origin: nil, hold: holdBeforeStart)
+    }
+
+    /// Queues an event; if the mailbox is at its limit, returns only when the event has been taken (or the loop has been
+    /// cancelled), whatever the overflow policy says about those who cannot wait.
+    ///
+    /// Events of those who wait keep their place: first come, first served. The mailbox then holds its limit and at most
+    /// one event more for each who waits. Cancelling the calling task does not shorten the wait. Do not await this on
+    /// the loop's own turn.
+    @discardableResult
+    public func sendWhenRoom(_ event: Event) async -> SendResult {
+        await deliver(event, origin: nil, waiting: .always)
+    }
+
+    private func deliver(
+        _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy
+    ) async -> SendResult {
+        await withCheckedContinuation { (continuation: CheckedContinuation<SendResult, Never>) in
+            let (sent, waits) = guarded.withLock {
+                $0.machine.sendWaiting(event, origin: origin, always: policy == .always) {
+                    continuation.resume(returning: .accepted)
+                }
+            }
+            if sent.needsTurn { schedule() }
+            if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
+            if !waits { continuation.resume(returning: sent.result) }
+        }
     }
 
     /// Queues an event, and turns the loop if nobody else does.
@@ -207,7 +241,16 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             if case .dropped(let reason) = sent.result { observer.loopDidDrop(event, because: reason) }
             for event in sent.evicted { observer.loopDidDrop(event, because: .mailboxFull) }
         }
-        if sent.mustFail { cancel() }
+        if sent.mustFail {
+            fail(LoopFault(feedback: "", error: MailboxFull(limit: guarded.withLock { $0.machine.limit })))
+        }
+    }
+
+    /// Notes why the loop has failed, and cancels it.
+    private func fail(_ fault: LoopFault) {
+        let (isNews, observer) = guarded.withLock { ($0.machine.note(fault), $0.surroundings.observer) }
+        if isNews { observer?.loopDidFault(fault) }
+        cancel()
     }
 
     /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
@@ -453,18 +496,36 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func show(
         _ state: State, _ event: Event?, to feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
     ) {
-        guard case .reaction(let cancellation, let receive) = feedback.kind else { return }
-        if case .when(let holds) = cancellation, event != nil, holds(state) {
-            end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
+        switch feedback.kind {
+        case .answer(let rule, let answer):
+            applyRule(rule, state, event, index, observer)
+            if feedback.executor == nil {
+                if let event = answer(state, event) { emit(event, from: index) }
+            } else {
+                start(.call { answer(state, event) }, of: feedback, index, observer)
+            }
+        case .reaction(let rule, let receive):
+            applyRule(rule, state, event, index, observer)
+            let effect = receive(state, event)
+            guard effect.box == nil else { return start(effect, of: feedback, index, observer) }
+            switch effect.kind {
+            case .nothing: break
+            case .event(let event): emit(event, from: index)
+            case .call(let body) where feedback.executor == nil:
+                if let event = body() { emit(event, from: index) }
+            default: start(effect, of: feedback, index, observer)
+            }
+        case .memory, .source, .group: break
         }
-        let effect = receive(state, event)
-        switch effect.kind {
-        case .nothing: break
-        case .event(let event) where effect.id == nil: emit(event, from: index)
-        case .call(let body) where effect.id == nil && feedback.executor == nil:
-            if let event = body() { emit(event, from: index) }
-        default: start(effect, of: feedback, index, observer)
-        }
+    }
+
+    /// Ends the feedback's side effects if its own rule says so; the initial state ends nothing.
+    @inlinable
+    func applyRule(
+        _ rule: CancellationRule<State>, _ state: State, _ event: Event?, _ index: Int, _ observer: Observer?
+    ) {
+        guard case .when(let holds) = rule, event != nil, holds(state) else { return }
+        end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
     }
 
     /// Queues what a feedback emits at once.
@@ -482,21 +543,28 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func start(
         _ effect: Effect<Event>, of feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
     ) {
+        let context = Starting(feedback: feedback, index: index, options: effect.options, observer: observer)
+        if context.options.endsPrevious {
+            end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
+        }
         switch effect.kind {
         case .nothing: break
-        case .event(let event): startAtOnce([event], effect, feedback, index, observer)
-        case .events(let events): startAtOnce(events, effect, feedback, index, observer)
-        case .call(let body) where feedback.executor == nil:
-            startAtOnce(body().map { [$0] } ?? [], effect, feedback, index, observer)
+        case .event(let event): startAtOnce([event], context)
+        case .events(let events): startAtOnce(events, context)
         case .call(let body):
-            startTask({ send in if let event = body() { send(event) } }, effect, feedback, index, observer)
-        case .task(let body): startTask(body, effect, feedback, index, observer)
+            if let executor = feedback.executor {
+                startCall(body, on: executor, context)
+            } else {
+                startAtOnce(body().map { [$0] } ?? [], context)
+            }
+        case .task(let body): startTask(body, context)
+        case .subscribe(let subscribe): startSubscription(subscribe, context)
         case .timer(let delay, let event):
             startTask(
                 { send in
                     guard (try? await send.clock.sleep(for: delay)) != nil else { return }
-                    send(event)
-                }, effect, feedback, index, observer, endsAtStop: true)
+                    await send.offer(event)
+                }, context, endsAtStop: true)
         case .cancel(let id):
             end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
         case .all(let effects):
@@ -504,47 +572,104 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
+    /// What belongs to an effect that is being started.
+    private struct Starting {
+        let feedback: Feedback<State, Event>
+        let index: Int
+        let options: EffectOptions
+        let observer: Observer?
+    }
+
     /// Emits events at once: under a name they count as an effect that is over, but can still be withdrawn.
-    private func startAtOnce(
-        _ events: [Event], _ effect: Effect<Event>, _ feedback: Feedback<State, Event>, _ index: Int,
-        _ observer: Observer?
-    ) {
-        guard effect.id != nil else {
-            for event in events { emit(event, from: index) }
+    private func startAtOnce(_ events: [Event], _ context: Starting) {
+        guard context.options.id != nil else {
+            for event in events { emit(event, from: context.index) }
             return
         }
-        guard let opened = open(effect, feedback, index, observer, endsAtStop: false) else { return }
+        guard let opened = open(context) else { return }
         for event in events { _ = deliver(event, origin: opened.origin, hold: true) }
         finish(opened.run)
     }
 
     private func startTask(
-        _ body: @escaping @Sendable (Send<Event>) async -> Void, _ effect: Effect<Event>,
-        _ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?, endsAtStop: Bool = false
+        _ body: @escaping @Sendable (Send<Event>) async throws -> Void, _ context: Starting, endsAtStop: Bool = false
     ) {
-        guard let opened = open(effect, feedback, index, observer, endsAtStop: endsAtStop) else { return }
-        let (run, origin) = (opened.run, opened.origin)
-        let send = Send<Event>(clock: clock) { [weak self] event in
-            self?.deliver(event, origin: origin, hold: true) ?? .dropped(.stopped)
-        }
-        let executor = feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.taskExecutor }
+        guard let opened = open(context, endsAtStop: endsAtStop) else { return }
+        let (run, send) = (opened.run, send(for: opened))
+        let executor =
+            context.feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.taskExecutor }
+        let name = context.feedback.name
         let task = Task.detached(executorPreference: executor) { [weak self] in
-            await body(send)
+            do {
+                try await body(send)
+            } catch {
+                // What a cancelled effect throws, being cancelled, is no failure.
+                if !Task.isCancelled { self?.fail(LoopFault(feedback: name, error: error)) }
+            }
             self?.finish(run)
         }
         if guarded.withLock({ $0.machine.attach(.task(task), to: run) }) { task.cancel() }
     }
 
-    private func open(
-        _ effect: Effect<Event>, _ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?,
-        endsAtStop: Bool
-    ) -> Machine.Opened? {
+    /// A quick function, where the feedback's executor says.
+    private func startCall(
+        _ body: @escaping @Sendable () -> Event?, on executor: any LoopExecutor, _ context: Starting
+    ) {
+        guard let opened = open(context) else { return }
+        let (run, send) = (opened.run, send(for: opened))
+        executor.enqueue { [weak self] in
+            if let event = body() { send(event) }
+            self?.finish(run)
+        }
+    }
+
+    /// Something that goes on by itself, begun on this turn.
+    private func startSubscription(_ subscribe: Effect<Event>.Subscribe, _ context: Starting) {
+        guard let opened = open(context) else { return }
+        let run = opened.run
+        let inner = subscribe(send(for: opened)) { [weak self] in self?.finish(run) }
+        // Ending it is all there is to it: once cancelled, the run is over.
+        let subscription = Subscription { [weak self] in
+            inner.cancel()
+            self?.finish(run)
+        }
+        if guarded.withLock({ $0.machine.attach(.source(subscription), to: run) }) { subscription.cancel() }
+    }
+
+    /// How a side effect puts events into this loop, which it does not keep alive.
+    private func send(for opened: Machine.Opened) -> Send<Event> {
+        let (run, origin) = (opened.run, opened.origin)
+        return Send<Event>(
+            clock: clock,
+            body: { [weak self] event in
+                self?.deliver(event, origin: origin, hold: true) ?? .dropped(.stopped)
+            },
+            waiting: { [weak self] event, policy in
+                await self?.deliver(event, origin: origin, waiting: policy) ?? .dropped(.stopped)
+            },
+            expire: { [weak self] event in self?.expire(run, origin, event) })
+    }
+
+    private func expire(_ run: RunID, _ origin: Machine.Origin, _ event: Event) {
+        let (expired, observer) = guarded.withLock {
+            ($0.machine.expire(run, origin: origin, event: event), $0.surroundings.observer)
+        }
+        guard let expired else { return }
+        if expired.sent.needsTurn { schedule() }
+        if expired.sent.result != .accepted || !expired.sent.evicted.isEmpty { report(expired.sent, of: event) }
+        end(expired.endings, observer)
+    }
+
+    private func open(_ context: Starting, endsAtStop: Bool = false) -> Machine.Opened? {
+        let (index, options) = (context.index, context.options)
         let opened = guarded.withLock {
-            $0.machine.openRun(of: index, endsAtStop: endsAtStop, id: effect.id, replaces: effect.replaces)
+            $0.machine.openRun(
+                of: index, endsAtStop: endsAtStop || options.endsAtStop, id: options.id, replaces: options.replaces,
+                isTracked: options.isTracked)
         }
         guard let opened else { return nil }
-        end(opened.endings, observer)
-        observer?.loopDidStartEffect(opened.run, of: feedback.name)
+        end(opened.endings, context.observer)
+        context.observer?.loopDidStartEffect(opened.run, of: context.feedback.name)
         return opened
     }
 

@@ -74,6 +74,64 @@ public struct OnTaskExecutor: LoopExecutor {
     }
 }
 
+/// A serial executor of the caller's own, such as a dispatch queue's: turns and side effects run there, one at a time.
+public struct OnSerialExecutor: LoopExecutor {
+    private let tasks: SerialTasks
+
+    /// The same share as on the shared pool.
+    public var eventsPerTurn: Int { 256 }
+
+    /// Where side effects run.
+    public var taskExecutor: (any TaskExecutor)? { tasks }
+
+    /// Wraps a serial executor.
+    public init(_ base: any SerialExecutor) {
+        tasks = SerialTasks(base)
+    }
+
+    /// Runs the turn as a job of the executor.
+    public func enqueue(_ turn: @escaping @Sendable () -> Void) {
+        Task.detached(executorPreference: tasks) { turn() }
+    }
+
+    /// Hands jobs on.
+    private final class SerialTasks: TaskExecutor {
+        private let base: any SerialExecutor
+
+        init(_ base: any SerialExecutor) {
+            self.base = base
+        }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            base.enqueue(job)
+        }
+    }
+}
+
+/// An actor of the caller's own: the loop turns, and quick functions are called, on the actor, so that they may assume
+/// its isolation. Async side effects run on the shared pool and hop to the actor as they need.
+public struct OnActor: LoopExecutor {
+    /// The actor.
+    public let base: any Actor
+
+    /// Few at a time, so that others get the actor too.
+    public var eventsPerTurn: Int { 64 }
+
+    /// Wraps an actor.
+    public init(_ base: any Actor) {
+        self.base = base
+    }
+
+    /// Runs the turn on the actor.
+    public func enqueue(_ turn: @escaping @Sendable () -> Void) {
+        Task.detached { await Self.run(turn, on: base) }
+    }
+
+    private static func run(_ turn: @Sendable () -> Void, on actor: isolated any Actor) {
+        turn()
+    }
+}
+
 extension LoopExecutor where Self == SharedPool {
     /// The concurrency runtime's own pool of threads.
     public static var sharedPool: SharedPool { SharedPool() }
@@ -87,4 +145,14 @@ extension LoopExecutor where Self == SendersThread {
 extension LoopExecutor where Self == OnTaskExecutor {
     /// A task executor of the caller's own.
     public static func task(_ executor: any TaskExecutor) -> OnTaskExecutor { OnTaskExecutor(executor) }
+}
+
+extension LoopExecutor where Self == OnSerialExecutor {
+    /// A serial executor of the caller's own, such as a dispatch queue's.
+    public static func serial(_ executor: any SerialExecutor) -> OnSerialExecutor { OnSerialExecutor(executor) }
+}
+
+extension LoopExecutor where Self == OnActor {
+    /// An actor of the caller's own; the main actor is `.actor(MainActor.shared)`.
+    public static func actor(_ actor: any Actor) -> OnActor { OnActor(actor) }
 }

@@ -111,6 +111,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline package internal(set) var phase = LoopPhase.notStarted
     @usableFromInline package internal(set) var state: State
     @usableFromInline package internal(set) var counters = LoopCounters()
+    /// Why the loop was cancelled, if it has failed.
+    @usableFromInline package internal(set) var fault: LoopFault?
     @usableFromInline package internal(set) var feedbacks: [Feedback<State, Event>] = []
     @usableFromInline package internal(set) var watchers: [Watcher] = []
     @usableFromInline let limit: Int
@@ -163,19 +165,45 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 makeRoom(&sent)
                 if sent.result != .accepted { return sent }
             }
-            if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
-            mailbox.append(.event(event, origin))
-            waitingEvents += 1
+            append(event, origin)
             sent.needsTurn = wake()
             return sent
         }
+    }
+
+    @inlinable
+    mutating func append(_ event: Event, _ origin: Origin?) {
+        if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
+        mailbox.append(.event(event, origin))
+        waitingEvents += 1
+    }
+
+    /// An event arrives from someone who can wait. If there is no room for it, it is queued all the same, and `taken` is
+    /// called when it has been taken: the mailbox holds at most one event more for each who waits.
+    ///
+    /// - Parameter always: wait whatever the policy for those who cannot.
+    /// - Returns: what sending came to, and whether `taken` will be called.
+    @usableFromInline
+    package mutating func sendWaiting(
+        _ event: Event, origin: Origin?, always: Bool, taken: @escaping @Sendable () -> Void
+    ) -> (sent: Sent, waits: Bool) {
+        let mayWait = always || overflow == .block
+        guard mayWait, waitingEvents >= limit, phase == .notStarted || phase == .running else {
+            return (send(event, origin: origin, holdBeforeStart: true), false)
+        }
+        if let origin, isOver(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
+        append(event, origin)
+        mailbox.append(.marker(taken))
+        var sent = Sent(.accepted)
+        sent.needsTurn = wake()
+        return (sent, true)
     }
 
     /// The mailbox is full: what becomes of the new event, and of those that wait.
     @usableFromInline
     mutating func makeRoom(_ sent: inout Sent) {
         switch overflow {
-        case .dropNewest:
+        case .dropNewest, .block:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
         case .dropOldest:
@@ -452,7 +480,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// runs and it does not replace it.
     @usableFromInline
     package mutating func openRun(
-        of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replaces: Bool = true
+        of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replaces: Bool = true, isTracked: Bool = false
     ) -> Opened? {
         guard phase == .running else { return nil }
         var endings: [Ending] = []
@@ -467,8 +495,28 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         if let id { runOfID[id] = run }
         statuses[feedback].running.append(run)
         counters.effectsStarted += 1
-        let origin = Origin(feedback: feedback, serial: serial, run: id == nil ? 0 : run.rawValue)
+        let origin = Origin(feedback: feedback, serial: serial, run: id == nil && !isTracked ? 0 : run.rawValue)
         return Opened(run: run, origin: origin, endings: endings)
+    }
+
+    /// Cancels one side effect and queues an event in its stead, as if its feedback had emitted it when the effect was
+    /// started. An effect that is over or cancelled has nothing to be replaced.
+    @usableFromInline
+    package mutating func expire(_ run: RunID, origin: Origin, event: Event) -> (sent: Sent, endings: [Ending])? {
+        guard let known = runs[run], !known.isOver, !known.isCancelled else { return nil }
+        var endings: [Ending] = []
+        cancel(run, into: &endings)
+        let origin = Origin(feedback: origin.feedback, serial: origin.serial, run: 0)
+        return (send(event, origin: origin, holdBeforeStart: true), endings)
+    }
+
+    /// The loop has failed; `false` if that is no news.
+    @usableFromInline
+    package mutating func note(_ fault: LoopFault) -> Bool {
+        counters.faults += 1
+        guard self.fault == nil else { return false }
+        self.fault = fault
+        return true
     }
 
     /// Cancels the effect of this name, if there is one.
@@ -608,6 +656,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Every handle known, for the end of an abandoned loop.
     @usableFromInline
     package var handles: [Handle] { runs.values.compactMap(\.handle) }
+
+    /// Every marker that waits, for the end of an abandoned loop: someone waits for them.
+    @usableFromInline
+    package var markers: [@Sendable () -> Void] {
+        mailbox.compactMap { if case .marker(let body) = $0 { body } else { nil } }
+    }
 
     // MARK: Looking in
 

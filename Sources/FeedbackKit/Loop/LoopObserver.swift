@@ -26,6 +26,9 @@ public protocol LoopObserver<State, Event>: Sendable {
     func loopDidCancelEffect(_ run: RunID, of feedback: String)
     /// A side effect has ended.
     func loopDidEndEffect(_ run: RunID, of feedback: String)
+    /// A side effect failed with an error nobody turned into an event, or the mailbox overflowed where that is a
+    /// failure. The loop is about to be cancelled.
+    func loopDidFault(_ fault: LoopFault)
     /// Nothing of the loop is left running.
     func loopDidStop(with state: State)
 }
@@ -49,6 +52,8 @@ extension LoopObserver {
     public func loopDidCancelEffect(_ run: RunID, of feedback: String) {}
     /// Does nothing.
     public func loopDidEndEffect(_ run: RunID, of feedback: String) {}
+    /// Does nothing.
+    public func loopDidFault(_ fault: LoopFault) {}
     /// Does nothing.
     public func loopDidStop(with state: State) {}
 }

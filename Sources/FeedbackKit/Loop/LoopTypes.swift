@@ -18,6 +18,8 @@ public enum DropReason: String, Sendable, Hashable, Codable {
     case cancelled
     /// The loop has not started, and the sender chose not to wait for it.
     case notStarted
+    /// The feedback that emitted it is disabled.
+    case disabled
 }
 
 /// What a full buffer does with one more value.
@@ -31,6 +33,9 @@ public enum Overflow: Sendable, Hashable {
     case keepLatest
     /// The loop is cancelled: losing an event is a failure. A mediator drops the new value.
     case fail
+    /// Who can wait, waits for room: async side effects, and who calls ``Loop/sendWhenRoom(_:)``. What is sent by who
+    /// cannot wait is dropped, as is a mediator's new value.
+    case block
 }
 
 /// Whether a reducer had a rule for an event.
@@ -77,6 +82,8 @@ public struct LoopCounters: Sendable, Hashable, Codable {
     public var effectsStarted: UInt64 = 0
     /// Side effects cancelled by their strategy.
     public var effectsCancelled: UInt64 = 0
+    /// Side effects that failed with an error nobody turned into an event.
+    public var faults: UInt64 = 0
 
     /// Nothing counted yet.
     @inlinable

@@ -78,7 +78,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     mutating func makeRoom() -> Bool {
         dropped += 1
         switch overflow {
-        case .dropNewest, .fail: return false
+        case .dropNewest, .fail, .block: return false
         case .dropOldest: removeOldestValue()
         case .keepLatest:
             dropped += UInt64(waitingValues - 1)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What becomes of a running side effect when a new state arrives.
 public enum ExecutionStrategy: Sendable {
     /// It is cancelled, whatever the type of the new state, and events of it that still wait are withdrawn.
@@ -35,7 +37,9 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T) -> (any Event)?
     ) {
-        self.init(name, type, strategy) { state in .call { sideEffect(state) } }
+        self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
+            (state as? T).flatMap(sideEffect)
+        }
     }
 
     /// A side effect that is an async function: it answers a state with an event or with none.
@@ -67,7 +71,7 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (any State) -> (any Event)?
     ) {
-        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .call { sideEffect(state) } }
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
 
     /// An async function on every state.
@@ -97,6 +101,52 @@ extension Feedback where S == any State, E == any Event {
     }
 }
 
+// MARK: The whole stream of states
+
+extension Feedback where S == any State, E == any Event {
+    /// A side effect that maps the stream of all states of one type to a stream of events.
+    ///
+    /// It is started with the first such state, goes on whatever states come, sees each of them, and ends by itself or
+    /// when the system stops. When its events end, it is not started again.
+    ///
+    /// - Parameters:
+    ///   - buffering: what to keep of the states for a side effect that is slower than the system; all, if not said.
+    ///   - perform: called once a system.
+    @_disfavoredOverload  // `AnyState` is a `State` too, and has a form of its own.
+    public init<T: State, Events: AsyncSequence & Sendable>(
+        name: String? = nil, on type: T.Type, buffering: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded,
+        perform: @escaping @Sendable (AsyncStream<T>) -> Events
+    ) where Events.Element == any Event, Events.Failure == Never {
+        self.init(name: name ?? "on \(T.identity)", buffering: buffering, { $0 as? T }, perform)
+    }
+
+    /// A side effect that maps the stream of all states to a stream of events.
+    public init<Events: AsyncSequence & Sendable>(
+        name: String? = nil, on type: AnyState.Type,
+        buffering: AsyncStream<any State>.Continuation.BufferingPolicy = .unbounded,
+        perform: @escaping @Sendable (AsyncStream<any State>) -> Events
+    ) where Events.Element == any Event, Events.Failure == Never {
+        self.init(name: name ?? "on any", buffering: buffering, { $0 }, perform)
+    }
+
+    private init<Seen: Sendable, Events: AsyncSequence & Sendable>(
+        name: String, buffering: AsyncStream<Seen>.Continuation.BufferingPolicy,
+        _ pick: @escaping @Sendable (any State) -> Seen?,
+        _ perform: @escaping @Sendable (AsyncStream<Seen>) -> Events
+    ) where Events.Element == any Event, Events.Failure == Never {
+        self.init(name: name, cancellation: .never) {
+            let (states, continuation) = AsyncStream.makeStream(of: Seen.self, bufferingPolicy: buffering)
+            let hasStarted = Atomic(false)
+            return { state, _ in
+                guard let seen = pick(state) else { return .nothing }
+                continuation.yield(seen)
+                if hasStarted.exchange(true, ordering: .relaxed) { return .nothing }
+                return .sequence(perform(states)).untilStop()
+            }
+        }
+    }
+}
+
 /// The feedbacks of a ``System``, in the order in which they see each state.
 public struct Feedbacks: Sendable {
     let feedbacks: [Feedback<any State, any Event>]
@@ -113,6 +163,23 @@ public struct Feedbacks: Sendable {
     /// Says where the side effects run, for those feedbacks that do not say it themselves.
     public func execute(on executor: some LoopExecutor) -> Feedbacks {
         Feedbacks(feedbacks.map { $0.executor == nil ? $0.execute(on: executor) : $0 })
+    }
+
+    /// While `disabled` holds, none of the feedbacks starts anything: see ``Feedback/disable(_:)``.
+    public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedbacks {
+        Feedbacks(feedbacks.map { $0.disable(disabled) })
+    }
+
+    /// Calls `perform` with each state that is shown to a feedback, once for each of them. All closures are kept: one
+    /// set on a feedback itself is called after that of the container.
+    public func onStateReceived(_ perform: @escaping @Sendable (any State) -> Void) -> Feedbacks {
+        Feedbacks(feedbacks.map { $0.onStateReceived(perform) })
+    }
+
+    /// Calls `perform` with each event that a feedback's side effects emit. All closures are kept: one set on a feedback
+    /// itself is called before that of the container.
+    public func onEventEmitted(_ perform: @escaping @Sendable (any Event) -> Void) -> Feedbacks {
+        Feedbacks(feedbacks.map { $0.onEventEmitted(perform) })
     }
 }
 
