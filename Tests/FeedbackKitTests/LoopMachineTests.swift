@@ -11,7 +11,9 @@ import Testing
         _ = machine.add(Feedback(name: "f") { _, _ in .nothing })
         if phase == .notStarted { return machine }
         _ = machine.start()
-        while case .begin = machine.next() {}
+        var event: Int?
+        var other: Machine.Other?
+        while machine.next(&event, &other) == .other {}
         if phase == .running { return machine }
         guard let run = machine.openRun(of: 0, endsAtStop: false)?.run else { return machine }
         _ = machine.attach("handle", to: run)

@@ -145,6 +145,7 @@ public struct Effect<Event: Sendable>: Sendable {
     ///
     /// Cancelling the effect cancels the task the function runs in; a function that ignores this delays the end of
     /// the loop, and what it still sends is withdrawn.
+    @inlinable
     public static func run(_ body: @escaping @Sendable (Send<Event>) async -> Void) -> Effect {
         Effect(kind: .task(body))
     }

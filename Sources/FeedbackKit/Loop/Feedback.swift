@@ -39,7 +39,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     @usableFromInline package var kind: Kind
     @usableFromInline package var executor: (any LoopExecutor)?
 
-    @usableFromInline
+    @inlinable
     package init(name: String, kind: Kind, executor: (any LoopExecutor)? = nil) {
         self.name = name
         self.kind = kind
@@ -79,6 +79,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     ///   - cancellation: what a new state does to side effects that still run.
     ///   - effect: called on the loop's turn for the initial state and each new one, with the event that caused it, in
     ///     the order in which feedbacks were declared; it should be quick, and leave the work to the effect it returns.
+    @inlinable
     public init(
         name: String = "",
         cancellation: CancellationRule<S> = .onNewState,
@@ -92,6 +93,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     ///
     /// - Parameter memory: called once a loop, when the feedback is given to it. The closure it returns is only called on
     ///   the loop's turn, one state after the other.
+    @inlinable
     public init(
         name: String = "",
         cancellation: CancellationRule<S> = .onNewState,
@@ -103,6 +105,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// A feedback that answers each state at once, with an event or with none, without leaving the loop's turn.
     ///
     /// The cheapest kind: no side effect is started. With an executor of its own (``execute(on:)``) it is called there.
+    @inlinable
     public init(
         name: String = "",
         cancellation: CancellationRule<S> = .onNewState,
@@ -112,10 +115,11 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     }
 
     /// A feedback that only looks: called on the loop's turn for the initial state and each new one.
+    @inlinable
     public static func sink(name: String = "", _ body: @escaping @Sendable (S, E?) -> Void) -> Feedback {
-        Feedback(name: name, cancellation: .never) { state, event in
+        Feedback(name: name, cancellation: .never) { (state, event) -> E? in
             body(state, event)
-            return Effect.nothing
+            return nil
         }
     }
 

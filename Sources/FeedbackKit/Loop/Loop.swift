@@ -28,21 +28,49 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     @usableFromInline typealias Machine = LoopMachine<State, Event, Handle>
-    @usableFromInline typealias Observer = any LoopObserver<State, Event>
+    /// The observer in a box: a reference that is nil when nobody observes, which costs nothing to hand on.
+    @usableFromInline
+    final class Observer: Sendable {
+        @usableFromInline let base: any LoopObserver<State, Event>
+
+        @usableFromInline
+        init(_ base: any LoopObserver<State, Event>) {
+            self.base = base
+        }
+    }
+
+    /// Where the loop turns, in a box.
+    @usableFromInline
+    final class Executor: Sendable {
+        @usableFromInline let base: any LoopExecutor
+        @usableFromInline let eventsPerTurn: Int
+        @usableFromInline let taskExecutor: (any TaskExecutor)?
+
+        @usableFromInline
+        init(_ base: any LoopExecutor) {
+            self.base = base
+            eventsPerTurn = base.eventsPerTurn
+            taskExecutor = base.taskExecutor
+        }
+    }
 
     /// Who turns the loop, and who watches it turn; set before the start.
     @usableFromInline
     struct Surroundings: Sendable {
         /// `nil`: the sender's thread.
-        @usableFromInline var executor: (any LoopExecutor)?
+        @usableFromInline var executor: Executor?
         @usableFromInline var observer: Observer?
-        @usableFromInline var taskExecutor: (any TaskExecutor)?
 
         @usableFromInline
-        init(executor: any LoopExecutor, observer: Observer?) {
-            self.executor = executor is SendersThread ? nil : executor
+        init(executor: Executor?, observer: Observer?) {
+            self.executor = executor
             self.observer = observer
-            taskExecutor = executor.taskExecutor
+        }
+
+        @usableFromInline
+        init(executor: any LoopExecutor, observer: (any LoopObserver<State, Event>)?) {
+            self.executor = executor is SendersThread ? nil : Executor(executor)
+            self.observer = observer.map(Observer.init)
         }
     }
 
@@ -58,14 +86,6 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             self.machine = machine
             self.surroundings = surroundings
         }
-    }
-
-    /// What a sender has to do after it has queued an event.
-    @usableFromInline
-    enum Next: Sendable {
-        case done
-        case schedule
-        case turn(Machine.Step, Observer?)
     }
 
     @usableFromInline let guarded: Mutex<Guarded>
@@ -143,14 +163,18 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Says where the loop turns. Only before the start.
     public func setExecutor(_ executor: any LoopExecutor) {
-        setSurroundings("executor") { Surroundings(executor: executor, observer: $0.observer) }
+        setSurroundings("executor") { old in
+            var new = old
+            new.executor = Surroundings(executor: executor, observer: nil).executor
+            return new
+        }
     }
 
     /// Says who sees what happens inside. Only before the start.
     public func setObserver(_ observer: (any LoopObserver<State, Event>)?) {
         setSurroundings("observer") { old in
             var new = old
-            new.observer = observer
+            new.observer = observer.map(Observer.init)
             return new
         }
     }
@@ -219,18 +243,28 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// On the sender's thread the event is taken in the same critical section.
     @inlinable
     func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool) -> SendResult {
-        let (sent, next): (Machine.Sent, Next) = guarded.withLock { guarded in
-            let sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
-            guard sent.needsTurn else { return (sent, .done) }
-            guard guarded.surroundings.executor == nil else { return (sent, .schedule) }
-            return (sent, .turn(guarded.machine.next(), guarded.surroundings.observer))
+        var sent = Machine.Sent(.accepted)
+        var executor: Executor?
+        var observer: Observer?
+        let begun: State? = guarded.withLock { guarded in
+            executor = guarded.surroundings.executor
+            if executor == nil, guarded.machine.takeAtOnce(origin: origin) {
+                observer = guarded.surroundings.observer
+                return guarded.machine.state
+            }
+            sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
+            return nil
+        }
+        if var state = begun {
+            var following: Event?
+            var other: Machine.Other?
+            var step = take(event, &state, observer, mayGoOn: true, &following, &other)
+            if step == .notTaken { step = guarded.withLock { $0.machine.next(&following, &other) } }
+            if step != .idle { turn(taking: following, in: state, step, other, executor: nil, observer) }
+            return .accepted
         }
         if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
-        switch next {
-        case .done: break
-        case .schedule: schedule()
-        case .turn(let step, let observer): turn(from: step, executor: nil, observer)
-        }
+        if sent.needsTurn { schedule(on: executor) }
         return sent.result
     }
 
@@ -238,8 +272,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline
     func report(_ sent: Machine.Sent, of event: Event) {
         if let observer = guarded.withLock({ $0.surroundings.observer }) {
-            if case .dropped(let reason) = sent.result { observer.loopDidDrop(event, because: reason) }
-            for event in sent.evicted { observer.loopDidDrop(event, because: .mailboxFull) }
+            if case .dropped(let reason) = sent.result { observer.base.loopDidDrop(event, because: reason) }
+            for event in sent.evicted { observer.base.loopDidDrop(event, because: .mailboxFull) }
         }
         if sent.mustFail {
             fail(LoopFault(feedback: "", error: MailboxFull(limit: guarded.withLock { $0.machine.limit })))
@@ -249,7 +283,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Notes why the loop has failed, and cancels it.
     private func fail(_ fault: LoopFault) {
         let (isNews, observer) = guarded.withLock { ($0.machine.note(fault), $0.surroundings.observer) }
-        if isNews { observer?.loopDidFault(fault) }
+        if isNews { observer?.base.loopDidFault(fault) }
         cancel()
     }
 
@@ -370,7 +404,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         let (closing, observer) = guarded.withLock { (change(&$0.machine), $0.surroundings.observer) }
         end(closing.endings, observer)
         if let observer {
-            for event in closing.discarded { observer.loopDidDrop(event, because: .stopped) }
+            for event in closing.discarded { observer.base.loopDidDrop(event, because: .stopped) }
         }
         for marker in closing.markers { marker() }
         if closing.stopped { didStop() }
@@ -385,7 +419,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 guarded.waiters, guarded.machine.takeWatchers(), guarded.surroundings.observer, guarded.machine.state
             )
         }
-        observer?.loopDidStop(with: state)
+        observer?.base.loopDidStop(with: state)
         for watcher in watchers { watcher.finish() }
         for waiter in waiters { waiter.resume() }
     }
@@ -395,53 +429,69 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Has the loop turned, now or soon.
     @inlinable
     func schedule() {
-        guard let executor = guarded.withLock({ $0.surroundings.executor }) else { return turn() }
-        executor.enqueue { self.turn() }
+        schedule(on: guarded.withLock { $0.surroundings.executor })
+    }
+
+    @inlinable
+    func schedule(on executor: Executor?) {
+        guard let executor else { return turn() }
+        executor.base.enqueue { self.turn() }
     }
 
     /// Takes what waits.
     @inlinable
     func turn() {
-        let (step, surroundings) = guarded.withLock { ($0.machine.next(), $0.surroundings) }
-        turn(from: step, executor: surroundings.executor, surroundings.observer)
+        var event: Event?
+        var other: Machine.Other?
+        let (step, state, surroundings) = guarded.withLock {
+            ($0.machine.next(&event, &other), $0.machine.state, $0.surroundings)
+        }
+        turn(taking: event, in: state, step, other, executor: surroundings.executor, surroundings.observer)
     }
 
     /// Takes what waits, one thing after the other, beginning with a step that has been taken already. Only one turn is
-    /// under way at a time.
+    /// under way at a time, and only the turn changes the state: it has it at hand, and need not ask for it.
     @inlinable
-    func turn(from first: Machine.Step, executor: (any LoopExecutor)?, _ observer: Observer?) {
+    func turn(
+        taking event: Event?, in state: State, _ step: Machine.Step, _ other: Machine.Other?, executor: Executor?,
+        _ observer: Observer?
+    ) {
         var left = executor?.eventsPerTurn ?? .max
-        var step = first
+        var (event, state, step, other) = (event, state, step, other)
         while true {
             switch step {
-            case .idle(let stopped):
-                if stopped { didStop() }
-                return
-            case .reduce(let event, let old):
-                take(event, in: old, observer)
-            default:
-                carryOut(step, observer)
+            case .idle: return
+            case .stopped: return didStop()
+            case .reduce:
+                guard let taken = event else { return }
+                event = nil  // The next one is put there under the lock, where nothing may be released.
+                step = take(taken, &state, observer, mayGoOn: left > 1, &event, &other)
+                left -= 1
+            case .other:
+                if let rare = other { carryOut(rare, observer) }
+                other = nil
+                step = .notTaken
+                left -= 1
+            case .notTaken:
+                if left <= 0, let executor { return executor.base.enqueue { self.turn() } }
+                step = guarded.withLock { $0.machine.next(&event, &other) }
             }
-            left -= 1
-            if left == 0, let executor { return executor.enqueue { self.turn() } }
-            step = guarded.withLock { $0.machine.next() }
         }
     }
 
     /// The steps that are not part of the everyday.
-    @inlinable
-    func carryOut(_ step: Machine.Step, _ observer: Observer?) {
-        switch step {
-        case .idle, .reduce: break
+    @usableFromInline
+    func carryOut(_ other: Machine.Other, _ observer: Observer?) {
+        switch other {
         case .withdrawn(let event):
-            observer?.loopDidWithdraw(event)
+            observer?.base.loopDidWithdraw(event)
         case .begin(let state, let feedbacks, let watchers):
-            observer?.loopDidStart(with: state)
-            for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
+            observer?.base.loopDidStart(with: state)
+            for (index, feedback) in feedbacks.enumerated() { connect(feedback.feedback, index, observer) }
             for watcher in watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
             for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
         case .introduce(let feedback, let index, let state):
-            connect(feedback, index, observer)
+            connect(feedback.feedback, index, observer)
             show(state, nil, to: feedback, index, observer)
         case .watch(let watcher, let state):
             if !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
@@ -450,26 +500,64 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
+    /// Reduces an event. Answers the next step if it has taken that already.
     @inlinable
-    func take(_ event: Event, in old: State, _ observer: Observer?) {
-        if let observer { observer.loopWillReduce(event, in: old) }
-        var new = old
-        switch reduce(&new, event) {
-        case .handled: break
-        case .stay: return
-        case .unhandled:
-            guarded.withLock { $0.machine.noteUnhandled() }
-            if let observer { observer.loopDidNotHandle(event, in: old) }
-            return
+    func take(
+        _ taken: Event, _ state: inout State, _ observer: Observer?, mayGoOn: Bool, _ event: inout Event?,
+        _ other: inout Machine.Other?
+    ) -> Machine.Step {
+        if let observer {
+            takeObserved(taken, &state, observer)
+            return .notTaken
         }
-        let state = new
+        switch reduce(&state, taken) {
+        case .handled: break
+        case .stay:
+            state = guarded.withLock { $0.machine.state }
+            return .notTaken
+        case .unhandled:
+            state = guarded.withLock { guarded in
+                guarded.machine.noteUnhandled()
+                return guarded.machine.state
+            }
+            return .notTaken
+        }
+        var old: State?
+        var entered: Machine.Entered?
+        let step = guarded.withLock { $0.machine.enter(state, mayGoOn: mayGoOn, &old, &entered, &event, &other) }
+        if let entered { show(state, taken, entered, nil) }
+        return step
+    }
+
+    /// The same with an observer.
+    @inlinable
+    func takeObserved(_ event: Event, _ state: inout State, _ observer: Observer) {
+        let old = state
+        observer.base.loopWillReduce(event, in: old)
+        switch reduce(&state, event) {
+        case .handled: break
+        case .stay:
+            state = old
+            return
+        case .unhandled:
+            state = old
+            guarded.withLock { $0.machine.noteUnhandled() }
+            return observer.base.loopDidNotHandle(event, in: old)
+        }
         let entered = guarded.withLock { $0.machine.enter(state) }
-        if let observer { observer.loopDidTransition(from: old, to: state, on: event) }
+        observer.base.loopDidTransition(from: old, to: state, on: event)
+        show(state, event, entered, observer)
+    }
+
+    /// Ends what the new state ends, and shows it to everybody.
+    @inlinable
+    func show(_ state: State, _ event: Event, _ entered: Machine.Entered, _ observer: Observer?) {
         if !entered.endings.isEmpty { end(entered.endings, observer) }
         for watcher in entered.watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
+        let cause: Event? = event
         var index = 0
         while index < entered.feedbacks.count {
-            show(state, event, to: entered.feedbacks[index], index, observer)
+            show(state, cause, to: entered.feedbacks[index], index, observer)
             index += 1
         }
     }
@@ -480,7 +568,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guard case .source(let subscribe) = feedback.kind,
             let opened = guarded.withLock({ $0.machine.openRun(of: index, endsAtStop: true) })
         else { return }
-        observer?.loopDidStartEffect(opened.run, of: feedback.name)
+        observer?.base.loopDidStartEffect(opened.run, of: feedback.name)
         let run = opened.run
         let inner = subscribe(Send(clock: clock) { [weak self] event in self?.send(event) ?? .dropped(.stopped) })
         // Ending the source is all there is to it: once cancelled, the run is over.
@@ -493,39 +581,24 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Shows a state to a feedback and starts what it asks for.
     @inlinable
-    func show(
-        _ state: State, _ event: Event?, to feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
-    ) {
-        switch feedback.kind {
-        case .answer(let rule, let answer):
-            applyRule(rule, state, event, index, observer)
-            if feedback.executor == nil {
-                if let event = answer(state, event) { emit(event, from: index) }
-            } else {
-                start(.call { answer(state, event) }, of: feedback, index, observer)
-            }
-        case .reaction(let rule, let receive):
-            applyRule(rule, state, event, index, observer)
-            let effect = receive(state, event)
-            guard effect.box == nil else { return start(effect, of: feedback, index, observer) }
-            switch effect.kind {
-            case .nothing: break
-            case .event(let event): emit(event, from: index)
-            case .call(let body) where feedback.executor == nil:
-                if let event = body() { emit(event, from: index) }
-            default: start(effect, of: feedback, index, observer)
-            }
-        case .memory, .source, .group: break
+    func show(_ state: State, _ event: Event?, to member: Machine.Member, _ index: Int, _ observer: Observer?) {
+        if let condition = member.condition, event != nil, condition(state) {
+            end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
         }
-    }
-
-    /// Ends the feedback's side effects if its own rule says so; the initial state ends nothing.
-    @inlinable
-    func applyRule(
-        _ rule: CancellationRule<State>, _ state: State, _ event: Event?, _ index: Int, _ observer: Observer?
-    ) {
-        guard case .when(let holds) = rule, event != nil, holds(state) else { return }
-        end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
+        if let answer = member.answer {
+            if let event = answer(state, event) { emit(event, from: index) }
+            return
+        }
+        guard let receive = member.receive else { return }
+        let effect = receive(state, event)
+        guard effect.box == nil else { return start(effect, of: member.feedback, index, observer) }
+        switch effect.kind {
+        case .nothing: break
+        case .event(let event): emit(event, from: index)
+        case .call(let body) where !member.hasExecutor:
+            if let event = body() { emit(event, from: index) }
+        default: start(effect, of: member.feedback, index, observer)
+        }
     }
 
     /// Queues what a feedback emits at once.
@@ -597,7 +670,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guard let opened = open(context, endsAtStop: endsAtStop) else { return }
         let (run, send) = (opened.run, send(for: opened))
         let executor =
-            context.feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.taskExecutor }
+            context.feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
         let name = context.feedback.name
         let task = Task.detached(executorPreference: executor) { [weak self] in
             do {
@@ -669,7 +742,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
         guard let opened else { return nil }
         end(opened.endings, context.observer)
-        context.observer?.loopDidStartEffect(opened.run, of: context.feedback.name)
+        context.observer?.base.loopDidStartEffect(opened.run, of: context.feedback.name)
         return opened
     }
 
@@ -678,10 +751,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func finish(_ run: RunID) {
         let (closed, name, observer) = guarded.withLock { guarded in
             let closed = guarded.machine.closeRun(run)
-            return (closed, closed.map { guarded.machine.feedbacks[$0.feedback].name }, guarded.surroundings.observer)
+            return (
+                closed, closed.map { guarded.machine.feedbacks[$0.feedback].feedback.name },
+                guarded.surroundings.observer
+            )
         }
         guard let closed else { return }
-        observer?.loopDidEndEffect(run, of: name ?? "")
+        observer?.base.loopDidEndEffect(run, of: name ?? "")
         if closed.stopped { didStop() }
     }
 
@@ -690,8 +766,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func end(_ endings: [Machine.Ending], _ observer: Observer?) {
         for ending in endings {
             if let observer {
-                let name = guarded.withLock { $0.machine.feedbacks[ending.feedback].name }
-                observer.loopDidCancelEffect(ending.run, of: name)
+                let name = guarded.withLock { $0.machine.feedbacks[ending.feedback].feedback.name }
+                observer.base.loopDidCancelEffect(ending.run, of: name)
             }
             ending.handle?.end()
         }

@@ -70,6 +70,39 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
+    /// A feedback of the loop, laid out for showing it a state: one reference to keep, nothing to copy.
+    @usableFromInline
+    package final class Member: Sendable {
+        @usableFromInline package let feedback: Feedback<State, Event>
+        /// `nil`: it is a source.
+        @usableFromInline let receive: Feedback<State, Event>.Receive?
+        /// A quick function in the place of `receive`.
+        @usableFromInline let answer: (@Sendable (State, Event?) -> Event?)?
+        @usableFromInline let condition: (@Sendable (State) -> Bool)?
+        @usableFromInline let hasExecutor: Bool
+
+        @usableFromInline
+        init(_ feedback: Feedback<State, Event>) {
+            self.feedback = feedback
+            hasExecutor = feedback.executor != nil
+            var rule: CancellationRule<State>?
+            switch feedback.kind {
+            case .reaction(let cancellation, let receive):
+                rule = cancellation
+                self.receive = receive
+                answer = nil
+            case .answer(let cancellation, let answer):
+                rule = cancellation
+                self.answer = feedback.executor == nil ? answer : nil
+                receive = { state, event in .call { answer(state, event) } }
+            case .memory, .source, .group:
+                receive = nil
+                answer = nil
+            }
+            if case .when(let condition) = rule { self.condition = condition } else { condition = nil }
+        }
+    }
+
     /// What changes about a feedback while the loop runs.
     @usableFromInline
     struct FeedbackStatus: Sendable {
@@ -84,8 +117,14 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// What waits in the mailbox.
     @usableFromInline
     enum Item: Sendable {
-        case begin
         case event(Event, Origin?)
+        case control(Control)
+    }
+
+    /// What waits in the mailbox and is no event. Boxed, so that an item is not larger than an event.
+    @usableFromInline
+    indirect enum Control: Sendable {
+        case begin
         case introduce(Feedback<State, Event>)
         case watch(Watcher)
         case marker(@Sendable () -> Void)
@@ -113,7 +152,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline package internal(set) var counters = LoopCounters()
     /// Why the loop was cancelled, if it has failed.
     @usableFromInline package internal(set) var fault: LoopFault?
-    @usableFromInline package internal(set) var feedbacks: [Feedback<State, Event>] = []
+    @usableFromInline package internal(set) var feedbacks: [Member] = []
     @usableFromInline package internal(set) var watchers: [Watcher] = []
     @usableFromInline let limit: Int
     @usableFromInline let overflow: Overflow
@@ -193,7 +232,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
         if let origin, isOver(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
         append(event, origin)
-        mailbox.append(.marker(taken))
+        mailbox.append(.control(.marker(taken)))
         var sent = Sent(.accepted)
         sent.needsTurn = wake()
         return (sent, true)
@@ -251,7 +290,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             append(feedback)
             return false
         case .running:
-            mailbox.append(.introduce(feedback))
+            mailbox.append(.control(.introduce(feedback)))
             return wake()
         case .stopping, .cancelling, .stopped:
             return false
@@ -261,7 +300,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @inlinable
     mutating func append(_ feedback: Feedback<State, Event>) {
         if feedback.endsOnNewState { cancelling.append(feedbacks.count) }
-        feedbacks.append(feedback)
+        feedbacks.append(Member(feedback))
         statuses.append(FeedbackStatus())
     }
 
@@ -276,7 +315,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case .notStarted:
             watchers.append(watcher)
         case .running, .stopping:
-            mailbox.append(.watch(watcher))
+            mailbox.append(.control(.watch(watcher)))
         case .cancelling, .stopped:
             return nil
         }
@@ -291,7 +330,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         var removed = watchers.filter { $0.id == id }
         watchers.removeAll { $0.id == id }
         mailbox.removeAll { item in
-            guard case .watch(let watcher) = item, watcher.id == id else { return false }
+            guard case .control(.watch(let watcher)) = item, watcher.id == id else { return false }
             removed.append(watcher)
             return true
         }
@@ -306,53 +345,86 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         switch phase {
         case .cancelling, .stopped: return nil
         case .notStarted, .running, .stopping:
-            mailbox.append(.marker(body))
+            mailbox.append(.control(.marker(body)))
             return wake()
         }
     }
 
     // MARK: Turning
 
-    /// What the turn has to do next.
+    /// What the turn has to do next. It has no payload: copying one of a generic type costs more than the step itself.
     @usableFromInline
     package enum Step: Sendable {
-        /// Nothing: the turn is over. `stopped`: and with it the loop.
-        case idle(stopped: Bool)
+        /// Nothing: the turn is over.
+        case idle
+        /// Nothing: the turn is over, and with it the loop.
+        case stopped
+        /// Reduce the event that is handed out.
+        case reduce
+        /// Do what is handed out.
+        case other
+        /// It has not been taken yet.
+        case notTaken
+    }
+
+    /// The steps that are not the everyday. Boxed, so that a step is not larger than an event and a state.
+    @usableFromInline
+    package indirect enum Other: Sendable {
         /// Start the sources, then show the initial state.
-        case begin(State, feedbacks: [Feedback<State, Event>], watchers: [Watcher])
-        /// Reduce.
-        case reduce(Event, State)
+        case begin(State, feedbacks: [Member], watchers: [Watcher])
         /// Tell the observer that this event was withdrawn.
         case withdrawn(Event)
         /// Show the current state to a feedback that has come late.
-        case introduce(Feedback<State, Event>, index: Int, State)
+        case introduce(Member, index: Int, State)
         /// Show the current state to a watcher that has come late.
         case watch(Watcher, State)
         /// Call it.
         case marker(@Sendable () -> Void)
     }
 
-    /// Takes the next item.
+    /// An event arrives at a loop that turns on the sender's thread. `true`: the loop did nothing, so the event has been
+    /// taken at once, without a way through the mailbox, which is empty. `false`: it must be sent.
     @inlinable
-    package mutating func next() -> Step {
+    package mutating func takeAtOnce(origin: Origin?) -> Bool {
+        guard phase == .running, !isTurning else { return false }
+        if let origin, isOver(origin) { return false }
+        isTurning = true
+        counters.events += 1
+        return true
+    }
+
+    /// Takes the next item; an event or something else is put where the caller wants it.
+    @inlinable
+    package mutating func next(_ event: inout Event?, _ other: inout Other?) -> Step {
         guard let item = mailbox.popFirst() else {
             isTurning = false
-            return .idle(stopped: settle())
+            return settle() ? .stopped : .idle
         }
         switch item {
-        case .begin:
-            return .begin(state, feedbacks: feedbacks, watchers: watchers)
-        case .event(let event, let origin):
+        case .event(let taken, let origin):
             waitingEvents -= 1
             if let origin, isStale(origin) {
                 counters.withdrawn += 1
-                return .withdrawn(event)
+                other = .withdrawn(taken)
+                return .other
             }
             counters.events += 1
-            return .reduce(event, state)
+            event = taken
+            return .reduce
+        case .control(let control):
+            other = take(control)
+            return .other
+        }
+    }
+
+    @usableFromInline
+    mutating func take(_ control: Control) -> Other {
+        switch control {
+        case .begin:
+            return .begin(state, feedbacks: feedbacks, watchers: watchers)
         case .introduce(let feedback):
             append(feedback)
-            return .introduce(feedback, index: feedbacks.count - 1, state)
+            return .introduce(feedbacks[feedbacks.count - 1], index: feedbacks.count - 1, state)
         case .watch(let watcher):
             watchers.append(watcher)
             return .watch(watcher, state)
@@ -404,12 +476,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// What a new state brings with it.
     @usableFromInline
     package struct Entered: Sendable {
-        @usableFromInline package let feedbacks: [Feedback<State, Event>]
+        @usableFromInline package let feedbacks: [Member]
         @usableFromInline package let watchers: [Watcher]
         @usableFromInline package let endings: [Ending]
 
         @inlinable
-        init(feedbacks: [Feedback<State, Event>], watchers: [Watcher], endings: [Ending]) {
+        init(feedbacks: [Member], watchers: [Watcher], endings: [Ending]) {
             self.feedbacks = feedbacks
             self.watchers = watchers
             self.endings = endings
@@ -425,6 +497,24 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         var endings: [Ending] = []
         for index in cancelling { cancelRuns(of: index, into: &endings) }
         return Entered(feedbacks: feedbacks, watchers: watchers, endings: endings)
+    }
+
+    /// Enters a state. If nobody sees it and `mayGoOn`, takes the next item, too; else leaves in `entered` who sees it.
+    /// The old state is handed out, so that what it holds is not released under the lock.
+    @inlinable
+    package mutating func enter(
+        _ new: State, mayGoOn: Bool, _ old: inout State?, _ entered: inout Entered?, _ event: inout Event?,
+        _ other: inout Other?
+    ) -> Step {
+        old = state
+        if mayGoOn, feedbacks.isEmpty, watchers.isEmpty {
+            state = new
+            serial += 1
+            counters.transitions += 1
+            return next(&event, &other)
+        }
+        entered = enter(new)
+        return .notTaken
     }
 
     /// No rule handled the event.
@@ -563,7 +653,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     package mutating func start() -> Bool? {
         guard phase == .notStarted else { return nil }
         phase = .running
-        mailbox.prepend(.begin)
+        mailbox.prepend(.control(.begin))
         return wake()
     }
 
@@ -626,10 +716,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 counters.refused += 1
                 closing.discarded.append(event)
                 noteTaken(origin)
-            case .marker(let body): closing.markers.append(body)
-            case .watch(let watcher): watchers.append(watcher)
-            case .introduce(let feedback): closing.feedbacks.append(feedback)
-            case .begin: break
+            case .control(.marker(let body)): closing.markers.append(body)
+            case .control(.watch(let watcher)): watchers.append(watcher)
+            case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
+            case .control(.begin): break
             }
         }
         mailbox.removeAll()
@@ -660,7 +750,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Every marker that waits, for the end of an abandoned loop: someone waits for them.
     @usableFromInline
     package var markers: [@Sendable () -> Void] {
-        mailbox.compactMap { if case .marker(let body) = $0 { body } else { nil } }
+        mailbox.compactMap { if case .control(.marker(let body)) = $0 { body } else { nil } }
     }
 
     // MARK: Looking in
@@ -672,7 +762,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             phase: phase,
             state: String(describing: state),
             waiting: waitingEvents,
-            feedbacks: zip(feedbacks, statuses).map { .init(name: $0.name, running: $1.running.count) },
+            feedbacks: zip(feedbacks, statuses).map { .init(name: $0.feedback.name, running: $1.running.count) },
             counters: counters
         )
     }

@@ -9,21 +9,35 @@ public protocol TransitionContent: SendableMetatype {
     /// The new state by the first rule that is for this event and not disabled.
     ///
     /// - Parameter wildcard: look at rules for ``AnyEvent`` only, or at the others only.
-    func next(on event: any Event, wildcard: Bool) -> (any State)?
+    func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)?
 }
 
 /// The rules that may be in a ``TransitionContent``.
 public struct TransitionSummary: Sendable {
     /// A rule.
+    @usableFromInline
     package struct Rule: Sendable {
-        let event: any Event.Type
-        let to: any State.Type
+        @usableFromInline let event: any Event.Type
+        @usableFromInline let to: any State.Type
+
+        @inlinable
+        init(event: any Event.Type, to: any State.Type) {
+            self.event = event
+            self.to = to
+        }
     }
-    package var rules: [Rule]
+    @usableFromInline package var rules: [Rule]
     /// Events for which two rules stand side by side.
-    package var duplicates: [any Event.Type] = []
+    @usableFromInline package var duplicates: [any Event.Type] = []
+
+    @inlinable
+    init(rules: [Rule], duplicates: [any Event.Type] = []) {
+        self.rules = rules
+        self.duplicates = duplicates
+    }
 
     /// Both apply.
+    @usableFromInline
     static func both(_ first: TransitionSummary, _ second: TransitionSummary) -> TransitionSummary {
         let known = Set(first.rules.map { ObjectIdentifier($0.event) })
         let again = second.rules.map(\.event).filter { known.contains(ObjectIdentifier($0)) }
@@ -32,37 +46,46 @@ public struct TransitionSummary: Sendable {
     }
 
     /// One of them applies.
+    @usableFromInline
     static func either(_ first: TransitionSummary, _ second: TransitionSummary) -> TransitionSummary {
         TransitionSummary(rules: first.rules + second.rules, duplicates: first.duplicates + second.duplicates)
     }
 }
 
 /// On this event, go to that state.
+@frozen
 public struct On<E: Event, To: State>: TransitionContent {
-    private let make: (any Event) -> any State
-    private var isDisabled: (@Sendable () -> Bool)?
+    /// How the new state is made.
+    @usableFromInline
+    enum Make {
+        case plain(() -> any State)
+        case constant(() -> To)
+        case typed((E) -> To)
+        case any((any Event) -> To)
+    }
+    @usableFromInline let make: Make
+    @usableFromInline var isDisabled: (@Sendable () -> Bool)?
 
     /// Goes to a state that does not depend on what the event carries. It is computed when the event comes.
+    @inlinable
     public init(_ event: E.Type, transitionTo state: @escaping @autoclosure () -> To) {
-        make = { _ in state() }
+        make = .constant(state)
     }
 
     /// Goes to a state made from the event.
+    @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping (E) -> To) {
-        self.make = { event in
-            guard let event = event as? E else {
-                preconditionFailure("a rule for \(E.identity) was asked about \(type(of: event).identity)")
-            }
-            return make(event)
-        }
+        self.make = .typed(make)
     }
 
     /// Goes to a state made when the event comes.
+    @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping () -> To) {
-        self.make = { _ in make() }
+        self.make = .constant(make)
     }
 
     /// The rule does not exist while `disabled` holds: the next less specific one applies.
+    @inlinable
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> On {
         var copy = self
         let before = isDisabled
@@ -71,49 +94,70 @@ public struct On<E: Event, To: State>: TransitionContent {
     }
 
     /// This one rule.
+    @inlinable
     public static var summary: TransitionSummary { TransitionSummary(rules: [.init(event: E.self, to: To.self)]) }
 
     /// The new state, if the rule is for this event and not disabled.
-    public func next(on event: any Event, wildcard: Bool) -> (any State)? {
+    @inlinable
+    public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         if E.self == AnyEvent.self {
             guard wildcard else { return nil }
         } else {
-            guard !wildcard, type(of: event) == E.self else { return nil }
+            guard !wildcard, type == ObjectIdentifier(E.self) else { return nil }
         }
         if let isDisabled, isDisabled() { return nil }
-        return make(event)
+        switch make {
+        case .plain(let make): return make()
+        case .constant(let make): return make()
+        case .typed(let make):
+            guard let event = exact(event, E.self) else { return nil }
+            return make(event)
+        case .any(let make): return make(event)
+        }
     }
 }
 
 extension On where E == AnyEvent {
     /// Goes to a state made from the event, whatever it is.
+    @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: To.Type, _ make: @escaping (any Event) -> To) {
-        self.make = { make($0) }
+        self.make = .any(make)
     }
 }
 
 extension On where To == AnyState {
     /// Goes to a state whose type is decided when the event comes; a drawing shows `any`.
+    @inlinable
     public init(_ event: E.Type, transitionTo state: @escaping @autoclosure () -> any State) {
-        make = { _ in state() }
+        make = .plain(state)
     }
 }
 
 /// Two contents, one after the other.
+@frozen
 public struct TransitionPair<First: TransitionContent, Second: TransitionContent>: TransitionContent {
-    let first: First
-    let second: Second
+    @usableFromInline let first: First
+    @usableFromInline let second: Second
+
+    @inlinable
+    init(first: First, second: Second) {
+        self.first = first
+        self.second = second
+    }
 
     /// The rules of both.
+    @inlinable
     public static var summary: TransitionSummary { .both(First.summary, Second.summary) }
 
     /// By the first, else by the second.
-    public func next(on event: any Event, wildcard: Bool) -> (any State)? {
-        first.next(on: event, wildcard: wildcard) ?? second.next(on: event, wildcard: wildcard)
+    @inlinable
+    public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        first.next(on: event, type: type, wildcard: wildcard) ?? second.next(on: event, type: type, wildcard: wildcard)
     }
 }
 
 /// One of two contents, by `if` or `switch`.
+@frozen
 public enum TransitionEither<First: TransitionContent, Second: TransitionContent>: TransitionContent {
     /// The one branch.
     case first(First)
@@ -121,35 +165,41 @@ public enum TransitionEither<First: TransitionContent, Second: TransitionContent
     case second(Second)
 
     /// The rules of both branches.
+    @inlinable
     public static var summary: TransitionSummary { .either(First.summary, Second.summary) }
 
     /// By the branch taken.
-    public func next(on event: any Event, wildcard: Bool) -> (any State)? {
+    @inlinable
+    public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         switch self {
-        case .first(let content): content.next(on: event, wildcard: wildcard)
-        case .second(let content): content.next(on: event, wildcard: wildcard)
+        case .first(let content): content.next(on: event, type: type, wildcard: wildcard)
+        case .second(let content): content.next(on: event, type: type, wildcard: wildcard)
         }
     }
 }
 
 extension Optional: TransitionContent where Wrapped: TransitionContent {
     /// The rules that may be there.
+    @inlinable
     public static var summary: TransitionSummary { Wrapped.summary }
 
     /// By the content, if there is one.
-    public func next(on event: any Event, wildcard: Bool) -> (any State)? {
-        self?.next(on: event, wildcard: wildcard)
+    @inlinable
+    public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        self?.next(on: event, type: type, wildcard: wildcard)
     }
 }
 
 extension Array: TransitionContent where Element: TransitionContent {
     /// The rules of one element. In a `for`, the first rule that is not disabled counts.
+    @inlinable
     public static var summary: TransitionSummary { Element.summary }
 
     /// By the first element that has a rule.
-    public func next(on event: any Event, wildcard: Bool) -> (any State)? {
+    @inlinable
+    public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         for content in self {
-            if let state = content.next(on: event, wildcard: wildcard) { return state }
+            if let state = content.next(on: event, type: type, wildcard: wildcard) { return state }
         }
         return nil
     }
@@ -159,23 +209,29 @@ extension Array: TransitionContent where Element: TransitionContent {
 @resultBuilder
 public enum TransitionContentBuilder {
     /// A first rule.
+    @inlinable
     public static func buildPartialBlock<C: TransitionContent>(first: C) -> C { first }
     /// One more.
+    @inlinable
     public static func buildPartialBlock<A: TransitionContent, B: TransitionContent>(
         accumulated: A, next: B
     ) -> TransitionPair<A, B> {
         TransitionPair(first: accumulated, second: next)
     }
     /// `if` with `else`, `switch`.
+    @inlinable
     public static func buildEither<A: TransitionContent, B: TransitionContent>(
         first: A
     ) -> TransitionEither<A, B> { .first(first) }
     /// `if` with `else`, `switch`.
+    @inlinable
     public static func buildEither<A: TransitionContent, B: TransitionContent>(
         second: B
     ) -> TransitionEither<A, B> { .second(second) }
     /// `if` without `else`.
+    @inlinable
     public static func buildOptional<C: TransitionContent>(_ content: C?) -> C? { content }
     /// `for`.
+    @inlinable
     public static func buildArray<C: TransitionContent>(_ contents: [C]) -> [C] { contents }
 }

@@ -56,3 +56,29 @@ public enum InitialStateBuilder {
     /// The state of the branch taken.
     public static func buildEither(second state: any State) -> any State { state }
 }
+
+/// The value, if it is a `T`.
+///
+/// Like `value as? T`, but where the value is exactly a `T`, and where it cannot be one, without asking the runtime,
+/// which costs as much as a whole turn of the loop.
+@inlinable
+func exact<T: State>(_ value: any State, _ target: T.Type) -> T? {
+    func open<Value: State>(_ value: Value) -> T? {
+        // The types are one, so the sizes are, too, and the bits of the one are a value of the other.
+        Value.self == T.self ? unsafeBitCast(value, to: T.self) : nil
+    }
+    if let value = _openExistential(value, do: open) { return value }
+    // Only a class has values that are of another type as well.
+    return T.self is AnyClass ? value as? T : nil
+}
+
+/// The same for an event.
+@inlinable
+func exact<T: Event>(_ value: any Event, _ target: T.Type) -> T? {
+    func open<Value: Event>(_ value: Value) -> T? {
+        // As above.
+        Value.self == T.self ? unsafeBitCast(value, to: T.self) : nil
+    }
+    if let value = _openExistential(value, do: open) { return value }
+    return T.self is AnyClass ? value as? T : nil
+}

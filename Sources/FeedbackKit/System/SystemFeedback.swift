@@ -1,6 +1,7 @@
 import Synchronization
 
 /// What becomes of a running side effect when a new state arrives.
+@frozen
 public enum ExecutionStrategy: Sendable {
     /// It is cancelled, whatever the type of the new state, and events of it that still wait are withdrawn.
     case cancelOnNewState
@@ -9,6 +10,7 @@ public enum ExecutionStrategy: Sendable {
     /// It is cancelled by a new state for which this holds.
     case cancel(when: @Sendable (any State) -> Bool)
 
+    @inlinable
     var rule: CancellationRule<any State> {
         switch self {
         case .cancelOnNewState: .onNewState
@@ -20,12 +22,13 @@ public enum ExecutionStrategy: Sendable {
 
 extension Feedback where S == any State, E == any Event {
     /// Picks the states of one type.
-    private init<T: State>(
+    @inlinable
+    init<T: State>(
         _ name: String?, _ type: T.Type, _ strategy: ExecutionStrategy,
         effect: @escaping @Sendable (T) -> Effect<any Event>
     ) {
         self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
-            guard let state = state as? T else { return .nothing }
+            guard let state = exact(state, T.self) else { return .nothing }
             return effect(state)
         }
     }
@@ -33,16 +36,18 @@ extension Feedback where S == any State, E == any Event {
     /// A side effect that is a quick function: it answers a state with an event or with none.
     ///
     /// It runs on the loop's turn, so that what several feedbacks emit for a state comes in the order of the feedbacks.
+    @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T) -> (any Event)?
     ) {
         self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
-            (state as? T).flatMap(sideEffect)
+            exact(state, T.self).flatMap(sideEffect)
         }
     }
 
     /// A side effect that is an async function: it answers a state with an event or with none.
+    @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T) async -> (any Event)?
@@ -51,6 +56,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// A side effect that is a sequence of events.
+    @inlinable
     public init<T: State, Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T) -> Events
@@ -59,6 +65,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// A side effect that sends as many events as it likes.
+    @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T, Send<any Event>) async -> Void
@@ -67,6 +74,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// A quick function on every state.
+    @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (any State) -> (any Event)?
@@ -75,6 +83,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// An async function on every state.
+    @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (any State) async -> (any Event)?
@@ -83,6 +92,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// A sequence of events on every state.
+    @inlinable
     public init<Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (any State) -> Events
@@ -91,6 +101,7 @@ extension Feedback where S == any State, E == any Event {
     }
 
     /// A side effect on every state that sends as many events as it likes.
+    @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (any State, Send<any Event>) async -> Void

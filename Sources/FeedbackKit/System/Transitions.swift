@@ -1,29 +1,32 @@
 /// The rules that start from one type of state.
 public struct From: Sendable {
-    let state: any State.Type
-    let summary: TransitionSummary
-    private let exactEvents: Set<ObjectIdentifier>
-    private let hasWildcard: Bool
-    private let evaluate: @Sendable (any State, any Event, Bool) -> (any State)?
-    private var isDisabled: (@Sendable () -> Bool)?
+    @usableFromInline let state: any State.Type
+    @usableFromInline let summary: TransitionSummary
+    /// Few, so that looking through them is quicker than hashing.
+    @usableFromInline let exactEvents: [ObjectIdentifier]
+    @usableFromInline let hasWildcard: Bool
+    @usableFromInline let evaluate: @Sendable (any State, any Event, ObjectIdentifier, Bool) -> (any State)?
+    @usableFromInline var isDisabled: (@Sendable () -> Bool)?
 
-    private init<C: TransitionContent>(
+    @inlinable
+    init<C: TransitionContent>(
         _ state: any State.Type, _ content: @escaping @Sendable (any State) -> C
     ) {
         self.state = state
         summary = C.summary
         let events = C.summary.rules.map { ObjectIdentifier($0.event) }
-        exactEvents = Set(events).subtracting([ObjectIdentifier(AnyEvent.self)])
+        exactEvents = events.filter { $0 != ObjectIdentifier(AnyEvent.self) }
         hasWildcard = events.contains(ObjectIdentifier(AnyEvent.self))
-        evaluate = { content($0).next(on: $1, wildcard: $2) }
+        evaluate = { content($0).next(on: $1, type: $2, wildcard: $3) }
     }
 
     /// Rules from states of this type, which may look at the state.
+    @inlinable
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable (S) -> C
     ) {
         self.init(state) { (state: any State) in
-            guard let state = state as? S else {
+            guard let state = exact(state, S.self) else {
                 preconditionFailure("rules from \(S.identity) were asked about \(type(of: state).identity)")
             }
             return content(state)
@@ -31,6 +34,7 @@ public struct From: Sendable {
     }
 
     /// Rules from every state.
+    @inlinable
     public init<C: TransitionContent>(
         _ state: AnyState.Type, @TransitionContentBuilder _ content: @escaping @Sendable (any State) -> C
     ) {
@@ -38,6 +42,7 @@ public struct From: Sendable {
     }
 
     /// Rules that do not look at the state they start from.
+    @inlinable
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable () -> C
     ) {
@@ -53,10 +58,10 @@ public struct From: Sendable {
     }
 
     /// The new state, by rules for exactly this event, or by rules for any.
-    func next(from state: any State, on event: any Event, wildcard: Bool) -> (any State)? {
-        guard wildcard ? hasWildcard : exactEvents.contains(ObjectIdentifier(type(of: event))) else { return nil }
+    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        guard wildcard ? hasWildcard : exactEvents.contains(type) else { return nil }
         if let isDisabled, isDisabled() { return nil }
-        return evaluate(state, event, wildcard)
+        return evaluate(state, event, type, wildcard)
     }
 }
 
@@ -79,8 +84,9 @@ public struct TransitionDescription: Sendable, Hashable, Codable, CustomStringCo
 /// else (any state, any event). A rule that is disabled is passed over. Where none is left, the event is not handled.
 public struct Transitions: Sendable {
     private let froms: [From]
-    private let byState: [ObjectIdentifier: [From]]
-    private let fromAny: [From]
+    private let byState: [ObjectIdentifier: Row]
+    private let fromAny: Row?
+    private let table: [Row]
     private var isDisabled: (@Sendable () -> Bool)?
     private(set) var executor: (any LoopExecutor)?
 
@@ -89,14 +95,16 @@ public struct Transitions: Sendable {
     /// Two rules for the same pair are a programming error, and stop the program with a message that names them.
     public init(@TransitionsBuilder _ froms: () -> [From]) {
         self.froms = froms()
-        byState = Dictionary(grouping: self.froms) { ObjectIdentifier($0.state) }
-        fromAny = byState[ObjectIdentifier(AnyState.self)] ?? []
+        let groups = Dictionary(grouping: self.froms) { ObjectIdentifier($0.state) }
+        table = groups.map { Row($0.key, $0.value) }
+        byState = Dictionary(uniqueKeysWithValues: table.map { ($0.state, $0) })
+        fromAny = byState[ObjectIdentifier(AnyState.self)]
         if let message = conflict() { preconditionFailure(message) }
     }
 
     /// What is wrong with the rules, if anything: two rules for a pair, or two types with one identity.
     func conflict() -> String? {
-        for group in byState.values {
+        for group in byState.values.map(\.froms) {
             let summary = group.dropFirst().reduce(group[0].summary) { .both($0, $1.summary) }
             if let event = summary.duplicates.first {
                 return "two transitions from \(group[0].state.identity) on \(event.identity): remove one of them"
@@ -115,20 +123,54 @@ public struct Transitions: Sendable {
     /// The new state, or `nil` if no rule handles the event.
     public func next(from state: any State, on event: any Event) -> (any State)? {
         if let isDisabled, isDisabled() { return nil }
-        let own = byState[ObjectIdentifier(type(of: state))] ?? []
-        return Self.first(own, state, event, wildcard: false)
-            ?? Self.first(own, state, event, wildcard: true)
-            ?? Self.first(fromAny, state, event, wildcard: false)
-            ?? Self.first(fromAny, state, event, wildcard: true)
+        let type = ObjectIdentifier(Swift.type(of: event))
+        let row = row(of: ObjectIdentifier(Swift.type(of: state)))
+        if let row {
+            if let new = row.next(from: state, on: event, type: type, wildcard: false) { return new }
+            if let new = row.next(from: state, on: event, type: type, wildcard: true) { return new }
+        }
+        guard let fromAny else { return nil }
+        return fromAny.next(from: state, on: event, type: type, wildcard: false)
+            ?? fromAny.next(from: state, on: event, type: type, wildcard: true)
     }
 
-    private static func first(
-        _ froms: [From], _ state: any State, _ event: any Event, wildcard: Bool
-    ) -> (any State)? {
-        for from in froms {
-            if let state = from.next(from: state, on: event, wildcard: wildcard) { return state }
-        }
+    /// The rules from a type of state. A few types are looked through, more are hashed.
+    private func row(of state: ObjectIdentifier) -> Row? {
+        guard table.count <= 16 else { return byState[state] }
+        for index in table.indices where table[index].state == state { return table[index] }
         return nil
+    }
+
+    /// The rules from one type of state.
+    private final class Row: Sendable {
+        let state: ObjectIdentifier
+        let froms: [From]
+        /// Boxed, so that asking one copies nothing.
+        private let boxes: [Box]
+
+        private final class Box: Sendable {
+            let from: From
+
+            init(_ from: From) {
+                self.from = from
+            }
+        }
+
+        init(_ state: ObjectIdentifier, _ froms: [From]) {
+            self.state = state
+            self.froms = froms
+            boxes = froms.map(Box.init)
+        }
+
+        func next(
+            from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool
+        ) -> (any State)? {
+            for box in boxes {
+                let new = box.from.next(from: state, on: event, type: type, wildcard: wildcard)
+                if let new { return new }
+            }
+            return nil
+        }
     }
 
     /// No event is handled while `disabled` holds.
