@@ -10,6 +10,14 @@ final class Record<Value: Sendable>: Sendable {
     func add(_ value: Value) { storage.withLock { $0.append(value) } }
 }
 
+/// Counts.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+    @discardableResult
+    func add(_ number: Int) -> Int { count.add(number, ordering: .sequentiallyConsistent).newValue }
+}
+
 /// Opens once; whoever waits goes on.
 final class Gate: Sendable {
     private struct Machine {

@@ -1,0 +1,368 @@
+import Dispatch
+import FeedbackKit
+import FeedbackKitTesting
+import Synchronization
+import Testing
+
+/// Random walks that are held against a model of what the rules say. Each is reproduced from its seed.
+@Suite(.timeLimit(.minutes(2))) struct `What holds in every run` {
+    @Test(arguments: 1...40)
+    func `any interleaving of senders keeps each sender's order`(seed: UInt64) async {
+        var random = SplitMix64(seed: seed)
+        let senders = Int.random(in: 1...12, using: &random)
+        let events = Int.random(in: 1...400, using: &random)
+        let queue = QueueExecutor("loop")
+        let executors: [any LoopExecutor] = [.sharedPool, .sendersThread, .task(queue), .actor(MainActor.shared)]
+        let executor = executors[Int.random(in: 0..<executors.count, using: &random)]
+        let limit = Bool.random(using: &random) ? Int.random(in: 1...64, using: &random) : .max
+        let startsLate = Bool.random(using: &random)
+
+        let loop = Loop<[[Int]], (sender: Int, number: Int)>(
+            initial: Array(repeating: [], count: senders), mailboxLimit: limit, overflow: .block
+        ) { state, event in
+            state[event.sender].append(event.number)
+            return .handled
+        }
+        loop.setExecutor(executor)
+        if !startsLate { loop.start() }
+        let begun = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for sender in 0..<senders {
+                group.addTask {
+                    for number in 0..<events {
+                        // The last to begin starts the loop, so that a full mailbox never waits for a start.
+                        if startsLate, number == 0 {
+                            let last = begun.add(1) == senders
+                            if last { loop.start() }
+                        }
+                        await loop.sendWhenRoom((sender, number))
+                    }
+                }
+            }
+        }
+        await settled(loop)
+        #expect(loop.state == Array(repeating: Array(0..<events), count: senders))
+        #expect(loop.counters.events == UInt64(senders * events))
+        await loop.stop()
+    }
+
+    /// How a feedback of the model treats what it runs.
+    private enum Strategy: CaseIterable {
+        case cancelOnNewState, continueOnNewState, cancelOnEven, replacePrevious, named, namedAndKept
+    }
+
+    private enum Move: Sendable, CaseIterable {
+        case next, stay, unknown, cancelNamed
+    }
+
+    @Test(arguments: 1...300)
+    func `any sequence of states and strategies leaves exactly the effects running that the rules say`(seed: UInt64) async {
+        var random = SplitMix64(seed: seed)
+        let strategies = (0..<Int.random(in: 1...5, using: &random)).map { _ in
+            Strategy.allCases.randomElement(using: &random) ?? .named
+        }
+        // A feedback answers only the states whose number its period divides.
+        let periods = strategies.map { _ in Int.random(in: 1...3, using: &random) }
+        let running = Effects()
+
+        let feedbacks = strategies.indices.map { index -> Feedback<Int, Move> in
+            let strategy = strategies[index]
+            let rule: CancellationRule<Int> =
+                switch strategy {
+                case .cancelOnNewState: .onNewState
+                case .cancelOnEven: .when { $0 % 2 == 0 }
+                default: .never
+                }
+            return Feedback(cancellation: rule) { (state: Int, event: Move?) in
+                if case .cancelNamed = event { return .cancel(id: "name") }
+                guard state % periods[index] == 0 else { return .nothing }
+                let effect = Effect<Move>.subscribe { _, _ in
+                    running.insert(index, state)
+                    return Subscription { running.remove(index, state) }
+                }
+                return switch strategy {
+                case .replacePrevious: effect.replacingPrevious()
+                case .named: effect.id("name")
+                case .namedAndKept: effect.id("name", replacing: false)
+                default: effect
+                }
+            }
+        }
+        let loop = Loop<Int, Move>(initial: 0, feedbacks: feedbacks, executor: .sendersThread) { state, move in
+            switch move {
+            case .next, .cancelNamed:
+                state += 1
+                return .handled
+            case .stay:
+                state += 100
+                return .stay
+            case .unknown: return .unhandled
+            }
+        }
+
+        var model: [Set<Int>] = Array(repeating: [], count: strategies.count)
+        /// Which effect holds the name.
+        var named: (feedback: Int, state: Int)?
+        func enter(_ state: Int, by move: Move?) {
+            for (index, strategy) in strategies.enumerated() where move != nil {
+                if strategy == .cancelOnNewState { model[index] = [] }
+            }
+            for (index, strategy) in strategies.enumerated() {
+                if strategy == .cancelOnEven, move != nil, state % 2 == 0 { model[index] = [] }
+                if move == .cancelNamed {
+                    if let held = named { model[held.feedback].remove(held.state) }
+                    named = nil
+                    continue
+                }
+                guard state % periods[index] == 0 else { continue }
+                switch strategy {
+                case .replacePrevious: model[index] = [state]
+                case .named:
+                    if let held = named { model[held.feedback].remove(held.state) }
+                    named = (index, state)
+                    model[index].insert(state)
+                case .namedAndKept:
+                    guard named == nil else { continue }
+                    named = (index, state)
+                    model[index].insert(state)
+                default: model[index].insert(state)
+                }
+            }
+        }
+
+        var state = 0
+        loop.start()
+        enter(0, by: nil)
+        for step in 0..<60 {
+            #expect(running.sets(count: strategies.count) == model, "after \(step) moves")
+            let move = Move.allCases.randomElement(using: &random) ?? .next
+            loop.send(move)
+            if move == .next || move == .cancelNamed {
+                state += 1
+                enter(state, by: move)
+            }
+        }
+        #expect(running.sets(count: strategies.count) == model)
+        #expect(loop.snapshot.feedbacks.map(\.running) == model.map(\.count))
+        loop.cancel()
+        await loop.stopped()
+        #expect(running.sets(count: strategies.count) == strategies.map { _ in [] })
+    }
+
+    /// Which effects run.
+    private final class Effects: Sendable {
+        private struct Entry: Hashable {
+            let feedback: Int
+            let state: Int
+        }
+        private let entries = Mutex<Set<Entry>>([])
+        func insert(_ feedback: Int, _ state: Int) {
+            entries.withLock { _ = $0.insert(Entry(feedback: feedback, state: state)) }
+        }
+        func remove(_ feedback: Int, _ state: Int) {
+            entries.withLock { _ = $0.remove(Entry(feedback: feedback, state: state)) }
+        }
+        func sets(count: Int) -> [Set<Int>] {
+            let entries = entries.withLock { $0 }
+            return (0..<count).map { feedback in Set(entries.filter { $0.feedback == feedback }.map(\.state)) }
+        }
+    }
+
+    @Test(arguments: 1...60)
+    func `stop and cancel at any moment leave no task alive`(seed: UInt64) async {
+        var random = SplitMix64(seed: seed)
+        let alive = Counter()
+        let feedbacks: [Feedback<Int, Int>] = [
+            Feedback(cancellation: .onNewState) { (state: Int, _: Int?) in
+                Effect.run { send in
+                    alive.add(1)
+                    defer { alive.add(-1) }
+                    for _ in 0..<(state % 3) { await Task.yield() }
+                    send(1)
+                }
+            },
+            Feedback(cancellation: .never) { (state: Int, _: Int?) in
+                guard state % 5 == 0 else { return .nothing }
+                return Effect.run { send in
+                    alive.add(1)
+                    defer { alive.add(-1) }
+                    // Ignores its cancellation.
+                    for _ in 0..<20 { await Task.yield() }
+                    send(2)
+                }
+            },
+            Feedback(cancellation: .never) { (state: Int, _: Int?) in
+                Effect.after(.seconds(1000), 3).id("timer").untilStop()
+            },
+            Feedback(cancellation: .never) { (state: Int, _: Int?) in
+                guard state % 4 == 0 else { return .nothing }
+                return Effect.attempt { send in
+                    alive.add(1)
+                    defer { alive.add(-1) }
+                    try await send.clock.sleep(for: .seconds(1000))
+                }.timeout(after: .seconds(500), 4).replacingPrevious()
+            },
+            .source { send in
+                alive.add(1)
+                let task = Task {
+                    while !Task.isCancelled {
+                        send(5)
+                        await Task.yield()
+                    }
+                    alive.add(-1)
+                }
+                return Subscription { task.cancel() }
+            },
+        ]
+        let loop = Loop<Int, Int>(initial: 0, feedbacks: feedbacks, clock: ManualClock()) { state, _ in
+            state += 1
+            return .handled
+        }
+        let moment = Int.random(in: 0...200, using: &random)
+        let way = Int.random(in: 0...3, using: &random)
+        loop.start()
+        while loop.state < moment { await Task.yield() }
+        switch way {
+        case 0: loop.cancel()
+        case 1: await loop.stop(within: .zero)
+        case 2:
+            let run = Task { await loop.run() }
+            run.cancel()
+            await run.value
+        default:
+            loop.beginStop()
+            loop.cancel()
+        }
+        await loop.stopped()
+        // A source's own task may be one step behind its subscription; everything else is over.
+        while alive.value > 0 { await Task.yield() }
+        #expect(loop.snapshot.feedbacks.map(\.running) == [0, 0, 0, 0, 0])
+        #expect(loop.send(1) == .dropped(.stopped))
+    }
+
+}
+
+/// What is large, slow or stubborn.
+@Suite(.timeLimit(.minutes(2))) struct `Loops under strain` {
+    private struct Large: Sendable {
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    }
+
+    @Test func `states and events of a megabyte are handed on, not copied, and let go`() async {
+        let loop = Loop<Large, Large>(initial: Large(), feedbacks: [.sink { _, _ in }], executor: .sendersThread) {
+            state, event in
+            state = event
+            return .handled
+        }
+        loop.start()
+        let before = residentKilobytes()
+        for number in 0..<2000 {
+            var large = Large()
+            large.bytes[0] = UInt8(number % 256)
+            loop.send(large)
+        }
+        #expect(loop.state.bytes[0] == UInt8(1999 % 256))
+        // Two thousand of them would be two million kilobytes.
+        #expect(residentKilobytes() - before < 64 * 1024)
+        await loop.stop()
+    }
+
+    @Test func `a million events wait, in order, and leave nothing behind`() async {
+        let loop = Loop<Int, Int>(initial: 0) { state, event in
+            #expect(event == state + 1)
+            state = event
+            return .handled
+        }
+        for event in 1...1_000_000 { loop.send(event) }
+        #expect(loop.snapshot.waiting == 1_000_000)
+        loop.start()
+        await settled(loop)
+        #expect(loop.state == 1_000_000)
+        #expect(loop.snapshot.waiting == 0)
+        await loop.stop()
+    }
+
+    @Test func `while a reducer works, senders and readers are not held up, and the end waits for it`() async {
+        let (entered, mayGoOn) = (Gate(), DispatchSemaphore(value: 0))
+        let loop = Loop<Int, Int>(initial: 0, executor: .task(QueueExecutor("slow"))) { state, event in
+            if event == 1 {
+                entered.open()
+                mayGoOn.wait()
+            }
+            state = event
+            return .handled
+        }
+        loop.start()
+        loop.send(1)
+        await entered.opened()
+        for event in 2...1000 { #expect(loop.send(event) == .accepted) }
+        #expect(loop.state == 0)
+        #expect(loop.snapshot.waiting == 999)
+        loop.cancel()
+        #expect(loop.phase == .cancelling)
+        #expect(loop.send(2) == .dropped(.stopped))
+        mayGoOn.signal()
+        await loop.stopped()
+        // What was being reduced is finished; what waited is not.
+        #expect(loop.state == 1)
+        #expect(loop.counters.refused == 1000)
+    }
+
+    @Test func `an effect that ignores its cancellation delays the end, and what it sends is withdrawn`() async {
+        let (began, mayEnd, results) = (Gate(), Gate(), Record<SendResult>())
+        let clock = ManualClock()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .onNewState) { (state: Int, _: Int?) in
+                    guard state == 0 else { return .nothing }
+                    return Effect.run { send in
+                        began.open()
+                        await mayEnd.opened()
+                        results.add(send(10))
+                    }
+                }
+            ],
+            clock: clock
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        await began.opened()
+        loop.send(1)
+        await settled(loop)
+        #expect(loop.snapshot.feedbacks[0].running == 1)
+        let stopping = Task { await loop.stop(within: .seconds(1)) }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(1))
+        while loop.phase != .cancelling { await Task.yield() }
+        mayEnd.open()
+        await stopping.value
+        #expect(loop.phase == .stopped)
+        #expect(loop.state == 1)
+        #expect(results.values == [.dropped(.stopped)])
+    }
+
+    @Test func `ten thousand effects cancelled and started again cost the same each`() async {
+        let ended = Counter()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .onNewState) { (_: Int, _: Int?) in
+                    Effect.subscribe { _, _ in Subscription { ended.add(1) } }
+                }
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        for _ in 0..<10_000 { loop.send(1) }
+        #expect(ended.value == 10_000)
+        #expect(loop.snapshot.feedbacks[0].running == 1)
+        loop.cancel()
+        await loop.stopped()
+    }
+}
