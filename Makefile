@@ -13,14 +13,14 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
-.PHONY: run check build build-tests test integration fuzz bench soak format lint clean help
+.PHONY: run check build build-tests test sanitize integration fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test integration fuzz ## lint, build, and run all tests
+check: $(STAMPS)/test-packages lint test sanitize integration fuzz ## lint, build, and run all tests
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
@@ -33,7 +33,18 @@ test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes a minute or two; the log is .build/test.log"
 	@swift test --skip-build >.build/test.log 2>&1 || { \
 		grep -aE -A 3 '^✘|Fatal error|error:' .build/test.log | cut -c 1-1000 | tail -n 300; exit 1; }
-	@grep -aE '^✔ (Suite|Test run)' .build/test.log
+	@grep -aE '^(✔|━) (Suite|Test run)' .build/test.log
+
+# The numbers of the promises (ten million events, ten thousand starts) are for the ordinary tests.
+sanitize: $(STAMPS)/build-packages ## run the tests of FeedbackKit under the thread sanitizer
+	@echo "Running the tests of FeedbackKit under the thread sanitizer; the log is .build/sanitize.log"
+	@cd Tests/ThreadSanitizer && TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread \
+		--scratch-path ../../.build/sanitize --skip 'ten million' --skip 'two million' --skip 'ten thousand starts' \
+		--skip ReportTests >../../.build/sanitize.log 2>&1 || { \
+		grep -aE -A 20 '^✘|Fatal error|error:|WARNING: ThreadSanitizer' ../../.build/sanitize.log | cut -c 1-300 | head -n 300; \
+		exit 1; }
+	@! grep -qa 'WARNING: ThreadSanitizer' .build/sanitize.log
+	@grep -aE '^(✔|━) Test run' .build/sanitize.log
 
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -m pytest -ra -p no:cacheprovider Tests/Integration

@@ -100,6 +100,9 @@ let package = Package(
 
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
+            swiftSettings: strict),
         .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),
         .testTarget(name: "VarlinkTests", dependencies: ["Varlink"] + nio, swiftSettings: strict),
         .testTarget(

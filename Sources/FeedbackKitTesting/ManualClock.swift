@@ -32,6 +32,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     private struct Waiter {
+        let id: UInt64
         let count: Int
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -104,22 +105,40 @@ public final class ManualClock: Clock, Sendable {
         machine.withLock { _ = $0.cancelled.remove(id) }
     }
 
-    /// Returns once at least so many sleep.
+    /// Returns once at least so many sleep, or when the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isSatisfied = machine.withLock { machine in
-                if machine.sleepers.count >= count { return true }
-                machine.waiters.append(Waiter(count: count, continuation: continuation))
-                return false
+        let id = machine.withLock { machine in
+            defer { machine.nextID += 1 }
+            return machine.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let isOver = machine.withLock { machine in
+                    if machine.sleepers.count >= count || Task.isCancelled { return true }
+                    machine.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isSatisfied { continuation.resume() }
+        } onCancel: {
+            let waiter: Waiter? = machine.withLock { machine in
+                guard let index = machine.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+                return machine.waiters.remove(at: index)
+            }
+            waiter?.continuation.resume()
         }
     }
 
     /// Advances the clock and wakes, in the order of their deadlines, those who slept until a moment passed thereby.
+    ///
+    /// The clock jumps: whoever wakes sees the time at the end of the advance, so that something which sleeps again and
+    /// again wakes once. Advance step by step, or use a ``Simulation``, where it should wake each time.
+    ///
+    /// - Parameter duration: a negative one advances nothing; a clock does not go back.
+    /// - Complexity: O(*n* log *n*) for *n* sleepers.
     public func advance(by duration: Swift.Duration) {
         let due: [Sleeper] = machine.withLock { machine in
-            machine.now = machine.now.advanced(by: duration)
+            machine.now = machine.now.advanced(by: max(.zero, duration))
             let now = machine.now
             let due = machine.sleepers.filter { $0.deadline <= now }
             machine.sleepers.removeAll { $0.deadline <= now }

@@ -56,7 +56,9 @@ import Testing
     }
 
     @Test(arguments: 1...300)
-    func `any sequence of states and strategies leaves exactly the effects running that the rules say`(seed: UInt64) async {
+    func `any sequence of states and strategies leaves exactly the effects running that the rules say`(seed: UInt64)
+        async
+    {
         var random = SplitMix64(seed: seed)
         let strategies = (0..<Int.random(in: 1...5, using: &random)).map { _ in
             Strategy.allCases.randomElement(using: &random) ?? .named
@@ -269,8 +271,7 @@ import Testing
 
     @Test func `a million events wait, in order, and leave nothing behind`() async {
         let loop = Loop<Int, Int>(initial: 0) { state, event in
-            #expect(event == state + 1)
-            state = event
+            if event == state + 1 { state = event }  // else the last state is not the last event
             return .handled
         }
         for event in 1...1_000_000 { loop.send(event) }

@@ -16,7 +16,8 @@ enum Layers {
         "CSystemd": [],
 
         // Layer 1: one step above one of those.
-        "FeedbackKitTesting": ["FeedbackKit"] + foundation,
+        // It reports failures to whichever of the two frameworks runs the test.
+        "FeedbackKitTesting": ["FeedbackKit", "Testing", "XCTest"] + foundation,
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + foundation,
         "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // CYaml is the parser below Yams, and comes with it.

@@ -684,7 +684,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             phase = .stopping
         case .running:
             phase = .stopping
-            for (run, known) in runs where known.endsAtStop {
+            for run in orderedRuns where runs[run]?.endsAtStop == true {
                 cancel(run, into: &closing.endings)
             }
         case .stopping, .cancelling, .stopped:
@@ -701,7 +701,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         guard phase != .cancelling, phase != .stopped else { return closing }
         phase = .cancelling
         discardMailbox(into: &closing)
-        for run in runs.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for run in orderedRuns {
             cancel(run, into: &closing.endings)
         }
         closing.stopped = settle()
@@ -745,7 +745,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Every handle known, for the end of an abandoned loop.
     @usableFromInline
-    package var handles: [Handle] { runs.values.compactMap(\.handle) }
+    package var handles: [Handle] { orderedRuns.compactMap { runs[$0]?.handle } }
+
+    /// The runs in the order in which they were started, so that one seed gives one simulation.
+    @usableFromInline
+    var orderedRuns: [RunID] { runs.keys.sorted { $0.rawValue < $1.rawValue } }
 
     /// Every marker that waits, for the end of an abandoned loop: someone waits for them.
     @usableFromInline

@@ -1,0 +1,47 @@
+/// What a simulation has done, line by line, for comparing two runs byte for byte.
+///
+///     1 0.0 seconds turn 1 by 0
+///     sleep 4 until 2.0 seconds
+///     2 2.0 seconds wake 4 by 4
+///
+/// A line that begins with a number is a step: its number, the time, what ran (a `turn` of a loop, a `job` of a task,
+/// the `wake` of a sleeper) with its number in the order of arrival, and the number of what was running when it
+/// arrived (0: nothing was). The other lines say that a sleep began or was cancelled, or are notes of the test.
+public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
+    /// How many lines are kept; those that follow are only counted and digested.
+    public static let maximumLines = 20_000
+
+    /// The seed of the run.
+    public let seed: UInt64
+    /// The first lines, at most ``maximumLines``.
+    public private(set) var lines: [String] = []
+    /// The last few lines.
+    private(set) var latest: [String] = []
+    /// How many lines there were.
+    public private(set) var count = 0
+    /// A digest of all lines, those that were not kept included: FNV-1a with 64 bits (Fowler, Noll, Vo).
+    public private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// An empty trace.
+    init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// A line.
+    mutating func add(_ line: String) {
+        count += 1
+        var digest = digest
+        var line = line
+        line.withUTF8 { for byte in $0 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 } }
+        self.digest = (digest ^ 0x0a) &* 0x100_0000_01b3
+        if lines.count < Self.maximumLines { lines.append(line) }
+        if latest.count == 4 { latest.removeFirst() }
+        latest.append(line)
+    }
+
+    /// The lines, and below them the seed, the count and the digest.
+    public var description: String {
+        let kept = lines.joined(separator: "\n")
+        return kept + "\nseed \(seed), \(count) lines, digest \(String(digest, radix: 16))"
+    }
+}

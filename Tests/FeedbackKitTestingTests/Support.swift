@@ -1,0 +1,53 @@
+import FeedbackKitTesting
+import Synchronization
+
+/// Collects values in the order in which they come.
+final class Log: Sendable {
+    private let storage = Mutex<[String]>([])
+    var lines: [String] { storage.withLock { $0 } }
+    func add(_ line: String) { storage.withLock { $0.append(line) } }
+}
+
+/// The messages of the failures that this module reports while `body` runs.
+func failures(_ body: () throws -> Void) rethrows -> [String] {
+    let collector = FailureCollector()
+    try FailureReport.$collector.withValue(collector, operation: body)
+    return collector.failures.map(\.message)
+}
+
+/// The messages of the failures that this module reports while `body` runs.
+nonisolated(nonsending) func failures(
+    _ body: nonisolated(nonsending) () async throws -> Void
+) async rethrows -> [String] {
+    let collector = FailureCollector()
+    try await FailureReport.$collector.withValue(collector, operation: body)
+    return collector.failures.map(\.message)
+}
+
+/// Opens once; whoever waits goes on.
+final class Gate: Sendable {
+    private struct Machine {
+        var isOpen = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+    private let machine = Mutex(Machine())
+
+    func open() {
+        let waiters = machine.withLock { machine in
+            machine.isOpen = true
+            defer { machine.waiters = [] }
+            return machine.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func opened() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isOpen = machine.withLock { machine in
+                if !machine.isOpen { machine.waiters.append(continuation) }
+                return machine.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,487 @@
+import FeedbackKit
+import FeedbackKitTesting
+import Testing
+
+struct Counter: Sendable, Equatable {
+    var count = 0
+    var isRunning = false
+}
+
+enum CounterEvent: Sendable, Equatable {
+    case start, stop, tick, keep, unknown
+    case add(Int)
+}
+
+struct TickFailed: Error {}
+
+/// While it runs: a tick each second.
+private let ticking = Feedback<Counter, CounterEvent>(name: "ticking") { state, _ in
+    state.isRunning ? .after(.seconds(1), .tick) : .nothing
+}
+
+private let reduceCounter: @Sendable (inout Counter, CounterEvent) -> Reduction = { state, event in
+    switch event {
+    case .start: state.isRunning = true
+    case .stop: state.isRunning = false
+    case .tick: state.count += 1
+    case .add(let number): state.count += number
+    case .keep: return .stay
+    case .unknown: return .unhandled
+    }
+    return .handled
+}
+
+private func makeStore(_ feedbacks: [Feedback<Counter, CounterEvent>] = [ticking]) -> TestStore<Counter, CounterEvent> {
+    TestStore(initial: Counter(), feedbacks: feedbacks, reduce: reduceCounter)
+}
+
+/// Answers `add(1)` with what it is given.
+private func answering(
+    _ effect: Effect<CounterEvent>
+) -> Feedback<Counter, CounterEvent> {
+    Feedback(name: "answering", cancellation: .never) { _, event in event == .add(1) ? effect : .nothing }
+}
+
+@Suite struct `A test store` {
+    @Test func `is silent when everything is asserted`() {
+        let store = makeStore()
+        store.start(expecting: Counter())
+        store.send(.start) { $0.isRunning = true }
+        store.advance(by: .seconds(1))
+        store.receive(.tick) { $0.count = 1 }
+        store.advance(by: .seconds(2))
+        store.receive(.tick) { $0.count = 2 }
+        store.receive(where: { $0 == .tick }) { $0.count = 3 }
+        store.sendUnchanged(.keep)
+        store.sendUnhandled(.unknown)
+        store.send(.add(0))
+        store.send(.stop) { $0.isRunning = false }
+        #expect(store.state == Counter(count: 3))
+        store.advance(by: .seconds(60))
+        store.finish()
+        #expect(store.simulation.now.offset == .seconds(63))
+    }
+
+    @Test func `names a change that differs from the asserted one, and goes on from what happened`() {
+        let messages = failures {
+            let store = makeStore()
+            store.start(expecting: Counter(count: 1))
+            store.send(.add(2)) { $0.count = 3 }
+            store.send(.add(2))
+            store.send(.add(2)) { $0.count = 6 }
+            store.send(.start) { $0.count = 6 }
+            store.stop()
+        }
+        #expect(
+            messages == [
+                "the initial state is another (- expected, + actual):\n"
+                    + "  Counter(\n-     count: 1\n+     count: 0\n      … 1 unchanged\n  )",
+                "CounterEvent.add(2) leads to another state (- expected, + actual):\n"
+                    + "  Counter(\n-     count: 3\n+     count: 2\n      … 1 unchanged\n  )",
+                "CounterEvent.add(2) leads to a change that was not asserted (- before, + after):\n"
+                    + "  Counter(\n-     count: 2\n+     count: 4\n      … 1 unchanged\n  )",
+                "CounterEvent.start leads to a change that was not asserted (- before, + after):\n"
+                    + "  Counter(\n      … 1 unchanged\n-     isRunning: false\n+     isRunning: true\n  )",
+            ])
+    }
+
+    @Test func `names an event that came and was not asserted`() {
+        let messages = failures {
+            let store = makeStore()
+            store.start()
+            store.send(.start) { $0.isRunning = true }
+            store.advance(by: .seconds(2))
+            store.send(.stop) { $0.isRunning = false }
+            #expect(store.state == Counter(count: 2))
+            store.send(.start) { $0.isRunning = true }
+            store.advance(by: .seconds(1))
+            store.stop()
+        }
+        #expect(
+            messages == [
+                "before send(CounterEvent.stop): received and not asserted: 2 events: CounterEvent.tick, "
+                    + "CounterEvent.tick; assert each with receive",
+                "before stop(): received and not asserted: 1 event: CounterEvent.tick; assert each with receive",
+            ])
+    }
+
+    @Test func `names another event than the expected one`() {
+        let messages = failures {
+            let store = makeStore([answering(.just([.add(5), .tick, .unknown]))])
+            store.start()
+            store.send(.add(1)) { $0.count = 1 }
+            store.receive(.add(4)) { $0.count = 5 }
+            store.receive(where: { $0 == .stop })
+            store.receive(Int.self)
+            store.finish()
+        }
+        #expect(
+            messages == [
+                "expected to receive CounterEvent.add(4), got CounterEvent.add(5) (- expected, + actual):\n"
+                    + "  CounterEvent.add(\n-     4\n+     5\n  )",
+                "expected to receive an event that meets the condition, got CounterEvent.tick",
+                "expected to receive an event of type Int, got CounterEvent.unknown",
+            ])
+    }
+
+    @Test func `says what runs and what time it is when an event does not come`() {
+        let messages = failures {
+            let store = makeStore()
+            store.start()
+            store.receive(.tick)
+            store.send(.start) { $0.isRunning = true }
+            store.advance(by: .milliseconds(400))
+            store.receive(.tick) { $0.count = 1 }
+            store.stop()
+        }
+        #expect(
+            messages == [
+                "expected to receive CounterEvent.tick, but no event came; no side effect runs; "
+                    + "the time is 0.0 seconds; nobody sleeps on the clock",
+                "expected to receive CounterEvent.tick, but no event came; running: 1 side effect of ticking; "
+                    + "the time is 0.4 seconds; the next deadline is 1.0 seconds",
+            ])
+    }
+
+    @Test func `names a side effect that still runs at the end`() {
+        let messages = failures {
+            let store = makeStore()
+            store.start()
+            store.send(.start) { $0.isRunning = true }
+            store.finish()
+            #expect(store.loop.phase == .stopped)
+        }
+        #expect(
+            messages == [
+                "side effects still run at finish(): running: 1 side effect of ticking; the time is 0.0 seconds; "
+                    + "the next deadline is 1.0 seconds; let them end, or end them with stop()"
+            ])
+    }
+
+    @Test func `names rules that were not declared as what they are`() {
+        let messages = failures {
+            let store = makeStore()
+            store.start()
+            store.send(.unknown)
+            store.send(.unknown) { $0.count = 9 }
+            store.sendUnchanged(.unknown)
+            store.send(.keep)
+            store.send(.keep) { $0.count = 9 }
+            store.sendUnhandled(.keep)
+            store.sendUnchanged(.add(0))
+            store.sendUnhandled(.add(0))
+            store.sendUnchanged(.add(1))
+            store.sendUnhandled(.add(1))
+            store.finish()
+        }
+        let equal =
+            "leads to an equal state, which is a new state nevertheless: feedbacks see it, and side effects that new "
+            + "states cancel are restarted; assert it with send"
+        #expect(
+            messages == [
+                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if that is meant, "
+                    + "assert it with sendUnhandled",
+                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); expected the new state "
+                    + "Counter(count: 9, isRunning: false)",
+                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if that is meant, "
+                    + "assert it with sendUnhandled",
+                "CounterEvent.keep is handled by a rule that keeps the state, so there is no new one; assert it with "
+                    + "sendUnchanged",
+                "CounterEvent.keep is handled by a rule that keeps the state, so there is no new one (- expected, "
+                    + "+ actual):\n  Counter(\n-     count: 9\n+     count: 0\n      … 1 unchanged\n  )",
+                "CounterEvent.keep is handled by a rule that keeps the state; assert it with sendUnchanged",
+                "CounterEvent.add(0) \(equal)",
+                "CounterEvent.add(0) \(equal)",
+                "CounterEvent.add(1) leads to a new state, expected none (- before, + after):\n"
+                    + "  Counter(\n-     count: 0\n+     count: 1\n      … 1 unchanged\n  )",
+                "CounterEvent.add(1) is handled, expected it not to be (- before, + after):\n"
+                    + "  Counter(\n-     count: 1\n+     count: 2\n      … 1 unchanged\n  )",
+            ])
+    }
+
+    @Test func `receives events that change nothing`() {
+        let store = makeStore([answering(.just([.keep, .unknown]))])
+        store.start()
+        store.send(.add(1)) { $0.count = 1 }
+        store.receiveUnchanged(.keep)
+        store.receiveUnhandled(.unknown)
+        store.send(.add(1)) { $0.count = 2 }
+        store.receiveUnchanged(CounterEvent.self)
+        store.receiveUnhandled(CounterEvent.self)
+        store.finish()
+    }
+
+    @Test func `keeps so many events and counts those that follow`() {
+        let many = 10_005
+        let messages = failures {
+            let store = TestStore<Int, Int>(
+                initial: 0,
+                feedbacks: [
+                    Feedback(name: "count", cancellation: .never) { $1 != nil && $0 < many ? .just($0) : .nothing }
+                ]
+            ) { state, _ in
+                state += 1
+                return .handled
+            }
+            store.start()
+            store.send(0) { $0 = 1 }
+            store.send(7) { $0 = many + 1 }
+            #expect(store.state == many + 1)
+            store.finish()
+        }
+        #expect(
+            messages == [
+                "before send(7): received and not asserted: 10004 events: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …; "
+                    + "assert each with receive"
+            ])
+    }
+
+    @Test func `does not wait for the end of a loop that feeds itself without end`() async {
+        let messages = await failures {
+            let store = TestStore<Int, Int>(
+                initial: 0, feedbacks: [Feedback(name: "again") { .just($0 + ($1 ?? 1)) }],
+                in: Simulation(maximumSteps: 100)
+            ) { _, event in event == 0 ? .stay : .handled }
+            store.start()
+            await store.waitForEvent(within: .seconds(600))
+            store.loop.cancel()
+            store.simulation.runUntilIdle()
+            store.stop()
+        }
+        #expect(messages.count == 3)
+        #expect(
+            messages.prefix(2).allSatisfy { $0.hasPrefix("the simulation with seed 0 did not come to rest within 100") }
+        )
+        #expect(messages.last?.hasPrefix("before stop(): received and not asserted: 199 events: 1, 1, ") == true)
+    }
+
+    @Test func `keeps to its order of calls`() {
+        let messages = failures {
+            let store = makeStore()
+            store.send(.start)
+            store.start()
+            store.start()
+            store.advance(by: .seconds(-1))
+            store.finish()
+            store.send(.start)
+            store.finish()
+        }
+        #expect(
+            messages == [
+                "send(CounterEvent.start) before start(): call start() first",
+                "start() has been called before",
+                "time cannot be advanced by -1.0 seconds: it does not go back",
+                "send(CounterEvent.start) after the end: the loop has been stopped",
+                "finish() after the end: the loop has been stopped",
+            ])
+    }
+
+    @Test func `lets go on until the end what brings events in from outside`() {
+        let messages = failures {
+            let source = Feedback<Counter, CounterEvent>.source(name: "source") { _ in Subscription {} }
+            let store = makeStore([
+                source, answering(.subscribe { _, _ in Subscription {} }.untilStop()),
+            ])
+            store.start()
+            store.send(.add(1)) { $0.count = 1 }
+            store.loop.add(source)
+            store.finish()
+            let other = makeStore([source, answering(.subscribe { _, _ in Subscription {} })])
+            other.start()
+            other.send(.add(1)) { $0.count = 1 }
+            other.finish()
+        }
+        #expect(
+            messages == [
+                "side effects still run at finish(): running: 1 side effect of answering; the time is 0.0 seconds; "
+                    + "nobody sleeps on the clock; let them end, or end them with stop()"
+            ])
+    }
+
+    @Test func `drives a loop that something around it has started`() {
+        let store = TestStore<Counter, CounterEvent> { simulation, observer in
+            let loop = Loop(
+                initial: Counter(), feedbacks: [ticking], executor: simulation, clock: simulation.clock,
+                observer: observer, reduce: reduceCounter)
+            loop.start()
+            return loop
+        }
+        store.start(expecting: Counter())
+        store.send(.start) { $0.isRunning = true }
+        store.advance(by: .seconds(1))
+        store.receive(.tick) { $0.count = 1 }
+        store.send(.stop) { $0.isRunning = false }
+        store.finish()
+    }
+
+    @Test func `takes a reducer for its rules`() {
+        let reducer = Reducer<Counter, CounterEvent> { state, event in _ = reduceCounter(&state, event) }
+        let store = TestStore(initial: Counter(), reducer: reducer)
+        store.start()
+        store.send(.add(3)) { $0.count = 3 }
+        store.send(.keep)
+        store.finish()
+    }
+
+    @Test func `says that it was dropped without an end`() {
+        let messages = failures {
+            do {
+                let store = makeStore()
+                store.start()
+                store.send(.start) { $0.isRunning = true }
+                store.advance(by: .seconds(1))
+            }
+            _ = makeStore()
+        }
+        #expect(
+            messages == [
+                "a TestStore was dropped without finish() or stop(), so what it had left was not looked at; received "
+                    + "and not asserted: 1 event: CounterEvent.tick; running: 1 side effect of ticking",
+                "a TestStore was made and never started: call start()",
+            ])
+    }
+
+    @Test func `refuses a loop that has been started`() {
+        let messages = failures {
+            let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { _, _ in .unhandled }
+            loop.start()
+            let store = TestStore(loop)
+            store.start()
+            store.send(1)
+            store.finish()
+        }
+        #expect(messages == ["a TestStore must see its loop from the beginning, but this one has been started already"])
+    }
+
+    @Test func `drives a loop of its own making, and says when that has another clock`() {
+        let messages = failures {
+            let loop = Loop(initial: Counter(), feedbacks: [ticking], reduce: reduceCounter)
+            let store = TestStore(loop)
+            store.start()
+            store.receive(.tick)
+            store.finish()
+        }
+        #expect(
+            messages == [
+                "expected to receive CounterEvent.tick, but no event came; no side effect runs; "
+                    + "the time is 0.0 seconds; nobody sleeps on the clock; "
+                    + "the loop has another clock than the simulation, which does not drive it"
+            ])
+    }
+
+    @Test func `has failures of side effects asserted, too`() {
+        let failing = answering(.attempt { _ in throw TickFailed() })
+        let messages = failures {
+            let store = makeStore([failing])
+            store.start()
+            store.send(.add(1)) { $0.count = 1 }
+            #expect(store.receiveFault(from: "answering")?.error is TickFailed)
+            store.send(.add(2)) { $0.count = 3 }
+            store.finish()
+            let other = makeStore([failing])
+            other.start()
+            other.receiveFault()
+            other.send(.add(1)) { $0.count = 1 }
+            other.finish()
+        }
+        #expect(
+            messages == [
+                "CounterEvent.add(2) was sent but not taken; it was dropped: stopped",
+                "expected that a side effect fails, but none has; no side effect runs; the time is 0.0 seconds; "
+                    + "nobody sleeps on the clock",
+                "before finish(): a side effect of 'answering' failed: TickFailed(); if that is meant, assert it with "
+                    + "receiveFault",
+            ])
+    }
+
+    @Test func `stops what runs, and names what does not obey its cancellation`() {
+        let gate = Gate()
+        let messages = failures {
+            let store = makeStore([
+                answering(.run { send in try? await send.clock.sleep(for: .seconds(3)) })
+            ])
+            store.start()
+            store.send(.add(1)) { $0.count = 1 }
+            store.stop()
+            #expect(store.simulation.now.offset == .seconds(3))
+            let stubborn = makeStore([answering(.run { _ in await gate.opened() })])
+            stubborn.start()
+            stubborn.send(.add(1)) { $0.count = 1 }
+            stubborn.stop(within: .seconds(1))
+            gate.open()
+            stubborn.simulation.runUntilIdle()
+            #expect(stubborn.loop.phase == .stopped)
+        }
+        #expect(
+            messages == [
+                "the loop does not end at stop(): it has been cancelled, but running: 1 side effect of answering; "
+                    + "the time is 1.0 seconds; nobody sleeps on the clock"
+            ])
+    }
+
+    @Test func `waits in real time for what leaves the simulation`() async {
+        let away = answering(
+            .run { send in
+                await Task.detached { try? await ContinuousClock().sleep(for: .milliseconds(2)) }.value
+                send(.add(40))
+            })
+        let store = makeStore([away])
+        store.start()
+        store.send(.add(1)) { $0.count = 1 }
+        await store.receive(.add(40), within: .seconds(30)) { $0.count = 41 }
+        store.send(.add(1)) { $0.count = 42 }
+        await store.receive(where: { $0 == .add(40) }, within: .seconds(30)) { $0.count = 82 }
+        store.finish()
+        let messages = await failures {
+            let store = makeStore()
+            store.start()
+            await store.receive(CounterEvent.self, within: .milliseconds(1))
+            store.finish()
+        }
+        #expect(
+            messages == [
+                "expected to receive an event of type CounterEvent, but no event came; no side effect runs; "
+                    + "the time is 0.0 seconds; nobody sleeps on the clock"
+            ])
+    }
+
+    @Test func `compares states without == by their fields`() {
+        struct Plain: Sendable {
+            var names: [String] = []
+        }
+        let messages = failures {
+            let store = TestStore<Plain, String>(initial: Plain()) { state, event in
+                state.names.append(event)
+                return .handled
+            }
+            store.start(expecting: Plain())
+            store.send("a") { $0.names = ["a"] }
+            store.send("b") { $0.names = ["b"] }
+            store.finish()
+        }
+        #expect(
+            messages == [
+                """
+                "b" leads to another state (- expected, + actual):
+                  Plain(
+                      names: [
+                +         [0]: "a"
+                          … 1 unchanged
+                      ]
+                  )
+                """
+            ])
+    }
+
+    @Test func `reports at the line of the caller`() {
+        let collector = FailureCollector()
+        FailureReport.$collector.withValue(collector) {
+            let store = makeStore()
+            store.start()
+            store.send(.unknown)
+            store.finish()
+        }
+        #expect(collector.failures.map { $0.place.line } == [#line - 3])
+        #expect(collector.failures.map { "\($0.place.fileID)" } == [#fileID])
+    }
+}
