@@ -4,18 +4,20 @@
 public struct Send<Event: Sendable>: Sendable {
     /// The loop's clock, for side effects that wait.
     public let clock: any Clock<Duration>
-    private let body: @Sendable (Event) -> SendResult
-    private let waiting: @Sendable (Event, WaitPolicy) async -> SendResult
+    @usableFromInline let body: @Sendable (Event) -> SendResult
+    @usableFromInline let waiting: @Sendable (Event, WaitPolicy) async -> SendResult
     /// Cancels the effect it was given to and queues an event in its stead.
-    package let expire: @Sendable (Event) -> Void
+    @usableFromInline package let expire: @Sendable (Event) -> Void
 
     /// When a sender waits for room in the mailbox.
+    @usableFromInline
     package enum WaitPolicy: Sendable {
         case always
         /// Only where the loop's overflow policy says so.
         case ifBlocking
     }
 
+    @inlinable
     package init(
         clock: any Clock<Duration>, body: @escaping @Sendable (Event) -> SendResult,
         waiting: (@Sendable (Event, WaitPolicy) async -> SendResult)? = nil,
@@ -33,6 +35,7 @@ public struct Send<Event: Sendable>: Sendable {
     }
 
     /// Queues an event and says whether it was accepted.
+    @inlinable
     @discardableResult
     public func callAsFunction(_ event: Event) -> SendResult {
         body(event)
@@ -46,6 +49,7 @@ public struct Send<Event: Sendable>: Sendable {
     }
 
     /// Queues an event as the loop's overflow policy says: under ``Overflow/block`` it waits for room.
+    @inlinable
     @discardableResult
     package func offer(_ event: Event) async -> SendResult {
         await waiting(event, .ifBlocking)
@@ -74,6 +78,9 @@ package struct EffectOptions: Sendable {
     @usableFromInline package var endsAtStop = false
     /// Whether its events can be withdrawn for it alone, as those of a named one.
     @usableFromInline package var isTracked = false
+
+    @inlinable
+    init() {}
 }
 
 /// A side effect: work outside the loop whose events come back into it.
@@ -104,7 +111,7 @@ public struct Effect<Event: Sendable>: Sendable {
     /// Holds options.
     @usableFromInline
     package final class Box: Sendable {
-        let options: EffectOptions
+        @usableFromInline let options: EffectOptions
         init(_ options: EffectOptions) { self.options = options }
     }
 
@@ -114,6 +121,7 @@ public struct Effect<Event: Sendable>: Sendable {
     }
 
     /// What is said of it.
+    @inlinable
     package var options: EffectOptions { box?.options ?? EffectOptions() }
 
     package func with(_ change: (inout EffectOptions) -> Void) -> Effect {

@@ -18,7 +18,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case task(Task<Void, Never>)
         case source(Subscription)
 
-        @usableFromInline
+        @inlinable
         func end() {
             switch self {
             case .task(let task): task.cancel()
@@ -223,7 +223,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         await deliver(event, origin: nil, waiting: .always)
     }
 
-    private func deliver(
+    @usableFromInline
+    func deliver(
         _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy
     ) async -> SendResult {
         await withCheckedContinuation { (continuation: CheckedContinuation<SendResult, Never>) in
@@ -281,7 +282,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Notes why the loop has failed, and cancels it.
-    private func fail(_ fault: LoopFault) {
+    @usableFromInline
+    func fail(_ fault: LoopFault) {
         let (isNews, observer) = guarded.withLock { ($0.machine.note(fault), $0.surroundings.observer) }
         if isNews { observer?.base.loopDidFault(fault) }
         cancel()
@@ -612,7 +614,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Starts an effect that is more than an event.
-    @usableFromInline
+    @inlinable
     func start(
         _ effect: Effect<Event>, of feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
     ) {
@@ -646,15 +648,25 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// What belongs to an effect that is being started.
-    private struct Starting {
-        let feedback: Feedback<State, Event>
-        let index: Int
-        let options: EffectOptions
-        let observer: Observer?
+    @usableFromInline
+    struct Starting {
+        @usableFromInline let feedback: Feedback<State, Event>
+        @usableFromInline let index: Int
+        @usableFromInline let options: EffectOptions
+        @usableFromInline let observer: Observer?
+
+        @inlinable
+        init(feedback: Feedback<State, Event>, index: Int, options: EffectOptions, observer: Observer?) {
+            self.feedback = feedback
+            self.index = index
+            self.options = options
+            self.observer = observer
+        }
     }
 
     /// Emits events at once: under a name they count as an effect that is over, but can still be withdrawn.
-    private func startAtOnce(_ events: [Event], _ context: Starting) {
+    @inlinable
+    func startAtOnce(_ events: [Event], _ context: Starting) {
         guard context.options.id != nil else {
             for event in events { emit(event, from: context.index) }
             return
@@ -664,7 +676,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         finish(opened.run)
     }
 
-    private func startTask(
+    @inlinable
+    func startTask(
         _ body: @escaping @Sendable (Send<Event>) async throws -> Void, _ context: Starting, endsAtStop: Bool = false
     ) {
         guard let opened = open(context, endsAtStop: endsAtStop) else { return }
@@ -685,7 +698,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// A quick function, where the feedback's executor says.
-    private func startCall(
+    @inlinable
+    func startCall(
         _ body: @escaping @Sendable () -> Event?, on executor: any LoopExecutor, _ context: Starting
     ) {
         guard let opened = open(context) else { return }
@@ -697,7 +711,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Something that goes on by itself, begun on this turn.
-    private func startSubscription(_ subscribe: Effect<Event>.Subscribe, _ context: Starting) {
+    @inlinable
+    func startSubscription(_ subscribe: Effect<Event>.Subscribe, _ context: Starting) {
         guard let opened = open(context) else { return }
         let run = opened.run
         let inner = subscribe(send(for: opened)) { [weak self] in self?.finish(run) }
@@ -710,7 +725,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// How a side effect puts events into this loop, which it does not keep alive.
-    private func send(for opened: Machine.Opened) -> Send<Event> {
+    @inlinable
+    func send(for opened: Machine.Opened) -> Send<Event> {
         let (run, origin) = (opened.run, opened.origin)
         return Send<Event>(
             clock: clock,
@@ -723,7 +739,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             expire: { [weak self] event in self?.expire(run, origin, event) })
     }
 
-    private func expire(_ run: RunID, _ origin: Machine.Origin, _ event: Event) {
+    @inlinable
+    func expire(_ run: RunID, _ origin: Machine.Origin, _ event: Event) {
         let (expired, observer) = guarded.withLock {
             ($0.machine.expire(run, origin: origin, event: event), $0.surroundings.observer)
         }
@@ -733,7 +750,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         end(expired.endings, observer)
     }
 
-    private func open(_ context: Starting, endsAtStop: Bool = false) -> Machine.Opened? {
+    @inlinable
+    func open(_ context: Starting, endsAtStop: Bool = false) -> Machine.Opened? {
         let (index, options) = (context.index, context.options)
         let opened = guarded.withLock {
             $0.machine.openRun(
@@ -747,7 +765,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// A side effect has ended.
-    @usableFromInline
+    @inlinable
     func finish(_ run: RunID) {
         let (closed, name, observer) = guarded.withLock { guarded in
             let closed = guarded.machine.closeRun(run)
@@ -762,7 +780,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Tells side effects to end.
-    @usableFromInline
+    @inlinable
     func end(_ endings: [Machine.Ending], _ observer: Observer?) {
         for ending in endings {
             if let observer {

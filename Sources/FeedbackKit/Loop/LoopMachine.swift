@@ -58,6 +58,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline let id: EffectID?
         @usableFromInline var handle: Handle?
         @usableFromInline var isCancelled = false
+        /// Whether its feedback has it among those that run.
+        @usableFromInline var isListed = true
         @usableFromInline var isOver = false
         /// How many of its events wait; counted for named effects only.
         @usableFromInline var waiting = 0
@@ -108,7 +110,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     struct FeedbackStatus: Sendable {
         /// Events emitted for states before this one are withdrawn.
         @usableFromInline var validFrom: UInt64 = 0
+        /// Those that run and have not been cancelled by ``cancelRuns(of:)``.
         @usableFromInline var running: [RunID] = []
+        /// How many have been cancelled by it and have not ended yet: no later state need look at them.
+        @usableFromInline var ending = 0
 
         @inlinable
         init() {}
@@ -449,7 +454,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// An event of a named effect no longer waits.
-    @usableFromInline
+    @inlinable
     mutating func noteTaken(_ origin: Origin?) {
         guard let origin, origin.run != 0 else { return }
         let run = RunID(rawValue: origin.run)
@@ -524,7 +529,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// A feedback's own rule says that the new state ends its side effects.
-    @usableFromInline
+    @inlinable
     package mutating func cancelRuns(of feedback: Int) -> [Ending] {
         var endings: [Ending] = []
         cancelRuns(of: feedback, into: &endings)
@@ -537,10 +542,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         guard !statuses[feedback].running.isEmpty else { return }
         for run in statuses[feedback].running {
             cancel(run, into: &endings)
+            runs[run]?.isListed = false
         }
+        statuses[feedback].ending += statuses[feedback].running.count
+        statuses[feedback].running.removeAll(keepingCapacity: true)
     }
 
-    @usableFromInline
+    @inlinable
     mutating func cancel(_ run: RunID, into endings: inout [Ending]) {
         guard let known = runs[run], !known.isCancelled else { return }
         runs[run]?.isCancelled = true
@@ -564,11 +572,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package let origin: Origin
         /// The effect of the same name that it replaces.
         @usableFromInline package let endings: [Ending]
+
+        @inlinable
+        init(run: RunID, origin: Origin, endings: [Ending]) {
+            self.run = run
+            self.origin = origin
+            self.endings = endings
+        }
     }
 
     /// A side effect is about to start; `nil`: it may not, because the loop is stopping, or because one of its name
     /// runs and it does not replace it.
-    @usableFromInline
+    @inlinable
     package mutating func openRun(
         of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replaces: Bool = true, isTracked: Bool = false
     ) -> Opened? {
@@ -610,7 +625,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// Cancels the effect of this name, if there is one.
-    @usableFromInline
+    @inlinable
     package mutating func cancelEffect(_ id: EffectID) -> [Ending] {
         var endings: [Ending] = []
         if let run = runOfID[id] { cancel(run, into: &endings) }
@@ -618,7 +633,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// The handle of a side effect that has started. `true`: it was cancelled meanwhile, so end it now.
-    @usableFromInline
+    @inlinable
     package mutating func attach(_ handle: Handle, to run: RunID) -> Bool {
         guard let known = runs[run], !known.isOver else { return false }
         runs[run]?.handle = handle
@@ -627,19 +642,23 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// A side effect has ended. Answers its feedback, whether the loop has stopped with it, and its handle, which is
     /// not to be released under the lock. `nil`: it was not known.
-    @usableFromInline
+    @inlinable
     package mutating func closeRun(_ run: RunID) -> (feedback: Int, stopped: Bool, handle: Handle?)? {
         guard let known = runs[run], !known.isOver else { return nil }
         runs[run]?.isOver = true
         runs[run]?.handle = nil
         openRuns -= 1
-        statuses[known.feedback].running.removeAll { $0 == run }
+        if known.isListed {
+            statuses[known.feedback].running.removeAll { $0 == run }
+        } else {
+            statuses[known.feedback].ending -= 1
+        }
         forget(run)
         return (known.feedback, settle(), known.handle)
     }
 
     /// Forgets a run that is over and of which no event waits.
-    @usableFromInline
+    @inlinable
     mutating func forget(_ run: RunID) {
         guard let known = runs[run], known.isOver, known.waiting <= 0 else { return }
         runs[run] = nil
@@ -766,7 +785,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             phase: phase,
             state: String(describing: state),
             waiting: waitingEvents,
-            feedbacks: zip(feedbacks, statuses).map { .init(name: $0.feedback.name, running: $1.running.count) },
+            feedbacks: zip(feedbacks, statuses).map {
+                .init(name: $0.feedback.name, running: $1.running.count + $1.ending)
+            },
             counters: counters
         )
     }

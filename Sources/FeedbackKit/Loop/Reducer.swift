@@ -11,6 +11,7 @@ public struct Reducer<State, Event, each Environment>: Sendable {
 
     /// A reducer that changes the state in place.
     @inlinable
+    @_disfavoredOverload  // Where there is no environment, the other one is meant.
     public init(_ body: @escaping Body) {
         self.body = body
     }

@@ -64,6 +64,7 @@ public final class PassthroughMediator<Value: Sendable>: Mediator {
     public func send(_ value: Value) { core.send(value) }
 
     /// Calls `receive` for each value from now on.
+    @inlinable
     public func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription { core.subscribe(receive) }
 
     /// How it stands.
@@ -94,6 +95,7 @@ public final class CurrentValueMediator<Value: Sendable>: Mediator {
     public func send(_ value: Value) { core.send(value) }
 
     /// Calls `receive` with the current value, then with each later one, missing none between.
+    @inlinable
     public func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription { core.subscribe(receive) }
 
     /// How it stands.

@@ -170,7 +170,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
         if machine.withLock({ $0.send(value) }) { deliver() }
     }
 
-    @usableFromInline
+    @inlinable
     func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
         let (id, mustDeliver) = machine.withLock { $0.join(receive) }
         if mustDeliver { deliver() }

@@ -20,7 +20,7 @@ public final class System: Sendable {
     /// The state machine.
     public let transitions: Transitions
     /// The engine.
-    package let loop: Loop<any State, any Event>
+    @usableFromInline package let loop: Loop<any State, any Event>
 
     /// Builds a system, which does nothing until it is started.
     ///
@@ -89,6 +89,7 @@ public final class System: Sendable {
     public var state: any State { loop.state }
 
     /// Sends an event. One that is sent before the start waits for it.
+    @inlinable
     @discardableResult
     public func send(_ event: any Event) -> SendResult { loop.send(event) }
 

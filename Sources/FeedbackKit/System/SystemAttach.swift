@@ -1,4 +1,5 @@
 /// What becomes of an event for an attached system that has not been started.
+@frozen
 public enum BeforeStart: Sendable, Hashable {
     /// It waits in the system's mailbox and is taken after the start.
     case hold
@@ -12,6 +13,7 @@ extension System {
     /// Values of the mediator become events of this system, as the closure says; `nil`: no event.
     ///
     /// The system subscribes when it starts, before its first state is shown, and leaves when it stops.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, emitSystemEvent: @escaping @Sendable (M.Value) -> (any Event)?
@@ -26,6 +28,7 @@ extension System {
     }
 
     /// A value equal to `onMediatorValue` becomes an event of this system.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, onMediatorValue expected: M.Value, emitSystemEvent: any Event
@@ -34,6 +37,7 @@ extension System {
     }
 
     /// A value equal to `onMediatorValue` becomes an event of this system, made from the value.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, onMediatorValue expected: M.Value,
@@ -47,6 +51,7 @@ extension System {
 
 extension System {
     /// States of this system become values of the mediator, as the closure says; `nil`: no value.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, emitMediatorValue: @escaping @Sendable (any State) -> M.Value?
@@ -59,38 +64,43 @@ extension System {
     }
 
     /// A state of this type puts a value on the mediator.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemStateType: S.Type, emitMediatorValue value: M.Value
     ) -> System {
-        attach(to: mediator) { $0 is S ? value : nil }
+        attach(to: mediator) { exact($0, S.self) == nil ? nil : value }
     }
 
     /// A state of this type puts a value on the mediator, made from the state.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemStateType: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
     ) -> System {
-        attach(to: mediator) { ($0 as? S).map(emitMediatorValue) }
+        attach(to: mediator) { exact($0, S.self).map(emitMediatorValue) }
     }
 
     /// A state equal to `onSystemState` puts a value on the mediator.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
         to mediator: M, onSystemState expected: S, emitMediatorValue value: M.Value
     ) -> System {
-        attach(to: mediator) { $0 as? S == expected ? value : nil }
+        attach(to: mediator) { exact($0, S.self) == expected ? value : nil }
     }
 
     /// A state equal to `onSystemState` puts a value on the mediator, made from the state.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
         to mediator: M, onSystemState expected: S, emitMediatorValue: @escaping @Sendable (S) -> M.Value
     ) -> System {
-        attach(to: mediator) { $0 as? S == expected ? emitMediatorValue(expected) : nil }
+        attach(to: mediator) { exact($0, S.self) == expected ? emitMediatorValue(expected) : nil }
     }
 
     /// A state of this type puts a value on the mediator; the form in which the original documentation writes it.
+    @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemState type: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
@@ -108,6 +118,7 @@ extension System {
     /// shown to its observer.
     ///
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    @inlinable
     @discardableResult
     public func attach<S: State>(
         to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
@@ -116,13 +127,14 @@ extension System {
         let hold = beforeStart == .hold
         loop.add(
             .sink(name: "to system") { [weak target = system.loop] state, _ in
-                guard let state = state as? S, let target else { return }
+                guard let state = exact(state, S.self), let target else { return }
                 target.send(emitAttachedSystemEvent(state), holdBeforeStart: hold)
             })
         return self
     }
 
     /// A state of this type becomes an event of another system, always the same one.
+    @inlinable
     @discardableResult
     public func attach<S: State>(
         to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,

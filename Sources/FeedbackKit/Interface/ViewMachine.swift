@@ -1,0 +1,60 @@
+/// The ways back into a loop, for what an interface holds. They do not keep the loop alive.
+struct Reach<State: Sendable, Event: Sendable>: Sendable {
+    /// The current state; `nil`: the loop is gone.
+    let current: @Sendable () -> State?
+    let send: @Sendable (Event) -> SendResult
+    let mutate: @Sendable (Mutation<State>) -> SendResult
+}
+
+/// A loop as an interface sees it: the state and event may be a part of the loop's. It keeps the loop alive.
+struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
+    typealias Watch =
+        @Sendable (_ see: @escaping @Sendable (State) -> Void, _ finish: @escaping @Sendable () -> Void) -> Subscription
+
+    let reach: Reach<State, Event>
+    let current: @Sendable () -> State
+    let watch: Watch
+    let start: @Sendable () -> Bool
+    let stop: @Sendable (Duration) async -> Void
+    let cancel: @Sendable () -> Void
+
+    /// The whole of a loop.
+    init(_ loop: Loop<State, Update<State, Event>>) {
+        reach = Reach(
+            current: { [weak loop] in loop?.state },
+            send: { [weak loop] in loop?.send(.event($0)) ?? .dropped(.stopped) },
+            mutate: { [weak loop] in loop?.send(.mutation($0)) ?? .dropped(.stopped) })
+        current = { loop.state }
+        watch = { loop.watch($0, finish: $1) }
+        start = { loop.start() }
+        stop = { await loop.stop(within: $0) }
+        cancel = { loop.cancel() }
+    }
+
+    /// A part of a larger machine.
+    init<WholeState, WholeEvent>(
+        _ whole: ViewMachine<WholeState, WholeEvent>, path: any WritableKeyPath<WholeState, State> & Sendable,
+        embed: @escaping @Sendable (Event) -> WholeEvent, areSame: (@Sendable (State, State) -> Bool)?
+    ) {
+        let reach = whole.reach
+        self.reach = Reach(
+            current: { reach.current()?[keyPath: path] },
+            send: { reach.send(embed($0)) },
+            mutate: { mutation in reach.mutate(Mutation { mutation.apply(to: &$0[keyPath: path]) }) })
+        current = { whole.current()[keyPath: path] }
+        watch = { see, finish in
+            guard let areSame else { return whole.watch({ see($0[keyPath: path]) }, finish) }
+            let last = LoopMemory<State?>(nil)
+            return whole.watch(
+                { state in
+                    let part = state[keyPath: path]
+                    if let last = last.value, areSame(last, part) { return }
+                    last.value = part
+                    see(part)
+                }, finish)
+        }
+        start = whole.start
+        stop = whole.stop
+        cancel = whole.cancel
+    }
+}
