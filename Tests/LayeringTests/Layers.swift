@@ -8,7 +8,8 @@ enum Layers {
 
     static let table: [String: Set<String>] = [
         // Layer 0: know nothing of ours.
-        "FeedbackKit": collections,
+        // The last three only where the platform has them: bindings, observation and signposts on Apple's.
+        "FeedbackKit": collections + ["SwiftUI", "Combine", "os"],
         "CRE2": [],
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2"] + cLibrary,

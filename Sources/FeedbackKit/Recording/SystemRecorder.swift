@@ -1,0 +1,107 @@
+import Synchronization
+
+/// What happened to a ``System``: its events, and, if states can be saved, its initial state.
+public typealias SystemRecording = Recording<CodedState, CodedEvent>
+
+/// Records the events of a ``System``: those that a transition handled, in the order in which they were taken. Events
+/// that were not handled have changed nothing, and are left out.
+///
+///     let recorder = SystemRecorder(system, events: EventCodec { IncreaseEvent.self }, states: StateCodec { … })
+///     recorder.start()
+///     …
+///     let recording = try await recorder.stop(application: "1.4.2")
+///
+/// It adds one feedback to the system, which stays there for the system's life and costs little while nothing is
+/// recorded; so make one recorder for a system, and start and stop it as often as needed. It does not keep the system
+/// alive.
+public final class SystemRecorder: Sendable {
+    private struct Machine: Sendable {
+        var state: (any State)?
+        var log: RecordingLog<any State, any Event>?
+        var elapsed: (@Sendable () -> Duration)?
+
+        mutating func see(_ state: any State, _ event: (any Event)?) {
+            self.state = state
+            guard let elapsed, log != nil else { return }
+            if let event { log?.append([event], at: elapsed()) } else { log?.begin(with: state, at: elapsed()) }
+        }
+    }
+
+    /// What the system's feedback shares with the recorder.
+    private final class Core: Sendable {
+        let machine = Mutex(Machine())
+    }
+
+    private let core = Core()
+    private let events: EventCodec
+    private let states: StateCodec?
+    private let transitions: Transitions
+    private let clock: any Clock<Duration>
+    private let pending: @Sendable () async -> Void
+
+    /// Makes a recorder for a system, best before the system starts.
+    ///
+    /// - Parameters:
+    ///   - events: the types of event that can be recorded.
+    ///   - states: the types of state that can be saved; without it, the initial state is not recorded.
+    public init(_ system: System, events: EventCodec, states: StateCodec? = nil) {
+        self.events = events
+        self.states = states
+        transitions = system.transitions
+        clock = system.loop.clock
+        pending = { [weak loop = system.loop] in
+            // Before the start there is nothing to wait for, and nobody who would take it.
+            guard let loop, loop.phase != .notStarted else { return }
+            await loop.pendingTaken()
+        }
+        system.loop.add(
+            .sink(name: "recorder") { [core] state, event in core.machine.withLock { $0.see(state, event) } })
+    }
+
+    /// Begins to record, with the state that the system is in; for a system that has not started, with its first one.
+    /// A recording that was under way is discarded.
+    ///
+    /// - Parameters:
+    ///   - limit: how many events to keep, at least 1.
+    ///   - overflow: what to do beyond the limit.
+    public func start(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
+        let elapsed = stopwatch(clock)
+        let transitions = transitions
+        var log = RecordingLog<any State, any Event>(limit: limit, overflow: overflow) { state, event in
+            if let new = transitions.next(from: state, on: event) { state = new }
+        }
+        let old = core.machine.withLock { machine in
+            if let state = machine.state { log.begin(with: state, at: .zero) }
+            defer { (machine.log, machine.elapsed) = (log, elapsed) }
+            return machine.log
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    /// Ends the recording when every event sent so far has been taken, and answers with it; `nil` if none was under
+    /// way.
+    ///
+    /// Throws a ``RecordingError`` that names the type if an event, or the initial state, is of a type that its codec
+    /// does not know.
+    ///
+    /// - Parameters:
+    ///   - application: the version of the application, as it names it.
+    ///   - fingerprint: tells the final state from others, for the replay to compare.
+    public func stop(
+        application: String = "", fingerprint: (@Sendable (any State) -> String)? = nil
+    ) async throws(RecordingError) -> SystemRecording? {
+        await pending()
+        let log = core.machine.withLock { machine in
+            defer { (machine.log, machine.elapsed) = (nil, nil) }
+            return machine.log
+        }
+        guard let log else { return nil }
+        var initial: CodedState?
+        if let states, let state = log.initial { initial = try CodedState(state, codec: states) }
+        return SystemRecording(
+            application: application, initial: initial,
+            entries: try log.entries { event throws(RecordingError) in try CodedEvent(event, codec: events) },
+            isComplete: log.isComplete,
+            fingerprint: fingerprint.flatMap { fingerprint in log.final().map { fingerprint($0) } })
+    }
+}

@@ -1,0 +1,127 @@
+/// A store without its base: what it shows and takes, and nothing of where that comes from.
+///
+/// After Recombine's `AnyStore`. It keeps the store it was made of alive.
+public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendable, SubAction: Sendable>:
+    StoreProtocol
+{
+    private let store: any StoreProtocol<SubState, AsyncAction, SubAction>
+
+    /// Any store with this state and these actions.
+    public init(_ store: some StoreProtocol<SubState, AsyncAction, SubAction>) {
+        self.store = (store as? AnyStore)?.store ?? store
+    }
+
+    /// The current state.
+    public var state: SubState { store.state }
+
+    /// Dispatches one action.
+    @discardableResult
+    public func dispatch(sync action: SubAction) -> Dispatch { store.dispatch(sync: action) }
+
+    /// Dispatches actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    @discardableResult
+    public func dispatch(
+        serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>
+    ) -> Dispatch {
+        store.dispatch(serially: serially, collect: collect, actions: actions)
+    }
+
+    /// Calls `see` with the current state and then after each batch.
+    public func watchStates(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        store.watchStates(see, finish: finish)
+    }
+
+    /// Calls `see` with the current state and then with each that differs.
+    public func watchChanges(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        store.watchChanges(see, finish: finish)
+    }
+}
+
+/// A store that can only be read: neither sync nor async actions can be dispatched.
+///
+/// (The original's read-only lens still takes async actions.)
+public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
+    private let read: @Sendable () -> SubState
+    private let watch:
+        @Sendable (_ changesOnly: Bool, @escaping @Sendable (SubState) -> Void, @escaping @Sendable () -> Void) ->
+            Subscription
+
+    /// The state of a store, and nothing else of it.
+    public init(_ store: some StoreProtocol<SubState, some Sendable, some Sendable>) {
+        read = { store.state }
+        watch = { changesOnly, see, finish in
+            changesOnly ? store.watchChanges(see, finish: finish) : store.watchStates(see, finish: finish)
+        }
+    }
+
+    /// The current state.
+    public var state: SubState { read() }
+
+    /// Calls `see` with the current state and then after each batch; see ``StoreProtocol/watchStates(_:finish:)``.
+    public func watchStates(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
+    ) -> Subscription {
+        watch(false, see, finish)
+    }
+
+    /// Calls `see` with the current state and then with each that differs.
+    public func watchChanges(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
+    ) -> Subscription {
+        watch(true, see, finish)
+    }
+
+    /// All updates, the current state first.
+    public var states: AsyncStream<SubState> { stream(.unbounded) { watchStates($0, finish: $1) } }
+
+    /// Changes only, the current state first.
+    public var changes: AsyncStream<SubState> { stream(.unbounded) { watchChanges($0, finish: $1) } }
+}
+
+/// A store into which actions can be dispatched, and of which nothing can be seen.
+///
+/// After Recombine's `ActionLens`.
+public struct WriteOnlyStore<AsyncAction: Sendable, SubAction: Sendable>: Sendable {
+    private let body: @Sendable (Bool, Bool, [EitherAction<AsyncAction, SubAction>]) -> Dispatch
+
+    /// The actions of a store, and nothing else of it.
+    public init(_ store: some StoreProtocol<some Equatable & Sendable, AsyncAction, SubAction>) {
+        body = { store.dispatch(serially: $0, collect: $1, actions: $2) }
+    }
+
+    /// Dispatches one batch, which gives one new state.
+    @discardableResult
+    public func dispatch(sync actions: SubAction...) -> Dispatch { body(false, false, [.sync(actions)]) }
+
+    /// Dispatches async actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    @discardableResult
+    public func dispatch(serially: Bool = false, collect: Bool = false, async actions: AsyncAction...) -> Dispatch {
+        body(serially, collect, [.async(actions)])
+    }
+
+    /// Dispatches actions of both kinds; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    @discardableResult
+    public func dispatch(
+        serially: Bool = false, collect: Bool = false, _ actions: EitherAction<AsyncAction, SubAction>...
+    ) -> Dispatch {
+        body(serially, collect, actions)
+    }
+
+    /// Only some of the actions.
+    public func lensing<PartAction: Sendable>(
+        actions widen: @escaping @Sendable (PartAction) -> SubAction
+    ) -> WriteOnlyStore<AsyncAction, PartAction> {
+        let body = body
+        return WriteOnlyStore<AsyncAction, PartAction> { serially, collect, actions in
+            body(serially, collect, actions.map { $0.map(sync: widen) })
+        }
+    }
+
+    private init(_ body: @escaping @Sendable (Bool, Bool, [EitherAction<AsyncAction, SubAction>]) -> Dispatch) {
+        self.body = body
+    }
+}

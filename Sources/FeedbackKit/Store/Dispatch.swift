@@ -1,0 +1,107 @@
+/// What became of actions at the moment they were dispatched.
+@frozen
+public enum DispatchResult: Sendable, Hashable {
+    /// They wait, or have been taken already.
+    case accepted
+    /// The loop under the store did not take them: its mailbox is full, or the store has stopped.
+    case dropped(DropReason)
+    /// The store replays a recording, and dispatch is locked until it is done.
+    case locked
+
+    /// The loop's answer in the store's words.
+    @inlinable
+    init(_ result: SendResult) {
+        switch result {
+        case .accepted: self = .accepted
+        case .dropped(let reason): self = .dropped(reason)
+        }
+    }
+}
+
+/// How a dispatch ended.
+public enum DispatchOutcome: Sendable, Hashable {
+    /// Every action of it has been taken, what its thunks yielded included.
+    case finished
+    /// It was cancelled: by ``Dispatch/cancel()``, or because a replay began.
+    case cancelled
+    /// Some of its actions were dropped: the mailbox was full, or the store ended first.
+    case incomplete
+    /// Nothing of it was accepted to begin with.
+    case refused(DispatchResult)
+    /// It was ended for going beyond a limit.
+    case failed(StoreFault)
+}
+
+/// A dispatch that is under way. It can be let go of; the store works it off all the same, and keeps nothing of it.
+public struct Dispatch: Sendable {
+    /// Where to ask how it ended.
+    @usableFromInline
+    enum Progress: Sendable {
+        /// Nothing to wait for.
+        case none
+        /// It is over when the mailbox has been read up to where it is now.
+        case queued(any PendingSource)
+        /// It has thunks, and a ticket that counts what is under way.
+        case ticketed(any AnyDispatchTicket)
+    }
+
+    /// What became of the actions when they were dispatched. For several at once: the first answer that is not
+    /// ``DispatchResult/accepted``, if there is one.
+    public let result: DispatchResult
+    @usableFromInline let progress: Progress
+
+    @inlinable
+    init(_ result: DispatchResult, _ progress: Progress = .none) {
+        self.result = result
+        self.progress = progress
+    }
+
+    /// How it ended; waits until it has.
+    ///
+    /// When this returns ``DispatchOutcome/finished``, the store's `state` includes what it led to. Do not await it
+    /// in a thunk of the same dispatch: it would wait for itself. Cancelling the task that waits does not cancel the
+    /// dispatch. It keeps the store's loop alive while it waits.
+    public var value: DispatchOutcome {
+        get async {
+            switch progress {
+            case .none:
+                return result == .accepted ? .finished : .refused(result)
+            case .queued(let source):
+                await source.pendingTaken()
+                return result == .accepted ? source.outcomeOfTaken : .incomplete
+            case .ticketed(let ticket):
+                return await ticket.outcome()
+            }
+        }
+    }
+
+    /// Waits until it has ended: ``value`` for those who need not know how.
+    @discardableResult
+    public func ended() async -> DispatchOutcome { await value }
+
+    /// Cancels it: the thunks it runs are cancelled, and what they have yielded and the store has not taken is
+    /// dropped. Sync actions that were dispatched by themselves are not called back.
+    public func cancel() {
+        if case .ticketed(let ticket) = progress { ticket.cancel() }
+    }
+}
+
+/// Something that can say when all that waits has been taken.
+@usableFromInline
+protocol PendingSource: AnyObject, Sendable {
+    /// Returns when everything sent before has been taken.
+    func pendingTaken() async
+    /// How a dispatch ended whose actions are no longer waiting.
+    var outcomeOfTaken: DispatchOutcome { get }
+}
+
+extension Loop: PendingSource {
+    @usableFromInline
+    func pendingTaken() async {
+        await withCheckedContinuation { continuation in
+            afterPending { continuation.resume() }
+        }
+    }
+
+    @usableFromInline var outcomeOfTaken: DispatchOutcome { phase == .cancelling ? .incomplete : .finished }
+}

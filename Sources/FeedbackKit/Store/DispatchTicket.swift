@@ -1,0 +1,229 @@
+public import Synchronization
+
+/// A ticket, whatever the store's actions are.
+@usableFromInline
+protocol AnyDispatchTicket: AnyObject, Sendable {
+    /// Returns when the dispatch is over.
+    func outcome() async -> DispatchOutcome
+    /// Cancels it.
+    func cancel()
+}
+
+/// Counts what is under way of one dispatch: actions that wait in the mailbox, and thunks that run.
+///
+/// Each of them holds a ``DispatchPart``, which ends once, at the latest when it is released. So a dispatch also ends
+/// if its actions are withdrawn or discarded, or its thunks never start because the store is stopping.
+@usableFromInline
+package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
+    /// What the lock guards.
+    @usableFromInline
+    struct Machine {
+        @usableFromInline var parts = 0
+        @usableFromInline var asyncParts = 0
+        @usableFromInline var running: Set<ThunkRun> = []
+        @usableFromInline var collected: [SyncAction] = []
+        @usableFromInline var hasLost = false
+        @usableFromInline var verdict: DispatchOutcome?
+        @usableFromInline var isOver = false
+        @usableFromInline var waiters: [CheckedContinuation<DispatchOutcome, Never>] = []
+
+        @inlinable
+        init() {}
+
+        @usableFromInline var outcome: DispatchOutcome { verdict ?? (hasLost ? .incomplete : .finished) }
+    }
+
+    /// Whether sync actions are held back until everything else is done.
+    @usableFromInline let collects: Bool
+    @usableFromInline let limits: StoreLimits
+    @usableFromInline let isCancelledFlag = Atomic<Bool>(false)
+    @usableFromInline let machine = Mutex(Machine())
+    @usableFromInline let cancelRun: @Sendable (ThunkRun) -> Void
+    @usableFromInline let deliver: @Sendable ([SyncAction], DispatchPart<SyncAction>) -> Void
+    @usableFromInline let report: @Sendable (StoreFault) -> Void
+
+    /// A ticket without parts.
+    ///
+    /// - Parameters:
+    ///   - cancelRun: ends a thunk that runs.
+    ///   - deliver: puts the batch that was collected into the mailbox.
+    ///   - report: is told why the dispatch was ended.
+    @inlinable
+    init(
+        collects: Bool, limits: StoreLimits,
+        cancelRun: @escaping @Sendable (ThunkRun) -> Void,
+        deliver: @escaping @Sendable ([SyncAction], DispatchPart<SyncAction>) -> Void,
+        report: @escaping @Sendable (StoreFault) -> Void
+    ) {
+        self.collects = collects
+        self.limits = limits
+        self.cancelRun = cancelRun
+        self.deliver = deliver
+        self.report = report
+    }
+
+    /// Whether what is left of the dispatch is to be dropped.
+    @inlinable var isCancelled: Bool { isCancelledFlag.load(ordering: .acquiring) }
+
+    /// One more action under way; `nil` if there may be none, because the dispatch is over, cancelled, or too large.
+    @inlinable
+    func open(isAsync: Bool) -> DispatchPart<SyncAction>? {
+        let isOpen: Bool? = machine.withLock { machine in
+            guard !machine.isOver, machine.verdict == nil else { return false }
+            if isAsync, machine.asyncParts >= limits.outstanding { return nil }
+            machine.parts += 1
+            if isAsync { machine.asyncParts += 1 }
+            return true
+        }
+        switch isOpen {
+        case true?: return DispatchPart(of: self, isAsync: isAsync)
+        case false?: return nil
+        case nil:
+            fail(.tooManyOutstanding(limit: limits.outstanding))
+            return nil
+        }
+    }
+
+    /// Holds sync actions back.
+    @inlinable
+    func collect(_ actions: [SyncAction]) {
+        let fits = machine.withLock { machine in
+            guard machine.verdict == nil else { return true }
+            guard machine.collected.count + actions.count <= limits.collected else { return false }
+            machine.collected += actions
+            return true
+        }
+        if !fits { fail(.tooManyCollected(limit: limits.collected)) }
+    }
+
+    /// A thunk is about to run; `false`: it must not.
+    @inlinable
+    func begin(_ run: ThunkRun) -> Bool {
+        machine.withLock { machine in
+            guard machine.verdict == nil else { return false }
+            machine.running.insert(run)
+            return true
+        }
+    }
+
+    /// A thunk has ended.
+    @inlinable
+    func end(_ run: ThunkRun) {
+        machine.withLock { _ = $0.running.remove(run) }
+    }
+
+    /// Cancels the dispatch.
+    @usableFromInline
+    package func cancel() { _ = end(with: .cancelled) }
+
+    /// Ends the dispatch for going beyond a limit.
+    @inlinable
+    func fail(_ fault: StoreFault) {
+        if end(with: .failed(fault)) { report(fault) }
+    }
+
+    /// The first verdict counts. `true` if this was it.
+    @inlinable
+    @discardableResult
+    func end(with verdict: DispatchOutcome) -> Bool {
+        // What was collected is handed out, so that it is not released under the lock.
+        let ended: (running: Set<ThunkRun>, discarded: [SyncAction])? = machine.withLock { machine in
+            guard !machine.isOver, machine.verdict == nil else { return nil }
+            machine.verdict = verdict
+            defer { machine.collected = [] }
+            return (machine.running, machine.collected)
+        }
+        guard let ended else { return false }
+        isCancelledFlag.store(true, ordering: .releasing)
+        for run in ended.running { cancelRun(run) }
+        return true
+    }
+
+    /// What follows from the end of a part.
+    @usableFromInline
+    enum Next {
+        case nothing
+        case deliver([SyncAction])
+        case finish([CheckedContinuation<DispatchOutcome, Never>], DispatchOutcome)
+    }
+
+    /// A part has ended; with the last one the collected batch is delivered, or the dispatch is over.
+    @inlinable
+    func partDidEnd(isAsync: Bool, isLost: Bool) {
+        let next: Next = machine.withLock { machine in
+            machine.parts -= 1
+            if isAsync { machine.asyncParts -= 1 }
+            if isLost { machine.hasLost = true }
+            guard machine.parts == 0 else { return .nothing }
+            if !machine.collected.isEmpty {
+                machine.parts = 1
+                defer { machine.collected = [] }
+                return .deliver(machine.collected)
+            }
+            machine.isOver = true
+            defer { machine.waiters = [] }
+            return .finish(machine.waiters, machine.outcome)
+        }
+        switch next {
+        case .nothing: break
+        case .deliver(let batch): deliver(batch, DispatchPart(of: self, isAsync: false))
+        case .finish(let waiters, let outcome): for waiter in waiters { waiter.resume(returning: outcome) }
+        }
+    }
+
+    /// Returns when the dispatch is over.
+    @usableFromInline
+    package func outcome() async -> DispatchOutcome {
+        await withCheckedContinuation { continuation in
+            let outcome: DispatchOutcome? = machine.withLock { machine in
+                if machine.isOver { return machine.outcome }
+                machine.waiters.append(continuation)
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+}
+
+/// One action or thunk that is under way. It ends once: by ``finish()``, or, as lost, when it is released.
+@usableFromInline
+package final class DispatchPart<SyncAction: Sendable>: Sendable {
+    @usableFromInline let ticket: DispatchTicket<SyncAction>
+    @usableFromInline let isAsync: Bool
+    @usableFromInline let isOver = Atomic<Bool>(false)
+
+    @inlinable
+    init(of ticket: DispatchTicket<SyncAction>, isAsync: Bool) {
+        self.ticket = ticket
+        self.isAsync = isAsync
+    }
+
+    /// It has been worked off.
+    @inlinable
+    func finish() { end(isLost: false) }
+
+    /// Whether it has ended.
+    @inlinable var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+
+    @inlinable
+    func end(isLost: Bool) {
+        guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        ticket.partDidEnd(isAsync: isAsync, isLost: isLost)
+    }
+
+    @inlinable
+    deinit {
+        end(isLost: true)
+    }
+}
+
+/// Names a thunk that runs among the effects of its store's loop.
+@usableFromInline
+struct ThunkRun: Hashable, Sendable {
+    @usableFromInline let number: UInt64
+
+    @inlinable
+    init(number: UInt64) {
+        self.number = number
+    }
+}

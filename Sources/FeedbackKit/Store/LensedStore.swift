@@ -1,0 +1,142 @@
+public import Synchronization
+
+/// A part of a store's state, and a subset of its actions.
+///
+/// After Recombine's `LensedStore`, with the document's order of parameters. It has no state, queue or loop of its own:
+/// it reads through to its base and dispatches into it, at any depth in one step (a lens on a lens holds the base
+/// directly). It keeps the base alive. Its `changes` come only when its part differs from what it was; its `states`
+/// come with every update of the base.
+public final class LensedStore<
+    State: Equatable & Sendable, SubState: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable,
+    SubAction: Sendable
+>: StoreProtocol {
+    /// The store it is a part of.
+    public let base: BaseStore<State, AsyncAction, SyncAction>
+    @usableFromInline let lens: @Sendable (State) -> SubState
+    @usableFromInline let promote: @Sendable (SubAction) -> SyncAction
+
+    /// A part of a store.
+    ///
+    /// - Parameters:
+    ///   - base: the whole.
+    ///   - lens: takes the part out of the state. It must be pure and quick.
+    ///   - promote: makes an action of the whole out of one of the part.
+    @inlinable
+    public init(
+        _ base: BaseStore<State, AsyncAction, SyncAction>, state lens: @escaping @Sendable (State) -> SubState,
+        actions promote: @escaping @Sendable (SubAction) -> SyncAction
+    ) {
+        self.base = base
+        self.lens = lens
+        self.promote = promote
+    }
+
+    /// The part of the current state.
+    @inlinable public var state: SubState { lens(base.state) }
+
+    /// Dispatches one action into the base.
+    @inlinable
+    @discardableResult
+    public func dispatch(sync action: SubAction) -> Dispatch { base.dispatch(sync: promote(action)) }
+
+    /// Dispatches actions into the base; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    @inlinable
+    @discardableResult
+    public func dispatch(
+        serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>
+    ) -> Dispatch {
+        base.dispatch(serially: serially, collect: collect, actions: actions.map { $0.map(sync: promote) })
+    }
+
+    /// Calls `see` with the part and then after each batch of the base.
+    @inlinable
+    public func watchStates(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        let lens = lens
+        return base.watchStates({ see(lens($0)) }, finish: finish)
+    }
+
+    /// Calls `see` with the part and then each time it differs from what it was.
+    @inlinable
+    public func watchChanges(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        let lens = lens
+        let last = Last<SubState>()
+        return base.watchChanges({ state in if let new = last.update(lens(state)) { see(new) } }, finish: finish)
+    }
+}
+
+/// What a watcher saw last.
+@usableFromInline
+final class Last<Value: Equatable & Sendable>: Sendable {
+    @usableFromInline let value = Mutex<Value?>(nil)
+
+    @inlinable
+    init() {}
+
+    /// The value, if it differs from the last one, which it then is. Called on one turn after the other.
+    @inlinable
+    func update(_ new: Value) -> Value? {
+        let old = value.withLock { $0 }
+        guard old != new else { return nil }
+        value.withLock { $0 = new }
+        return new
+    }
+}
+
+extension BaseStore {
+    /// A part of the state, and a subset of the actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
+        state lens: @escaping @Sendable (State) -> Part, actions promote: @escaping @Sendable (PartAction) -> SyncAction
+    ) -> LensedStore<State, Part, AsyncAction, SyncAction, PartAction> {
+        LensedStore(self, state: lens, actions: promote)
+    }
+
+    /// A part of the state, with all actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable>(
+        state lens: @escaping @Sendable (State) -> Part
+    ) -> LensedStore<State, Part, AsyncAction, SyncAction, SyncAction> {
+        LensedStore(self, state: lens, actions: { $0 })
+    }
+
+    /// The whole state, with a subset of the actions.
+    @inlinable
+    public func lensing<PartAction: Sendable>(
+        actions promote: @escaping @Sendable (PartAction) -> SyncAction
+    ) -> LensedStore<State, State, AsyncAction, SyncAction, PartAction> {
+        LensedStore(self, state: { $0 }, actions: promote)
+    }
+}
+
+extension LensedStore {
+    /// A part of this part, and a subset of its actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
+        state inner: @escaping @Sendable (SubState) -> Part,
+        actions widen: @escaping @Sendable (PartAction) -> SubAction
+    ) -> LensedStore<State, Part, AsyncAction, SyncAction, PartAction> {
+        let (lens, promote) = (lens, promote)
+        return LensedStore<State, Part, AsyncAction, SyncAction, PartAction>(
+            base, state: { inner(lens($0)) }, actions: { promote(widen($0)) })
+    }
+
+    /// A part of this part, with all its actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable>(
+        state inner: @escaping @Sendable (SubState) -> Part
+    ) -> LensedStore<State, Part, AsyncAction, SyncAction, SubAction> {
+        lensing(state: inner, actions: { $0 })
+    }
+
+    /// This part, with a subset of its actions.
+    @inlinable
+    public func lensing<PartAction: Sendable>(
+        actions widen: @escaping @Sendable (PartAction) -> SubAction
+    ) -> LensedStore<State, SubState, AsyncAction, SyncAction, PartAction> {
+        lensing(state: { $0 }, actions: widen)
+    }
+}

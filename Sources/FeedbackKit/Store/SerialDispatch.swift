@@ -1,0 +1,111 @@
+import Synchronization
+
+/// Works a dispatch off one action after the other: what an action leads to, all of it, comes before the next one.
+///
+/// The actions form a tree, walked depth first with a stack of its own: no recursion, and an action that ends by
+/// yielding another one leaves nothing behind, as long as its thunk answers with actions known at once.
+extension StoreTurn {
+    /// Where the next actions come from.
+    private enum Frame {
+        case list(ArraySlice<Action>, depth: Int)
+        case pull(() async -> Action?, depth: Int)
+    }
+
+    /// An effect that works the dispatch off in one task.
+    @usableFromInline
+    func startSerially(_ actions: [Action], _ part: Part, in state: State) -> Effect<Event> {
+        let ticket = part.ticket
+        guard let run = begin(ticket) else {
+            part.finish()
+            return .nothing
+        }
+        let thunkState = thunkState(state)
+        return Effect.run { [weak self] send in
+            await self?.walk(actions, ticket, thunkState, send)
+            if Task.isCancelled { ticket.cancel() }
+            ticket.end(run)
+            part.finish()
+        }.id(run)
+    }
+
+    private func walk(
+        _ actions: [Action], _ ticket: Ticket, _ state: ThunkState<State>, _ send: Send<Event>
+    ) async {
+        // What sends as it goes does so in a task of the group.
+        await withDiscardingTaskGroup { group in
+            var frames: [Frame] = [.list(actions[...], depth: 0)]
+            while !Task.isCancelled, !ticket.isCancelled, let top = frames.popLast() {
+                let next: (action: Action, depth: Int)
+                switch top {
+                case .list(var rest, let depth):
+                    guard let action = rest.popFirst() else { continue }
+                    if !rest.isEmpty { frames.append(.list(rest, depth: depth)) }
+                    next = (action, depth)
+                case .pull(let pull, let depth):
+                    guard let action = await pull() else { continue }
+                    frames.append(top)
+                    next = (action, depth)
+                }
+                switch next.action {
+                case .sync:
+                    await offer(next.action, of: ticket, depth: next.depth, to: send)
+                case .async(let list) where list.count > 1:
+                    frames.append(.list(list.map { .async([$0]) }[...], depth: next.depth))
+                case .async(let list):
+                    guard let action = list.first else { continue }
+                    guard next.depth <= limits.depth else {
+                        ticket.fail(.depthExceeded(action, limit: limits.depth))
+                        continue
+                    }
+                    if taps.load(ordering: .relaxed) > 0 { send(.note(action)) }
+                    let output = rules.thunk?(state, action) ?? .nothing
+                    switch output.kind {
+                    case .actions(let actions): frames.append(.list(actions[...], depth: next.depth + 1))
+                    case .task(let body): frames.append(.list(await body()[...], depth: next.depth + 1))
+                    case .pull(let makeNext): frames.append(.pull(makeNext(), depth: next.depth + 1))
+                    case .run(let body):
+                        let (stream, continuation) = channel()
+                        group.addTask {
+                            await body(self.buffering(into: continuation, ticket))
+                            continuation.finish()
+                        }
+                        frames.append(.pull(Self.next(of: stream), depth: next.depth + 1))
+                    case .subscribe(let start):
+                        let (stream, continuation) = channel()
+                        let subscription = start(buffering(into: continuation, ticket)) { continuation.finish() }
+                        continuation.onTermination = { _ in subscription.cancel() }
+                        frames.append(.pull(Self.next(of: stream), depth: next.depth + 1))
+                    }
+                }
+            }
+            if Task.isCancelled || ticket.isCancelled { group.cancelAll() }
+        }
+    }
+
+    /// Holds what a thunk sends while the dispatch is elsewhere in the tree.
+    private func channel() -> (AsyncStream<Action>, AsyncStream<Action>.Continuation) {
+        let (stream, continuation) = AsyncStream<Action>.makeStream(
+            bufferingPolicy: .bufferingOldest(limits.collected))
+        return (stream, continuation)
+    }
+
+    private func buffering(
+        into continuation: AsyncStream<Action>.Continuation, _ ticket: Ticket
+    ) -> ThunkSend<AsyncAction, SyncAction> {
+        let limit = limits.collected
+        return ThunkSend { action in
+            switch continuation.yield(action) {
+            case .enqueued: return .accepted
+            case .dropped:
+                ticket.fail(.tooManyCollected(limit: limit))
+                return .dropped(.mailboxFull)
+            default: return .dropped(.cancelled)
+            }
+        }
+    }
+
+    private static func next(of stream: AsyncStream<Action>) -> () async -> Action? {
+        var iterator = stream.makeAsyncIterator()
+        return { await iterator.next(isolation: #isolation) }
+    }
+}

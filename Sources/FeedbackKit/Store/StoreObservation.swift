@@ -1,0 +1,128 @@
+public import Synchronization
+
+/// At which point of its way a batch is seen.
+public enum ActionStage: Sendable, Hashable {
+    /// As it was dispatched.
+    case beforeMiddleware
+    /// As the reducer sees it.
+    case afterMiddleware
+}
+
+/// A batch of actions with the state it found and the state it left.
+public struct ActionsAndStates<State: Sendable, SyncAction: Sendable>: Sendable {
+    /// The batch as the reducer saw it.
+    public let actions: [SyncAction]
+    /// The state before.
+    public let previous: State
+    /// The state after.
+    public let current: State
+
+    @inlinable
+    init(actions: [SyncAction], previous: State, current: State) {
+        self.actions = actions
+        self.previous = previous
+        self.current = current
+    }
+}
+
+extension ActionsAndStates: Equatable where State: Equatable, SyncAction: Equatable {}
+
+/// Watching costs nothing when nobody watches: one test of a number for each batch.
+///
+/// All watchers of one store are called on its turn, after the batch has been reduced and the new state has become
+/// the store's state, in the order in which they subscribed, whatever they watch.
+extension BaseStore: StoreProtocol {
+    /// The whole state.
+    public typealias SubState = State
+    /// All sync actions.
+    public typealias SubAction = SyncAction
+
+    /// Calls `see` with each state that the loop shows, and with what led to it; `nil`: the state is the current one at
+    /// the beginning.
+    @inlinable
+    func tap(
+        _ see: @escaping @Sendable (State, Turn.Step?) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        turn.taps.add(1, ordering: .relaxed)
+        let inner = loop.watch({ [turn] state in see(state, turn.shown) }, finish: finish)
+        return Subscription { [turn] in
+            inner.cancel()
+            turn.taps.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    /// Calls `see` with the current state and then after each batch.
+    @inlinable
+    public func watchStates(
+        _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        tap(
+            { state, step in
+                if step == nil || step?.after != nil || step?.isReset == true { see(state) }
+            }, finish: finish)
+    }
+
+    /// Calls `see` with the current state and then with each that differs from the one before.
+    @inlinable
+    public func watchChanges(
+        _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        tap({ state, step in if step?.isChange != false { see(state) } }, finish: finish)
+    }
+
+    /// Calls `see` with each batch: as it was dispatched, or as the middleware let it pass. A batch that the middleware
+    /// empties is only seen before it; one that is replayed, only after it.
+    @inlinable
+    public func watchActions(
+        _ stage: ActionStage, _ see: @escaping @Sendable ([SyncAction]) -> Void,
+        finish: @escaping @Sendable () -> Void = {}
+    ) -> Subscription {
+        tap(
+            { _, step in
+                if let batch = stage == .beforeMiddleware ? step?.before : step?.after { see(batch) }
+            }, finish: finish)
+    }
+
+    /// Calls `see` with each async action when it is given to the thunk.
+    @inlinable
+    public func watchAsyncActions(
+        _ see: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
+    ) -> Subscription {
+        tap({ _, step in if let action = step?.async { see(action) } }, finish: finish)
+    }
+
+    /// Calls `see` with each batch that was reduced, and the states before and after it.
+    @inlinable
+    public func watchActionsAndStates(
+        _ see: @escaping @Sendable (ActionsAndStates<State, SyncAction>) -> Void,
+        finish: @escaping @Sendable () -> Void = {}
+    ) -> Subscription {
+        tap(
+            { state, step in
+                guard let step, let actions = step.after else { return }
+                see(ActionsAndStates(actions: actions, previous: step.previous, current: state))
+            }, finish: finish)
+    }
+
+    /// The batches as a sequence; see ``watchActions(_:_:finish:)``.
+    @inlinable
+    public func actions(
+        _ stage: ActionStage, buffering: AsyncStream<[SyncAction]>.Continuation.BufferingPolicy = .unbounded
+    ) -> AsyncStream<[SyncAction]> {
+        stream(buffering) { watchActions(stage, $0, finish: $1) }
+    }
+
+    /// The async actions as a sequence; see ``watchAsyncActions(_:finish:)``.
+    @inlinable
+    public func asyncActions(
+        buffering: AsyncStream<AsyncAction>.Continuation.BufferingPolicy = .unbounded
+    ) -> AsyncStream<AsyncAction> {
+        stream(buffering) { watchAsyncActions($0, finish: $1) }
+    }
+
+    /// The batches with their states as a sequence; see ``watchActionsAndStates(_:finish:)``.
+    @inlinable
+    public var actionsAndStates: AsyncStream<ActionsAndStates<State, SyncAction>> {
+        stream(.unbounded) { watchActionsAndStates($0, finish: $1) }
+    }
+}
