@@ -9,6 +9,36 @@ public enum CancellationRule<S: Sendable>: Sendable {
     case when(@Sendable (S) -> Bool)
 }
 
+/// What a feedback is called. The name of one that is called after its state is only made when somebody asks.
+@usableFromInline
+enum FeedbackLabel: Sendable {
+    case text(String)
+    case state(any State.Type)
+
+    @usableFromInline var text: String {
+        switch self {
+        case .text(let text): text
+        case .state(let state): "on \(state.identity)"
+        }
+    }
+
+    @inlinable
+    init(_ name: String?, _ state: any State.Type) {
+        if let name { self = .text(name) } else { self = .state(state) }
+    }
+}
+
+/// Where a feedback's side effects run, in a box, since most say nothing about it.
+@usableFromInline
+package final class ExecutorBox: Sendable {
+    @usableFromInline package let base: any LoopExecutor
+
+    @usableFromInline
+    package init(_ base: any LoopExecutor) {
+        self.base = base
+    }
+}
+
 /// Decides, from states, which side effect runs; the events of the side effect come back into the same loop.
 ///
 /// `S` is the loop's state and `E` its event. In a ``System`` they are `any State` and `any Event`, and the
@@ -34,14 +64,24 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         case group([Feedback])
     }
 
-    /// Its name, for observers and snapshots.
-    public var name: String
+    @usableFromInline var label: FeedbackLabel
     @usableFromInline package var kind: Kind
-    @usableFromInline package var executor: (any LoopExecutor)?
+    @usableFromInline package var executor: ExecutorBox?
+
+    /// Its name, for observers and snapshots.
+    public var name: String {
+        get { label.text }
+        set { label = .text(newValue) }
+    }
 
     @inlinable
-    package init(name: String, kind: Kind, executor: (any LoopExecutor)? = nil) {
-        self.name = name
+    package init(name: String, kind: Kind, executor: ExecutorBox? = nil) {
+        self.init(label: .text(name), kind: kind, executor: executor)
+    }
+
+    @inlinable
+    init(label: FeedbackLabel, kind: Kind, executor: ExecutorBox? = nil) {
+        self.label = label
         self.kind = kind
         self.executor = executor
     }
@@ -62,7 +102,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         case .answer, .reaction, .source:
             return [self]
         case .memory(let rule, let make):
-            return [Feedback(name: name, kind: .reaction(rule, make()), executor: executor)]
+            return [Feedback(label: label, kind: .reaction(rule, make()), executor: executor)]
         case .group(let feedbacks):
             return feedbacks.flatMap { feedback in
                 var part = feedback

@@ -7,7 +7,7 @@ extension Feedback {
     /// called wherever the executor says.
     public func execute(on executor: some LoopExecutor) -> Feedback {
         var copy = self
-        copy.executor = executor
+        copy.executor = ExecutorBox(executor)
         return copy
     }
 
@@ -128,7 +128,7 @@ extension Feedback {
         case .group(let feedbacks):
             kind = .group(feedbacks.map { $0.pullback(state: state, embed: embed, extract: extract) })
         }
-        return Whole(name: name, kind: kind, executor: executor)
+        return Whole(label: label, kind: kind, executor: executor)
     }
 }
 

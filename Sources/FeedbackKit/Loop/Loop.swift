@@ -489,11 +489,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             observer?.base.loopDidWithdraw(event)
         case .begin(let state, let feedbacks, let watchers):
             observer?.base.loopDidStart(with: state)
-            for (index, feedback) in feedbacks.enumerated() { connect(feedback.feedback, index, observer) }
+            for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
             for watcher in watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
             for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
         case .introduce(let feedback, let index, let state):
-            connect(feedback.feedback, index, observer)
+            connect(feedback, index, observer)
             show(state, nil, to: feedback, index, observer)
         case .watch(let watcher, let state):
             if !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
@@ -566,11 +566,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Starts a source.
     @usableFromInline
-    func connect(_ feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?) {
-        guard case .source(let subscribe) = feedback.kind,
+    func connect(_ member: Machine.Member, _ index: Int, _ observer: Observer?) {
+        guard case .source(let subscribe) = member.kind,
             let opened = guarded.withLock({ $0.machine.openRun(of: index, endsAtStop: true) })
         else { return }
-        observer?.base.loopDidStartEffect(opened.run, of: feedback.name)
+        observer?.base.loopDidStartEffect(opened.run, of: member.name)
         let run = opened.run
         let inner = subscribe(Send(clock: clock) { [weak self] event in self?.send(event) ?? .dropped(.stopped) })
         // Ending the source is all there is to it: once cancelled, the run is over.
@@ -587,19 +587,24 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         if let condition = member.condition, event != nil, condition(state) {
             end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
         }
-        if let answer = member.answer {
-            if let event = answer(state, event) { emit(event, from: index) }
-            return
-        }
-        guard let receive = member.receive else { return }
-        let effect = receive(state, event)
-        guard effect.box == nil else { return start(effect, of: member.feedback, index, observer) }
-        switch effect.kind {
-        case .nothing: break
-        case .event(let event): emit(event, from: index)
-        case .call(let body) where !member.hasExecutor:
-            if let event = body() { emit(event, from: index) }
-        default: start(effect, of: member.feedback, index, observer)
+        switch member.kind {
+        case .answer(let answer):
+            if member.executor == nil {
+                if let event = answer(state, event) { emit(event, from: index) }
+            } else {
+                start(.call { answer(state, event) }, of: member, index, observer)
+            }
+        case .receive(let receive):
+            let effect = receive(state, event)
+            guard effect.box == nil else { return start(effect, of: member, index, observer) }
+            switch effect.kind {
+            case .nothing: break
+            case .event(let event): emit(event, from: index)
+            case .call(let body) where member.executor == nil:
+                if let event = body() { emit(event, from: index) }
+            default: start(effect, of: member, index, observer)
+            }
+        case .source: break
         }
     }
 
@@ -616,9 +621,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Starts an effect that is more than an event.
     @inlinable
     func start(
-        _ effect: Effect<Event>, of feedback: Feedback<State, Event>, _ index: Int, _ observer: Observer?
+        _ effect: Effect<Event>, of member: Machine.Member, _ index: Int, _ observer: Observer?
     ) {
-        let context = Starting(feedback: feedback, index: index, options: effect.options, observer: observer)
+        let context = Starting(member: member, index: index, options: effect.options, observer: observer)
         if context.options.endsPrevious {
             end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
         }
@@ -627,8 +632,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case .event(let event): startAtOnce([event], context)
         case .events(let events): startAtOnce(events, context)
         case .call(let body):
-            if let executor = feedback.executor {
-                startCall(body, on: executor, context)
+            if let executor = member.executor {
+                startCall(body, on: executor.base, context)
             } else {
                 startAtOnce(body().map { [$0] } ?? [], context)
             }
@@ -643,21 +648,21 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case .cancel(let id):
             end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
         case .all(let effects):
-            for effect in effects { start(effect, of: feedback, index, observer) }
+            for effect in effects { start(effect, of: member, index, observer) }
         }
     }
 
     /// What belongs to an effect that is being started.
     @usableFromInline
     struct Starting {
-        @usableFromInline let feedback: Feedback<State, Event>
+        @usableFromInline let member: Machine.Member
         @usableFromInline let index: Int
         @usableFromInline let options: EffectOptions
         @usableFromInline let observer: Observer?
 
         @inlinable
-        init(feedback: Feedback<State, Event>, index: Int, options: EffectOptions, observer: Observer?) {
-            self.feedback = feedback
+        init(member: Machine.Member, index: Int, options: EffectOptions, observer: Observer?) {
+            self.member = member
             self.index = index
             self.options = options
             self.observer = observer
@@ -683,14 +688,14 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guard let opened = open(context, endsAtStop: endsAtStop) else { return }
         let (run, send) = (opened.run, send(for: opened))
         let executor =
-            context.feedback.executor.map(\.taskExecutor) ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
-        let name = context.feedback.name
+            context.member.executor.map(\.base.taskExecutor) ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
+        let member = context.member
         let task = Task.detached(executorPreference: executor) { [weak self] in
             do {
                 try await body(send)
             } catch {
                 // What a cancelled effect throws, being cancelled, is no failure.
-                if !Task.isCancelled { self?.fail(LoopFault(feedback: name, error: error)) }
+                if !Task.isCancelled { self?.fail(LoopFault(feedback: member.name, error: error)) }
             }
             self?.finish(run)
         }
@@ -760,22 +765,22 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
         guard let opened else { return nil }
         end(opened.endings, context.observer)
-        context.observer?.base.loopDidStartEffect(opened.run, of: context.feedback.name)
+        context.observer?.base.loopDidStartEffect(opened.run, of: context.member.name)
         return opened
     }
 
     /// A side effect has ended.
     @inlinable
     func finish(_ run: RunID) {
-        let (closed, name, observer) = guarded.withLock { guarded in
+        let (closed, member, observer) = guarded.withLock { guarded in
             let closed = guarded.machine.closeRun(run)
             return (
-                closed, closed.map { guarded.machine.feedbacks[$0.feedback].feedback.name },
+                closed, closed.map { guarded.machine.feedbacks[$0.feedback] },
                 guarded.surroundings.observer
             )
         }
         guard let closed else { return }
-        observer?.base.loopDidEndEffect(run, of: name ?? "")
+        if let observer { observer.base.loopDidEndEffect(run, of: member?.name ?? "") }
         if closed.stopped { didStop() }
     }
 
@@ -784,7 +789,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func end(_ endings: [Machine.Ending], _ observer: Observer?) {
         for ending in endings {
             if let observer {
-                let name = guarded.withLock { $0.machine.feedbacks[ending.feedback].feedback.name }
+                let name = guarded.withLock { $0.machine.feedbacks[ending.feedback] }.name
                 observer.base.loopDidCancelEffect(ending.run, of: name)
             }
             ending.handle?.end()

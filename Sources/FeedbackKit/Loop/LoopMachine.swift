@@ -75,34 +75,35 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// A feedback of the loop, laid out for showing it a state: one reference to keep, nothing to copy.
     @usableFromInline
     package final class Member: Sendable {
-        @usableFromInline package let feedback: Feedback<State, Event>
-        /// `nil`: it is a source.
-        @usableFromInline let receive: Feedback<State, Event>.Receive?
-        /// A quick function in the place of `receive`.
-        @usableFromInline let answer: (@Sendable (State, Event?) -> Event?)?
+        @usableFromInline let label: FeedbackLabel
+        @usableFromInline let kind: Kind
         @usableFromInline let condition: (@Sendable (State) -> Bool)?
-        @usableFromInline let hasExecutor: Bool
+        @usableFromInline let executor: ExecutorBox?
+
+        /// What it does with a state.
+        @usableFromInline
+        enum Kind: Sendable {
+            case receive(Feedback<State, Event>.Receive)
+            case answer(@Sendable (State, Event?) -> Event?)
+            case source(@Sendable (Send<Event>) -> Subscription)
+        }
 
         @usableFromInline
-        init(_ feedback: Feedback<State, Event>) {
-            self.feedback = feedback
-            hasExecutor = feedback.executor != nil
-            var rule: CancellationRule<State>?
+        init?(_ feedback: Feedback<State, Event>) {
+            label = feedback.label
+            executor = feedback.executor
+            let rule: CancellationRule<State>?
             switch feedback.kind {
-            case .reaction(let cancellation, let receive):
-                rule = cancellation
-                self.receive = receive
-                answer = nil
-            case .answer(let cancellation, let answer):
-                rule = cancellation
-                self.answer = feedback.executor == nil ? answer : nil
-                receive = { state, event in .call { answer(state, event) } }
-            case .memory, .source, .group:
-                receive = nil
-                answer = nil
+            case .reaction(let cancellation, let receive): (rule, kind) = (cancellation, .receive(receive))
+            case .answer(let cancellation, let answer): (rule, kind) = (cancellation, .answer(answer))
+            case .source(let subscribe): (rule, kind) = (nil, .source(subscribe))
+            case .memory, .group: return nil  // A loop takes these apart before it adds them.
             }
             if case .when(let condition) = rule { self.condition = condition } else { condition = nil }
         }
+
+        /// Its name, for observers and snapshots.
+        @usableFromInline var name: String { label.text }
     }
 
     /// What changes about a feedback while the loop runs.
@@ -113,10 +114,14 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         /// Those that run and have not been cancelled by ``cancelRuns(of:)``.
         @usableFromInline var running: [RunID] = []
         /// How many have been cancelled by it and have not ended yet: no later state need look at them.
-        @usableFromInline var ending = 0
+        @usableFromInline var ending: Int32 = 0
+        /// Whether every new state ends what it runs.
+        @usableFromInline let endsOnNewState: Bool
 
         @inlinable
-        init() {}
+        init(endsOnNewState: Bool) {
+            self.endsOnNewState = endsOnNewState
+        }
     }
 
     /// What waits in the mailbox.
@@ -129,7 +134,6 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// What waits in the mailbox and is no event. Boxed, so that an item is not larger than an event.
     @usableFromInline
     indirect enum Control: Sendable {
-        case begin
         case introduce(Feedback<State, Event>)
         case watch(Watcher)
         case marker(@Sendable () -> Void)
@@ -144,8 +148,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline var openRuns = 0
     @usableFromInline var runOfID: [EffectID: RunID] = [:]
     @usableFromInline var statuses: [FeedbackStatus] = []
-    /// The feedbacks whose effects every new state ends.
-    @usableFromInline var cancelling: [Int] = []
+    /// The next step is to begin.
+    @usableFromInline var mustBegin = false
     @usableFromInline var nextRun: UInt64 = 1
     @usableFromInline var nextWatcher: UInt64 = 1
     @usableFromInline var isTurning = false
@@ -156,7 +160,17 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline package internal(set) var state: State
     @usableFromInline package internal(set) var counters = LoopCounters()
     /// Why the loop was cancelled, if it has failed.
-    @usableFromInline package internal(set) var fault: LoopFault?
+    @usableFromInline package var fault: LoopFault? { failure?.fault }
+    /// In a box, since most loops never fail.
+    @usableFromInline var failure: Failure?
+
+    /// Holds a fault.
+    @usableFromInline
+    final class Failure: Sendable {
+        let fault: LoopFault
+        init(_ fault: LoopFault) { self.fault = fault }
+    }
+
     @usableFromInline package internal(set) var feedbacks: [Member] = []
     @usableFromInline package internal(set) var watchers: [Watcher] = []
     @usableFromInline let limit: Int
@@ -304,9 +318,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     @inlinable
     mutating func append(_ feedback: Feedback<State, Event>) {
-        if feedback.endsOnNewState { cancelling.append(feedbacks.count) }
-        feedbacks.append(Member(feedback))
-        statuses.append(FeedbackStatus())
+        guard let member = Member(feedback) else { return }
+        feedbacks.append(member)
+        statuses.append(FeedbackStatus(endsOnNewState: feedback.endsOnNewState))
     }
 
     /// Adds a watcher, who sees the state that is current when the mailbox has been read up to here, then every later
@@ -401,6 +415,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Takes the next item; an event or something else is put where the caller wants it.
     @inlinable
     package mutating func next(_ event: inout Event?, _ other: inout Other?) -> Step {
+        if mustBegin {
+            mustBegin = false
+            other = .begin(state, feedbacks: feedbacks, watchers: watchers)
+            return .other
+        }
         guard let item = mailbox.popFirst() else {
             isTurning = false
             return settle() ? .stopped : .idle
@@ -425,8 +444,6 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline
     mutating func take(_ control: Control) -> Other {
         switch control {
-        case .begin:
-            return .begin(state, feedbacks: feedbacks, watchers: watchers)
         case .introduce(let feedback):
             append(feedback)
             return .introduce(feedbacks[feedbacks.count - 1], index: feedbacks.count - 1, state)
@@ -500,7 +517,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         serial += 1
         counters.transitions += 1
         var endings: [Ending] = []
-        for index in cancelling { cancelRuns(of: index, into: &endings) }
+        for index in statuses.indices where statuses[index].endsOnNewState { cancelRuns(of: index, into: &endings) }
         return Entered(feedbacks: feedbacks, watchers: watchers, endings: endings)
     }
 
@@ -544,7 +561,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             cancel(run, into: &endings)
             runs[run]?.isListed = false
         }
-        statuses[feedback].ending += statuses[feedback].running.count
+        statuses[feedback].ending += Int32(truncatingIfNeeded: statuses[feedback].running.count)
         statuses[feedback].running.removeAll(keepingCapacity: true)
     }
 
@@ -619,8 +636,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline
     package mutating func note(_ fault: LoopFault) -> Bool {
         counters.faults += 1
-        guard self.fault == nil else { return false }
-        self.fault = fault
+        guard failure == nil else { return false }
+        failure = Failure(fault)
         return true
     }
 
@@ -672,7 +689,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     package mutating func start() -> Bool? {
         guard phase == .notStarted else { return nil }
         phase = .running
-        mailbox.prepend(.control(.begin))
+        mustBegin = true
         return wake()
     }
 
@@ -738,11 +755,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             case .control(.marker(let body)): closing.markers.append(body)
             case .control(.watch(let watcher)): watchers.append(watcher)
             case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
-            case .control(.begin): break
             }
         }
         mailbox.removeAll()
         waitingEvents = 0
+        mustBegin = false
     }
 
     /// Notes that the loop has stopped if it has become quiet; `true` if it just did.
@@ -786,7 +803,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             state: String(describing: state),
             waiting: waitingEvents,
             feedbacks: zip(feedbacks, statuses).map {
-                .init(name: $0.feedback.name, running: $1.running.count + $1.ending)
+                .init(name: $0.name, running: $1.running.count + Int($1.ending))
             },
             counters: counters
         )

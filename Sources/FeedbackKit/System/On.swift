@@ -6,6 +6,9 @@ public protocol TransitionContent: SendableMetatype {
     /// The rules that may be in it.
     static var summary: TransitionSummary { get }
 
+    /// Whether a rule for this type of event may be in it, or, with `wildcard`, one for ``AnyEvent``.
+    static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool
+
     /// The new state by the first rule that is for this event and not disabled.
     ///
     /// - Parameter wildcard: look at rules for ``AnyEvent`` only, or at the others only.
@@ -97,14 +100,16 @@ public struct On<E: Event, To: State>: TransitionContent {
     @inlinable
     public static var summary: TransitionSummary { TransitionSummary(rules: [.init(event: E.self, to: To.self)]) }
 
+    /// Whether it is the rule for this type of event.
+    @inlinable
+    public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
+        E.self == AnyEvent.self ? wildcard : !wildcard && type == ObjectIdentifier(E.self)
+    }
+
     /// The new state, if the rule is for this event and not disabled.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
-        if E.self == AnyEvent.self {
-            guard wildcard else { return nil }
-        } else {
-            guard !wildcard, type == ObjectIdentifier(E.self) else { return nil }
-        }
+        guard Self.handles(type, wildcard: wildcard) else { return nil }
         if let isDisabled, isDisabled() { return nil }
         switch make {
         case .plain(let make): return make()
@@ -149,6 +154,12 @@ public struct TransitionPair<First: TransitionContent, Second: TransitionContent
     @inlinable
     public static var summary: TransitionSummary { .both(First.summary, Second.summary) }
 
+    /// Whether one of them may have a rule.
+    @inlinable
+    public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
+        First.handles(type, wildcard: wildcard) || Second.handles(type, wildcard: wildcard)
+    }
+
     /// By the first, else by the second.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
@@ -168,6 +179,12 @@ public enum TransitionEither<First: TransitionContent, Second: TransitionContent
     @inlinable
     public static var summary: TransitionSummary { .either(First.summary, Second.summary) }
 
+    /// Whether one of them may have a rule.
+    @inlinable
+    public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
+        First.handles(type, wildcard: wildcard) || Second.handles(type, wildcard: wildcard)
+    }
+
     /// By the branch taken.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
@@ -183,6 +200,12 @@ extension Optional: TransitionContent where Wrapped: TransitionContent {
     @inlinable
     public static var summary: TransitionSummary { Wrapped.summary }
 
+    /// Whether the content may have a rule.
+    @inlinable
+    public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
+        Wrapped.handles(type, wildcard: wildcard)
+    }
+
     /// By the content, if there is one.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
@@ -194,6 +217,12 @@ extension Array: TransitionContent where Element: TransitionContent {
     /// The rules of one element. In a `for`, the first rule that is not disabled counts.
     @inlinable
     public static var summary: TransitionSummary { Element.summary }
+
+    /// Whether an element may have a rule.
+    @inlinable
+    public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
+        Element.handles(type, wildcard: wildcard)
+    }
 
     /// By the first element that has a rule.
     @inlinable

@@ -27,10 +27,14 @@ extension Feedback where S == any State, E == any Event {
         _ name: String?, _ type: T.Type, _ strategy: ExecutionStrategy,
         effect: @escaping @Sendable (T) -> Effect<any Event>
     ) {
-        self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
-            guard let state = exact(state, T.self) else { return .nothing }
-            return effect(state)
-        }
+        self.init(
+            label: FeedbackLabel(name, T.self),
+            kind: .reaction(
+                strategy.rule,
+                { state, _ in
+                    guard let state = exact(state, T.self) else { return .nothing }
+                    return effect(state)
+                }))
     }
 
     /// A side effect that is a quick function: it answers a state with an event or with none.
@@ -41,9 +45,9 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         _ sideEffect: @escaping @Sendable (T) -> (any Event)?
     ) {
-        self.init(name: name ?? "on \(T.identity)", cancellation: strategy.rule) { state, _ in
-            exact(state, T.self).flatMap(sideEffect)
-        }
+        self.init(
+            label: FeedbackLabel(name, T.self),
+            kind: .answer(strategy.rule, { state, _ in exact(state, T.self).flatMap(sideEffect) }))
     }
 
     /// A side effect that is an async function: it answers a state with an event or with none.

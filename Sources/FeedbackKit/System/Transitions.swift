@@ -1,23 +1,88 @@
-/// The rules that start from one type of state.
-public struct From: Sendable {
-    @usableFromInline let state: any State.Type
-    @usableFromInline let summary: TransitionSummary
-    /// Few, so that looking through them is quicker than hashing.
-    @usableFromInline let exactEvents: [ObjectIdentifier]
-    @usableFromInline let hasWildcard: Bool
-    @usableFromInline let evaluate: @Sendable (any State, any Event, ObjectIdentifier, Bool) -> (any State)?
-    @usableFromInline var isDisabled: (@Sendable () -> Bool)?
+/// What a ``From`` keeps: one object, so that a hundred thousand systems of the same rules cost little each.
+@usableFromInline
+protocol RuleSet: AnyObject, Sendable {
+    /// The state that the rules start from.
+    var state: any State.Type { get }
+    /// The type of the rules' content.
+    var content: any TransitionContent.Type { get }
+    /// The new state, if a rule for the event is there and not disabled.
+    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)?
+}
+
+/// Rules from one type of state.
+@usableFromInline
+final class Rules<S: State, C: TransitionContent>: RuleSet {
+    @usableFromInline let make: @Sendable (S) -> C
 
     @inlinable
-    init<C: TransitionContent>(
-        _ state: any State.Type, _ content: @escaping @Sendable (any State) -> C
-    ) {
+    init(_ make: @escaping @Sendable (S) -> C) {
+        self.make = make
+    }
+
+    @inlinable
+    var state: any State.Type { S.self }
+
+    @inlinable
+    var content: any TransitionContent.Type { C.self }
+
+    @inlinable
+    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        guard C.handles(type, wildcard: wildcard), let state = exact(state, S.self) else { return nil }
+        return make(state).next(on: event, type: type, wildcard: wildcard)
+    }
+}
+
+/// Rules from every state, or rules that do not look at the state.
+@usableFromInline
+final class RulesOfAny<C: TransitionContent>: RuleSet {
+    @usableFromInline let state: any State.Type
+    @usableFromInline let make: @Sendable (any State) -> C
+
+    @inlinable
+    init(_ state: any State.Type, _ make: @escaping @Sendable (any State) -> C) {
         self.state = state
-        summary = C.summary
-        let events = C.summary.rules.map { ObjectIdentifier($0.event) }
-        exactEvents = events.filter { $0 != ObjectIdentifier(AnyEvent.self) }
-        hasWildcard = events.contains(ObjectIdentifier(AnyEvent.self))
-        evaluate = { content($0).next(on: $1, type: $2, wildcard: $3) }
+        self.make = make
+    }
+
+    @inlinable
+    var content: any TransitionContent.Type { C.self }
+
+    @inlinable
+    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        guard C.handles(type, wildcard: wildcard) else { return nil }
+        return make(state).next(on: event, type: type, wildcard: wildcard)
+    }
+}
+
+/// Rules that do not exist while a condition holds.
+private final class DisabledRules: RuleSet {
+    private let rules: any RuleSet
+    private let isDisabled: @Sendable () -> Bool
+
+    init(_ rules: any RuleSet, _ isDisabled: @escaping @Sendable () -> Bool) {
+        self.rules = rules
+        self.isDisabled = isDisabled
+    }
+
+    var state: any State.Type { rules.state }
+    var content: any TransitionContent.Type { rules.content }
+
+    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
+        guard rules.content.handles(type, wildcard: wildcard), !isDisabled() else { return nil }
+        return rules.next(from: state, on: event, type: type, wildcard: wildcard)
+    }
+}
+
+/// The rules that start from one type of state.
+public struct From: Sendable {
+    /// Which state that is, for a quick comparison.
+    @usableFromInline let id: ObjectIdentifier
+    @usableFromInline let rules: any RuleSet
+
+    @inlinable
+    init(_ id: ObjectIdentifier, _ rules: any RuleSet) {
+        self.id = id
+        self.rules = rules
     }
 
     /// Rules from states of this type, which may look at the state.
@@ -25,12 +90,7 @@ public struct From: Sendable {
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable (S) -> C
     ) {
-        self.init(state) { (state: any State) in
-            guard let state = exact(state, S.self) else {
-                preconditionFailure("rules from \(S.identity) were asked about \(type(of: state).identity)")
-            }
-            return content(state)
-        }
+        self.init(ObjectIdentifier(S.self), Rules(content))
     }
 
     /// Rules from every state.
@@ -38,7 +98,7 @@ public struct From: Sendable {
     public init<C: TransitionContent>(
         _ state: AnyState.Type, @TransitionContentBuilder _ content: @escaping @Sendable (any State) -> C
     ) {
-        self.init(state as any State.Type, content)
+        self.init(ObjectIdentifier(AnyState.self), RulesOfAny(AnyState.self, content))
     }
 
     /// Rules that do not look at the state they start from.
@@ -46,22 +106,12 @@ public struct From: Sendable {
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable () -> C
     ) {
-        self.init(state) { (_: any State) in content() }
+        self.init(ObjectIdentifier(S.self), RulesOfAny(S.self) { _ in content() })
     }
 
     /// The rules do not exist while `disabled` holds: the next less specific ones apply.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> From {
-        var copy = self
-        let before = isDisabled
-        copy.isDisabled = { before?() == true || disabled() }
-        return copy
-    }
-
-    /// The new state, by rules for exactly this event, or by rules for any.
-    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
-        guard wildcard ? hasWildcard : exactEvents.contains(type) else { return nil }
-        if let isDisabled, isDisabled() { return nil }
-        return evaluate(state, event, type, wildcard)
+        From(id, DisabledRules(rules, disabled))
     }
 }
 
@@ -82,39 +132,90 @@ public struct TransitionDescription: Sendable, Hashable, Codable, CustomStringCo
 ///
 /// For a state and an event, the rule for exactly these two decides; else (state, any event); else (any state, event);
 /// else (any state, any event). A rule that is disabled is passed over. Where none is left, the event is not handled.
+///
+/// The table is made once, and shared by all copies: systems that are given one value, kept in a property, have one table.
 public struct Transitions: Sendable {
-    private let froms: [From]
-    private let byState: [ObjectIdentifier: Row]
-    private let fromAny: Row?
-    private let table: [Row]
-    private var isDisabled: (@Sendable () -> Bool)?
-    private(set) var executor: (any LoopExecutor)?
+    /// The rules, in one object.
+    private final class Table: Sendable {
+        let froms: [From]
+        /// Where the rules of a state begin, if there are so many that looking through them would take longer.
+        let places: [ObjectIdentifier: [Int]]
+        let hasWildcard: Bool
+
+        init(_ froms: [From]) {
+            self.froms = froms
+            places = froms.count <= 16 ? [:] : Dictionary(grouping: froms.indices) { froms[$0].id }
+            hasWildcard = froms.contains { $0.id == ObjectIdentifier(AnyState.self) }
+        }
+
+        /// The new state by the rules that start from this type of state.
+        func next(
+            _ id: ObjectIdentifier, from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool
+        ) -> (any State)? {
+            if !places.isEmpty {
+                for index in places[id] ?? [] {
+                    let new = froms[index].rules.next(from: state, on: event, type: type, wildcard: wildcard)
+                    if let new { return new }
+                }
+                return nil
+            }
+            for from in froms where from.id == id {
+                if let new = from.rules.next(from: state, on: event, type: type, wildcard: wildcard) { return new }
+            }
+            return nil
+        }
+    }
+
+    /// What modifiers add; most have none.
+    private final class Modifiers: Sendable {
+        let isDisabled: (@Sendable () -> Bool)?
+        let executor: (any LoopExecutor)?
+
+        init(isDisabled: (@Sendable () -> Bool)?, executor: (any LoopExecutor)?) {
+            self.isDisabled = isDisabled
+            self.executor = executor
+        }
+    }
+
+    private let table: Table
+    private var modifiers: Modifiers?
+
+    /// Where they are computed, if that was said.
+    var executor: (any LoopExecutor)? { modifiers?.executor }
 
     /// Puts rules together.
     ///
     /// Two rules for the same pair are a programming error, and stop the program with a message that names them.
     public init(@TransitionsBuilder _ froms: () -> [From]) {
-        self.froms = froms()
-        let groups = Dictionary(grouping: self.froms) { ObjectIdentifier($0.state) }
-        table = groups.map { Row($0.key, $0.value) }
-        byState = Dictionary(uniqueKeysWithValues: table.map { ($0.state, $0) })
-        fromAny = byState[ObjectIdentifier(AnyState.self)]
+        table = Table(froms())
         if let message = conflict() { preconditionFailure(message) }
     }
 
     /// What is wrong with the rules, if anything: two rules for a pair, or two types with one identity.
     func conflict() -> String? {
-        for group in byState.values.map(\.froms) {
-            let summary = group.dropFirst().reduce(group[0].summary) { .both($0, $1.summary) }
-            if let event = summary.duplicates.first {
-                return "two transitions from \(group[0].state.identity) on \(event.identity): remove one of them"
+        let froms = table.froms
+        var groups: [(id: ObjectIdentifier, summary: TransitionSummary)] = []
+        var places: [ObjectIdentifier: Int] = [:]
+        for from in froms {
+            let summary = from.rules.content.summary
+            if let place = places[from.id] {
+                groups[place].summary = .both(groups[place].summary, summary)
+            } else {
+                places[from.id] = groups.count
+                groups.append((from.id, summary))
             }
         }
         var owners: [String: ObjectIdentifier] = [:]
-        for from in froms {
-            let owner = ObjectIdentifier(from.state)
-            if owners.updateValue(owner, forKey: from.state.identity) ?? owner != owner {
-                return "two types of state have the identity \(from.state.identity): give one of them another"
+        for (id, summary) in groups {
+            guard let place = froms.firstIndex(where: { $0.id == id }) else { continue }
+            if let event = summary.duplicates.first {
+                let state = froms[place].rules.state.identity
+                return "two transitions from \(state) on \(event.identity): remove one of them"
+            }
+            guard groups.count > 1 else { break }
+            let identity = froms[place].rules.state.identity
+            if owners.updateValue(id, forKey: identity) != nil {
+                return "two types of state have the identity \(identity): give one of them another"
             }
         }
         return nil
@@ -122,77 +223,37 @@ public struct Transitions: Sendable {
 
     /// The new state, or `nil` if no rule handles the event.
     public func next(from state: any State, on event: any Event) -> (any State)? {
-        if let isDisabled, isDisabled() { return nil }
+        if let modifiers, let isDisabled = modifiers.isDisabled, isDisabled() { return nil }
         let type = ObjectIdentifier(Swift.type(of: event))
-        let row = row(of: ObjectIdentifier(Swift.type(of: state)))
-        if let row {
-            if let new = row.next(from: state, on: event, type: type, wildcard: false) { return new }
-            if let new = row.next(from: state, on: event, type: type, wildcard: true) { return new }
-        }
-        guard let fromAny else { return nil }
-        return fromAny.next(from: state, on: event, type: type, wildcard: false)
-            ?? fromAny.next(from: state, on: event, type: type, wildcard: true)
-    }
-
-    /// The rules from a type of state. A few types are looked through, more are hashed.
-    private func row(of state: ObjectIdentifier) -> Row? {
-        guard table.count <= 16 else { return byState[state] }
-        for index in table.indices where table[index].state == state { return table[index] }
-        return nil
-    }
-
-    /// The rules from one type of state.
-    private final class Row: Sendable {
-        let state: ObjectIdentifier
-        let froms: [From]
-        /// Boxed, so that asking one copies nothing.
-        private let boxes: [Box]
-
-        private final class Box: Sendable {
-            let from: From
-
-            init(_ from: From) {
-                self.from = from
-            }
-        }
-
-        init(_ state: ObjectIdentifier, _ froms: [From]) {
-            self.state = state
-            self.froms = froms
-            boxes = froms.map(Box.init)
-        }
-
-        func next(
-            from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool
-        ) -> (any State)? {
-            for box in boxes {
-                let new = box.from.next(from: state, on: event, type: type, wildcard: wildcard)
-                if let new { return new }
-            }
-            return nil
-        }
+        let id = ObjectIdentifier(Swift.type(of: state))
+        if let new = table.next(id, from: state, on: event, type: type, wildcard: false) { return new }
+        if let new = table.next(id, from: state, on: event, type: type, wildcard: true) { return new }
+        guard table.hasWildcard else { return nil }
+        let any = ObjectIdentifier(AnyState.self)
+        return table.next(any, from: state, on: event, type: type, wildcard: false)
+            ?? table.next(any, from: state, on: event, type: type, wildcard: true)
     }
 
     /// No event is handled while `disabled` holds.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Transitions {
         var copy = self
-        let before = isDisabled
-        copy.isDisabled = { before?() == true || disabled() }
+        let before = modifiers?.isDisabled
+        copy.modifiers = Modifiers(isDisabled: { before?() == true || disabled() }, executor: executor)
         return copy
     }
 
     /// Says where the transitions are computed, which is where the system's loop turns.
     public func execute(on executor: some LoopExecutor) -> Transitions {
         var copy = self
-        copy.executor = executor
+        copy.modifiers = Modifiers(isDisabled: modifiers?.isDisabled, executor: executor)
         return copy
     }
 
     /// The rules, for drawing, in the order in which they were written.
     public var descriptions: [TransitionDescription] {
-        froms.flatMap { from in
-            from.summary.rules.map {
-                TransitionDescription(from: from.state.identity, event: $0.event.identity, to: $0.to.identity)
+        table.froms.flatMap { from in
+            from.rules.content.summary.rules.map {
+                TransitionDescription(from: from.rules.state.identity, event: $0.event.identity, to: $0.to.identity)
             }
         }
     }
