@@ -62,36 +62,66 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         self.overflow = overflow
     }
 
+    /// Values that the machine no longer holds. They are handed out, since nothing may be released under the lock.
+    @usableFromInline
+    package struct Retired: Sendable {
+        @usableFromInline var current: Value?
+        @usableFromInline var delivered: Value?
+        @usableFromInline var dropped: [Value] = []
+
+        @inlinable
+        package init() {}
+    }
+
     /// A value arrives; `true` if the caller must deliver.
     @inlinable
-    package mutating func send(_ value: Value) -> Bool {
+    package mutating func send(_ value: Value, _ retired: inout Retired) -> Bool {
         sent += 1
-        if waitingValues >= limit, !makeRoom() { return false }
-        if remembers { current = value }
+        if waitingValues >= limit, !makeRoom(&retired) { return false }
+        if remembers {
+            retired.current = current
+            current = value
+        }
         queue.append(.value(value))
         waitingValues += 1
         return wake()
     }
 
+    /// A value arrives while nothing is being delivered, so that nothing waits: it need not go through the queue. Answers
+    /// who is to get it; the caller must deliver, and then take what has come meanwhile. `nil`: it must be sent.
+    @inlinable
+    package mutating func takeAtOnce(_ value: Value, _ retired: inout Retired) -> [Subscriber]? {
+        guard !isDelivering else { return nil }
+        sent += 1
+        isDelivering = true
+        if remembers {
+            retired.current = current
+            retired.delivered = delivered
+            current = value
+            delivered = value
+        }
+        return subscribers
+    }
+
     /// Too many values wait: makes room for one more, or answers `false`: the new one is dropped.
     @usableFromInline
-    mutating func makeRoom() -> Bool {
+    mutating func makeRoom(_ retired: inout Retired) -> Bool {
         dropped += 1
         switch overflow {
         case .dropNewest, .fail, .block: return false
-        case .dropOldest: removeOldestValue()
+        case .dropOldest: removeOldestValue(&retired)
         case .keepLatest:
             dropped += UInt64(waitingValues - 1)
-            while waitingValues > 0 { removeOldestValue() }
+            while waitingValues > 0 { removeOldestValue(&retired) }
         }
         return true
     }
 
     /// Takes the oldest value out of the queue; those who join before it stay.
     @usableFromInline
-    mutating func removeOldestValue() {
+    mutating func removeOldestValue(_ retired: inout Retired) {
         guard let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } }) else { return }
-        queue.remove(at: oldest)
+        if case .value(let value) = queue.remove(at: oldest) { retired.dropped.append(value) }
         waitingValues -= 1
     }
 
@@ -127,12 +157,15 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
 
     /// Takes the next item.
     @inlinable
-    package mutating func next() -> Step {
+    package mutating func next(_ retired: inout Retired) -> Step {
         while let item = queue.popFirst() {
             switch item {
             case .value(let value):
                 waitingValues -= 1
-                if remembers { delivered = value }
+                if remembers {
+                    retired.delivered = delivered
+                    delivered = value
+                }
                 if !subscribers.isEmpty { return .deliver(value, subscribers) }
             case .join(let subscriber):
                 subscribers.append(subscriber)
@@ -167,7 +200,15 @@ final class MediatorCore<Value: Sendable>: Sendable {
 
     @inlinable
     func send(_ value: Value) {
-        if machine.withLock({ $0.send(value) }) { deliver() }
+        var retired = MediatorMachine<Value>.Retired()
+        guard let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) else {
+            if machine.withLock({ $0.send(value, &retired) }) { deliver() }
+            return
+        }
+        for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
+            subscriber.receive(value)
+        }
+        deliver()
     }
 
     @inlinable
@@ -183,7 +224,9 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// Delivers what waits. Only one delivery is under way at a time.
     @inlinable
     func deliver() {
-        while case .deliver(let value, let subscribers) = machine.withLock({ $0.next() }) {
+        while true {
+            var retired = MediatorMachine<Value>.Retired()
+            guard case .deliver(let value, let subscribers) = machine.withLock({ $0.next(&retired) }) else { return }
             for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
                 subscriber.receive(value)
             }

@@ -34,7 +34,11 @@ extension StoreTurn {
         // What sends as it goes does so in a task of the group.
         await withDiscardingTaskGroup { group in
             var frames: [Frame] = [.list(actions[...], depth: 0)]
+            var steps = 0
             while !Task.isCancelled, !ticket.isCancelled, let top = frames.popLast() {
+                // An action that yields itself for ever must leave room for the store's turn, and for others.
+                steps &+= 1
+                if steps % 64 == 0 { await Task.yield() }
                 let next: (action: Action, depth: Int)
                 switch top {
                 case .list(var rest, let depth):

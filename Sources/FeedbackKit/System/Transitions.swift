@@ -1,88 +1,35 @@
-/// What a ``From`` keeps: one object, so that a hundred thousand systems of the same rules cost little each.
+/// The types that a ``From`` speaks of.
 @usableFromInline
-protocol RuleSet: AnyObject, Sendable {
+protocol RuleTypes: SendableMetatype {
     /// The state that the rules start from.
-    var state: any State.Type { get }
+    static var state: any State.Type { get }
     /// The type of the rules' content.
-    var content: any TransitionContent.Type { get }
-    /// The new state, if a rule for the event is there and not disabled.
-    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)?
+    static var content: any TransitionContent.Type { get }
 }
 
-/// Rules from one type of state.
+/// One metatype that stands for both.
 @usableFromInline
-final class Rules<S: State, C: TransitionContent>: RuleSet {
-    @usableFromInline let make: @Sendable (S) -> C
-
-    @inlinable
-    init(_ make: @escaping @Sendable (S) -> C) {
-        self.make = make
-    }
-
-    @inlinable
-    var state: any State.Type { S.self }
-
-    @inlinable
-    var content: any TransitionContent.Type { C.self }
-
-    @inlinable
-    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
-        guard C.handles(type, wildcard: wildcard), let state = exact(state, S.self) else { return nil }
-        return make(state).next(on: event, type: type, wildcard: wildcard)
-    }
-}
-
-/// Rules from every state, or rules that do not look at the state.
-@usableFromInline
-final class RulesOfAny<C: TransitionContent>: RuleSet {
-    @usableFromInline let state: any State.Type
-    @usableFromInline let make: @Sendable (any State) -> C
-
-    @inlinable
-    init(_ state: any State.Type, _ make: @escaping @Sendable (any State) -> C) {
-        self.state = state
-        self.make = make
-    }
-
-    @inlinable
-    var content: any TransitionContent.Type { C.self }
-
-    @inlinable
-    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
-        guard C.handles(type, wildcard: wildcard) else { return nil }
-        return make(state).next(on: event, type: type, wildcard: wildcard)
-    }
-}
-
-/// Rules that do not exist while a condition holds.
-private final class DisabledRules: RuleSet {
-    private let rules: any RuleSet
-    private let isDisabled: @Sendable () -> Bool
-
-    init(_ rules: any RuleSet, _ isDisabled: @escaping @Sendable () -> Bool) {
-        self.rules = rules
-        self.isDisabled = isDisabled
-    }
-
-    var state: any State.Type { rules.state }
-    var content: any TransitionContent.Type { rules.content }
-
-    func next(from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
-        guard rules.content.handles(type, wildcard: wildcard), !isDisabled() else { return nil }
-        return rules.next(from: state, on: event, type: type, wildcard: wildcard)
-    }
+enum RulesOf<S: State, C: TransitionContent>: RuleTypes {
+    @usableFromInline static var state: any State.Type { S.self }
+    @usableFromInline static var content: any TransitionContent.Type { C.self }
 }
 
 /// The rules that start from one type of state.
 public struct From: Sendable {
+    /// The new state, if a rule for the event is there and not disabled. A closure, and not the method of a generic type,
+    /// since it is compiled for its types.
+    @usableFromInline typealias Evaluate = @Sendable (any State, any Event, ObjectIdentifier, Bool) -> (any State)?
+
     /// Which state that is, for a quick comparison.
     @usableFromInline let id: ObjectIdentifier
-    @usableFromInline let rules: any RuleSet
+    @usableFromInline let types: any RuleTypes.Type
+    @usableFromInline let evaluate: Evaluate
 
     @inlinable
-    init(_ id: ObjectIdentifier, _ rules: any RuleSet) {
+    init(_ id: ObjectIdentifier, _ types: any RuleTypes.Type, _ evaluate: @escaping Evaluate) {
         self.id = id
-        self.rules = rules
+        self.types = types
+        self.evaluate = evaluate
     }
 
     /// Rules from states of this type, which may look at the state.
@@ -90,7 +37,10 @@ public struct From: Sendable {
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable (S) -> C
     ) {
-        self.init(ObjectIdentifier(S.self), Rules(content))
+        self.init(ObjectIdentifier(S.self), RulesOf<S, C>.self) { state, event, type, wildcard in
+            guard C.handles(type, wildcard: wildcard), let state = exact(state, S.self) else { return nil }
+            return content(state).next(on: event, type: type, wildcard: wildcard)
+        }
     }
 
     /// Rules from every state.
@@ -98,7 +48,10 @@ public struct From: Sendable {
     public init<C: TransitionContent>(
         _ state: AnyState.Type, @TransitionContentBuilder _ content: @escaping @Sendable (any State) -> C
     ) {
-        self.init(ObjectIdentifier(AnyState.self), RulesOfAny(AnyState.self, content))
+        self.init(ObjectIdentifier(AnyState.self), RulesOf<AnyState, C>.self) { state, event, type, wildcard in
+            guard C.handles(type, wildcard: wildcard) else { return nil }
+            return content(state).next(on: event, type: type, wildcard: wildcard)
+        }
     }
 
     /// Rules that do not look at the state they start from.
@@ -106,12 +59,19 @@ public struct From: Sendable {
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable () -> C
     ) {
-        self.init(ObjectIdentifier(S.self), RulesOfAny(S.self) { _ in content() })
+        self.init(ObjectIdentifier(S.self), RulesOf<S, C>.self) { _, event, type, wildcard in
+            guard C.handles(type, wildcard: wildcard) else { return nil }
+            return content().next(on: event, type: type, wildcard: wildcard)
+        }
     }
 
     /// The rules do not exist while `disabled` holds: the next less specific ones apply.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> From {
-        From(id, DisabledRules(rules, disabled))
+        let (content, evaluate) = (types.content, evaluate)
+        return From(id, types) { state, event, type, wildcard in
+            guard content.handles(type, wildcard: wildcard), !disabled() else { return nil }
+            return evaluate(state, event, type, wildcard)
+        }
     }
 }
 
@@ -154,13 +114,13 @@ public struct Transitions: Sendable {
         ) -> (any State)? {
             if !places.isEmpty {
                 for index in places[id] ?? [] {
-                    let new = froms[index].rules.next(from: state, on: event, type: type, wildcard: wildcard)
+                    let new = froms[index].evaluate(state, event, type, wildcard)
                     if let new { return new }
                 }
                 return nil
             }
             for from in froms where from.id == id {
-                if let new = from.rules.next(from: state, on: event, type: type, wildcard: wildcard) { return new }
+                if let new = from.evaluate(state, event, type, wildcard) { return new }
             }
             return nil
         }
@@ -197,7 +157,7 @@ public struct Transitions: Sendable {
         var groups: [(id: ObjectIdentifier, summary: TransitionSummary)] = []
         var places: [ObjectIdentifier: Int] = [:]
         for from in froms {
-            let summary = from.rules.content.summary
+            let summary = from.types.content.summary
             if let place = places[from.id] {
                 groups[place].summary = .both(groups[place].summary, summary)
             } else {
@@ -209,11 +169,11 @@ public struct Transitions: Sendable {
         for (id, summary) in groups {
             guard let place = froms.firstIndex(where: { $0.id == id }) else { continue }
             if let event = summary.duplicates.first {
-                let state = froms[place].rules.state.identity
+                let state = froms[place].types.state.identity
                 return "two transitions from \(state) on \(event.identity): remove one of them"
             }
             guard groups.count > 1 else { break }
-            let identity = froms[place].rules.state.identity
+            let identity = froms[place].types.state.identity
             if owners.updateValue(id, forKey: identity) != nil {
                 return "two types of state have the identity \(identity): give one of them another"
             }
@@ -252,8 +212,8 @@ public struct Transitions: Sendable {
     /// The rules, for drawing, in the order in which they were written.
     public var descriptions: [TransitionDescription] {
         table.froms.flatMap { from in
-            from.rules.content.summary.rules.map {
-                TransitionDescription(from: from.rules.state.identity, event: $0.event.identity, to: $0.to.identity)
+            from.types.content.summary.rules.map {
+                TransitionDescription(from: from.types.state.identity, event: $0.event.identity, to: $0.to.identity)
             }
         }
     }
