@@ -17,6 +17,9 @@ let nio = [
     Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
     Target.Dependency.product(name: "NIOPosix", package: "swift-nio"),
 ]
+let openCombine = Target.Dependency.product(name: "OpenCombine", package: "OpenCombine")
+let openCombineDispatch = Target.Dependency.product(name: "OpenCombineDispatch", package: "OpenCombine")
+let openCombineFoundation = Target.Dependency.product(name: "OpenCombineFoundation", package: "OpenCombine")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let serviceLifecycleTestKit = Target.Dependency.product(
     name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
@@ -29,6 +32,7 @@ let package = Package(
     name: "mediatord",
     products: [
         .library(name: "FeedbackKit", targets: ["FeedbackKit"]),
+        .library(name: "FeedbackKitOpenCombine", targets: ["FeedbackKitOpenCombine"]),
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
         .library(name: "CommonExpression", targets: ["CommonExpression"]),
         .library(name: "Varlink", targets: ["Varlink"]),
@@ -43,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -58,6 +63,8 @@ let package = Package(
 
         // Layer 1: one step above one of those.
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
+        .target(
+            name: "FeedbackKitOpenCombine", dependencies: ["FeedbackKit", openCombine, deque], swiftSettings: strict),
         .target(name: "Systemd", dependencies: ["CSystemd", logging, serviceLifecycle], swiftSettings: strict),
         .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", yams], swiftSettings: strict),
 
@@ -102,6 +109,19 @@ let package = Package(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
         .testTarget(
             name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FeedbackKitOpenCombineTests",
+            dependencies: [
+                "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", openCombine, openCombineDispatch,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DocumentExamplesTests",
+            dependencies: [
+                "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", openCombine, openCombineDispatch,
+                openCombineFoundation,
+            ],
             swiftSettings: strict),
         .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),
         .testTarget(name: "VarlinkTests", dependencies: ["Varlink"] + nio, swiftSettings: strict),

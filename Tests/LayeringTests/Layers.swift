@@ -19,7 +19,7 @@ enum Layers {
         // Layer 1: one step above one of those.
         // It reports failures to whichever of the two frameworks runs the test.
         "FeedbackKitTesting": ["FeedbackKit", "Testing", "XCTest"] + foundation,
-        "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + foundation,
+        "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // CYaml is the parser below Yams, and comes with it.
         // It lists and reads a directory.

@@ -175,8 +175,9 @@ public struct Effect<Event: Sendable>: Sendable {
 
     /// Starts something that goes on by itself, and ends when it says so or is cancelled.
     ///
-    /// - Parameter start: called on the loop's turn, without leaving it. What it sends before it returns is queued in
-    ///   order, ahead of what later feedbacks emit. It may call `finish` at any time, from any thread, also before it
+    /// - Parameter start: called on the loop's turn, without leaving it, or, if the feedback has an executor of its own
+    ///   (``Feedback/execute(on:)``), there. What it sends on the turn before it returns is queued in order, ahead of what
+    ///   later feedbacks emit. It may call `finish` at any time, from any thread, also before it
     ///   returns; the effect is then over. The subscription it returns is cancelled when the effect is to end before.
     public static func subscribe(
         _ start: @escaping @Sendable (Send<Event>, _ finish: @escaping @Sendable () -> Void) -> Subscription

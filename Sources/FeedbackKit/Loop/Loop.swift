@@ -688,7 +688,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guard let opened = open(context, endsAtStop: endsAtStop) else { return }
         let (run, send) = (opened.run, send(for: opened))
         let executor =
-            context.member.executor.map(\.base.taskExecutor) ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
+            context.member.executor.map(\.base.taskExecutor)
+            ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
         let member = context.member
         let task = Task.detached(executorPreference: executor) { [weak self] in
             do {
@@ -717,10 +718,19 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Something that goes on by itself, begun on this turn.
     @inlinable
-    func startSubscription(_ subscribe: Effect<Event>.Subscribe, _ context: Starting) {
+    func startSubscription(_ subscribe: @escaping Effect<Event>.Subscribe, _ context: Starting) {
         guard let opened = open(context) else { return }
         let run = opened.run
-        let inner = subscribe(send(for: opened)) { [weak self] in self?.finish(run) }
+        let send = send(for: opened)
+        let finish: @Sendable () -> Void = { [weak self] in self?.finish(run) }
+        let inner: Subscription
+        if let executor = context.member.executor {
+            let late = LateSubscription()
+            executor.base.enqueue { late.begin { subscribe(send, finish) } }
+            inner = Subscription { late.cancel() }
+        } else {
+            inner = subscribe(send, finish)
+        }
         // Ending it is all there is to it: once cancelled, the run is over.
         let subscription = Subscription { [weak self] in
             inner.cancel()
