@@ -10,6 +10,7 @@ VENV := .build/venv
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
+BENCH_PACKAGES := erlang-base
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
@@ -53,7 +54,8 @@ fuzz: $(STAMPS)/build-packages ## fuzz the expression language for half a minute
 	@mkdir -p .build && Tests/Fuzz/CommonExpression/run.sh 30 >.build/fuzz.log 2>&1 || { tail -n 60 .build/fuzz.log; exit 1; }
 	@grep -E '^(Done|stat::)' .build/fuzz.log
 
-bench: $(VENV)/peers ## measure the expression language beside its peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library and the expression language beside their peers
+	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 
 soak: $(VENV)/peers ## what takes long: ten minutes of fuzzing, a hundred thousand expressions beside the peers
@@ -80,6 +82,10 @@ $(STAMPS)/build-packages: Makefile .ci/install-packages
 
 $(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
 	@.ci/install-packages $(TEST_PACKAGES)
+	@touch $@
+
+$(STAMPS)/bench-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
+	@.ci/install-packages $(BENCH_PACKAGES)
 	@touch $@
 
 $(VENV)/peers: $(VENV)/stamp

@@ -81,7 +81,7 @@ while [ "$round" -lt "$rounds" ]; do
     [ ! -t 2 ] || printf '\rround %s of %s' "$round" "$rounds" >&2
     measure "$round" ours loop-sender
     measure "$round" erlang1 casts-1
-    measure "$round" ours system-1 system-10 bus-system
+    measure "$round" ours system-1 system-10 bus-system store-dispatch
     measure "$round" opencombine scan
     for senders in 1 2 8; do
         measure "$round" ours "loop-pool-$senders"

@@ -47,6 +47,7 @@ extension BaseStore {
     }
 
     /// Makes a store that publishes on a scheduler and whose environment is `Void`, and starts it.
+    @_disfavoredOverload  // A reducer whose type is not said is one without an environment.
     public convenience init(
         state: State,
         reducer: Reducer<State, SyncAction, Void>,

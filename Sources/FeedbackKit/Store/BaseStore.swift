@@ -127,6 +127,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     ///
     /// The parameters are those of the initializer with an environment.
     @inlinable
+    @_disfavoredOverload  // A reducer whose type is not said is one without an environment.
     public convenience init(
         state: State,
         reducer: Reducer<State, SyncAction, Void>,

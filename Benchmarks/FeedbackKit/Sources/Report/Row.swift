@@ -71,6 +71,9 @@ extension Row {
             title: "bus → System, pool", ours: Figure("ours", "bus-system-pool"), peer: statem,
             theirs: Figure("erlang", "casts-1"), target: 1),
         Row(
+            title: "store, one action a dispatch", ours: Figure("ours", "store-dispatch"), peer: oneScheduler,
+            theirs: Figure("erlang1", "casts-1"), target: 1),
+        Row(
             title: "System → bus → System, ring of 2", ours: Figure("ours", "ring-2"), peer: oneScheduler,
             theirs: Figure("erlang1", "ring-2"), target: 1),
         Row(
