@@ -277,7 +277,7 @@ private enum TrafficLight {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CombineFeedbackDocumentTests {
     @Test @MainActor func `pressing plus increments the count`() {
         let viewModel = Counter.ViewModel()

@@ -98,7 +98,7 @@ private enum Movies {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CombineFeedbackReadmeTests {
     // "UI can be treated as a Feedback loop: When the state changes we want to react to it and render new information
     // to the user. User may interact with our system by pressing buttons and views emitting Event into it."

@@ -43,7 +43,7 @@ private func backgroundQueue() -> DispatchQueue {
 
 private var place: String { DispatchQueue.getSpecific(key: placeKey) ?? "elsewhere" }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FeedbacksDocumentTests {
     // MARK: "A prototype is worth a thousand pictures"
 

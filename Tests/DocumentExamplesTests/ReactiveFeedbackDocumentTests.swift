@@ -199,7 +199,7 @@ private func <~ (target: Log<String>, producer: some Publisher<String, Never>) -
     producer.sink { target.add($0) }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReactiveFeedbackDocumentTests {
     @Test(arguments: Form.allCases)
     func `movies are paged, an error is retried, and the list is refreshed`(form: Form) async throws {

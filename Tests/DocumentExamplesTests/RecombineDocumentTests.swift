@@ -188,7 +188,7 @@ private struct ContentView {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecombineDocumentTests {
     private static func server(_ gate: Gate? = nil) throws -> LocalServer {
         try LocalServer { _ in

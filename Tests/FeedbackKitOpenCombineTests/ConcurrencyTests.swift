@@ -4,7 +4,7 @@ import FeedbackKitTesting
 import OpenCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConcurrencyTests {
     @Test func `many senders at once: every subscriber sees the same order, and each sender's own`() async {
         let mediator = PassthroughMediator<[Int]>()

@@ -3,7 +3,7 @@ import FeedbackKitOpenCombine
 import OpenCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
     @Test func `a released subscription ends, and the system goes on for whoever keeps it`() {
         let system = System.counter()

@@ -3,7 +3,7 @@ import FeedbackKitOpenCombine
 import OpenCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OrderTests {
     /// Which of 50 subscribers saw what, in the order in which they saw it.
     private func order<P: Publisher>(

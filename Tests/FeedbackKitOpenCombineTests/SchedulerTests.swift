@@ -5,7 +5,7 @@ import OpenCombine
 import OpenCombineDispatch
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchedulerTests {
     private static let key = DispatchSpecificKey<String>()
 

@@ -3,7 +3,7 @@ import FeedbackKitOpenCombine
 import OpenCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubjectTests {
     @Test func `a subject and its mediator reach the same subscribers`() {
         let mediator = PassthroughMediator<Int>()

@@ -5,7 +5,7 @@ import OpenCombine
 import OpenCombineDispatch
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ThunkPublisherTests {
     private typealias Store = BaseStore<Int, String, Int>
     private static let add = Reducer<Int, Int> { $0 += $1 }

@@ -4,7 +4,7 @@ import OpenCombine
 import Testing
 
 /// Every operator of the typed dialect with a publisher as its side effect, in both spellings where there are two.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TypedPublisherTests {
     private struct State: Equatable {
         var value = 0

@@ -6,7 +6,7 @@ import Testing
 private struct Broken: Error, Equatable { let try_: Int }
 
 /// Subscriptions, effects beside others, mapped effects, and effects that fail.
-@Suite(.timeLimit(.minutes(1))) struct `Kinds of effects` {
+@Suite(.timeLimit(.minutes(5))) struct `Kinds of effects` {
     /// A loop whose state is the last event, and which answers each event with an effect.
     private func loop(
         clock: any Clock<Duration> = ManualClock(), seen: Record<String>,
@@ -314,7 +314,7 @@ private struct Broken: Error, Equatable { let try_: Int }
 }
 
 /// A mailbox that makes senders wait.
-@Suite(.timeLimit(.minutes(1))) struct `Back-pressure` {
+@Suite(.timeLimit(.minutes(5))) struct `Back-pressure` {
     @Test func `who sends when there is room waits until the event has been taken, in order`() async {
         let (gate, seen) = (Gate(), Record<Int>())
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 2, overflow: .block) { state, event in

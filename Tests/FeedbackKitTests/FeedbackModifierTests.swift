@@ -30,7 +30,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
 }
 
 /// What modifiers do to a feedback and to the container.
-@Suite(.timeLimit(.minutes(1))) struct `Modifiers of feedbacks` {
+@Suite(.timeLimit(.minutes(5))) struct `Modifiers of feedbacks` {
     @Test func `a disabled feedback starts nothing while the condition holds`() {
         let isDisabled = Atomic(true)
         let system = system(
@@ -138,7 +138,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
 }
 
 /// A feedback on a part of a state.
-@Suite(.timeLimit(.minutes(1))) struct `Feedbacks on a part of a state` {
+@Suite(.timeLimit(.minutes(5))) struct `Feedbacks on a part of a state` {
     private struct Whole: Sendable { var part: Int? }
     private enum Change: Sendable, Equatable {
         case set(Int?)
@@ -249,7 +249,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
 }
 
 /// Where loops turn.
-@Suite(.timeLimit(.minutes(1))) struct `Executors of the caller's own` {
+@Suite(.timeLimit(.minutes(5))) struct `Executors of the caller's own` {
     private actor Place {
         let seen = Record<Bool>()
         nonisolated func note() {

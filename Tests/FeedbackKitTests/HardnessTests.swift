@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Random walks that are held against a model of what the rules say. Each is reproduced from its seed.
-@Suite(.timeLimit(.minutes(2))) struct `What holds in every run` {
+@Suite(.timeLimit(.minutes(5))) struct `What holds in every run` {
     @Test(arguments: 1...40)
     func `any interleaving of senders keeps each sender's order`(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
@@ -245,7 +245,7 @@ import Testing
 }
 
 /// What is large, slow or stubborn.
-@Suite(.timeLimit(.minutes(2))) struct `Loops under strain` {
+@Suite(.timeLimit(.minutes(5))) struct `Loops under strain` {
     private struct Large: Sendable {
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
     }

@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Testing
 
 /// Effects with names: replace, keep, cancel, debounce, throttle, timeout.
-@Suite(.timeLimit(.minutes(1))) struct `Named effects` {
+@Suite(.timeLimit(.minutes(5))) struct `Named effects` {
     /// A loop whose state counts events, and which answers each event with an effect.
     private func loop(
         clock: ManualClock, seen: Record<String>, _ effect: @escaping @Sendable (String) -> Effect<String>

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 /// How command lines are read and how they end, against a real service.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CommandTests {
     /// A command line that fails.
     struct Failure: Sendable {

@@ -69,7 +69,7 @@ private struct SmallHandler: ControlHandler {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ControlServiceTests {
     private func withControl(_ body: (ControlClient) async throws -> Void) async throws {
         var template = Array("/tmp/control-test-XXXXXX".utf8CString)

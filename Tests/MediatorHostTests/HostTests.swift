@@ -144,7 +144,7 @@ private let counter = """
 
     """
 
-@Suite(.timeLimit(.minutes(1))) struct `The host` {
+@Suite(.timeLimit(.minutes(5))) struct `The host` {
     @Test func `transitions choose by condition, set and keep fields, and fall through to the wildcard`() async throws {
         let fixture = try Fixture(counter)
         fixture.host.start()

@@ -60,7 +60,7 @@ private func openDescriptors() -> Int {
 }
 
 /// Real commands, in real processes.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `The side effect run` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect run` {
     @Test func `exit code 0 is success, with its output`() async {
         let reports = await run(["/bin/echo", "hello", "a b", "$HOME"])
         #expect(reports.names == ["onLine", "onSuccess"])

@@ -41,7 +41,7 @@ private final class ScriptedService: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ClientTests {
     let directory: TemporaryDirectory
 

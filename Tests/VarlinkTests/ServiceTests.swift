@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 import Varlink
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceTests {
     let directory: TemporaryDirectory
 

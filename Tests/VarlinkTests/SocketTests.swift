@@ -4,7 +4,7 @@ import Testing
 import Varlink
 
 /// What happens to the path of a service.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTests {
     let directory: TemporaryDirectory
 
