@@ -100,13 +100,42 @@ struct FeedbacksDocumentTests {
         }
     }
 
+    /// The same with quick functions, as the README shows it.
+    private func plainSpeaker(from volume: Int = 10) -> System {
+        System {
+            InitialState {
+                VolumeState(value: volume)
+            }
+            Feedbacks {
+                Feedback(on: VolumeState.self, strategy: .continueOnNewState) { state in
+                    if state.value >= targetedVolume {
+                        return nil
+                    }
+                    return IncreaseEvent()
+                }
+                Feedback(on: VolumeState.self, strategy: .continueOnNewState) { state in
+                    if state.value <= targetedVolume {
+                        return nil
+                    }
+                    return DecreaseEvent()
+                }
+            }
+            Transitions {
+                From(VolumeState.self) { state in
+                    On(IncreaseEvent.self, transitionTo: VolumeState(value: state.value + 1))
+                    On(DecreaseEvent.self, transitionTo: VolumeState(value: state.value - 1))
+                }
+            }
+        }
+    }
+
     private static func isAtTarget(_ state: any State) -> Bool {
         state as? VolumeState == VolumeState(value: targetedVolume)
     }
 
     @Test(arguments: [10, 15, 20]) func `the speaker's volume goes step by step to the target`(from: Int) async {
         let expected = from <= 15 ? Array(from...15) : Array((15...from).reversed())
-        for system in [speaker(from: from), asyncSpeaker(from: from)] {
+        for system in [speaker(from: from), asyncSpeaker(from: from), plainSpeaker(from: from)] {
             let states = await system.states(until: Self.isAtTarget)
             #expect(states.map { ($0 as? VolumeState)?.value } == expected)
             await system.stop()
