@@ -12,12 +12,30 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
     name: "mediatord",
-    dependencies: [.package(url: "https://github.com/apple/swift-collections", from: "1.6.0")],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    ],
     targets: [
         .target(
             name: "FeedbackKit", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: strict),
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
+        .target(
+            name: "FeedbackKitOpenCombine",
+            dependencies: [
+                "FeedbackKit", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FeedbackKitOpenCombineTests",
+            dependencies: [
+                "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine",
+                .product(name: "OpenCombine", package: "OpenCombine"),
+                .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
         .testTarget(
