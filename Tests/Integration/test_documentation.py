@@ -83,13 +83,24 @@ def test_the_python_of_the_readme(shipped: Daemon) -> None:
     assert output.getvalue() in ("normal (as it was)\n", "filling (as it was)\n", "full (as it was)\n")
 
 
-def test_the_swift_of_the_readme_is_tested() -> None:
-    def squeezed(text: str) -> str:
-        return re.sub(r"\s+", " ", text)
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
+
+def test_the_swift_of_the_readme_is_tested() -> None:
     sources = squeezed("".join(path.read_text() for path in (REPOSITORY / "Tests").glob("**/*.swift")))
     for program in blocks(README, "swift"):
         assert squeezed(program).strip() in sources
+
+
+LIBRARY_PAGES = sorted((REPOSITORY / "Sources/FeedbackKit/FeedbackKit.docc").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", LIBRARY_PAGES, ids=lambda page: page.name)
+def test_the_swift_of_the_library_is_tested(page: Path) -> None:
+    sources = squeezed("".join(path.read_text() for path in (REPOSITORY / "Tests").glob("**/*.swift")))
+    for program in blocks(page.read_text(), "swift"):
+        assert squeezed(program).strip() in sources, program
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:

@@ -376,8 +376,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// - Parameter limit: how long side effects may take, by the loop's clock.
     public func stop(within limit: Duration = .seconds(5)) async {
         beginStop()
-        if phase == .stopped { return }
+        let (isOver, mayTakeTime) = guarded.withLock { guarded in
+            (guarded.machine.phase == .stopped, guarded.machine.openRuns > 0 || !guarded.machine.mailbox.isEmpty)
+        }
+        if isOver { return }
         await withTaskCancellationHandler {
+            // Where only the turn that is under way is left to wait for, cancelling would make no difference.
+            guard mayTakeTime else { return await stopped() }
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [clock] in
                     guard (try? await clock.sleep(for: limit)) != nil else { return }
