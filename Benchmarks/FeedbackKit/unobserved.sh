@@ -27,7 +27,7 @@ change "the observer it holds" "@usableFromInline let base: any LoopObserver<Sta
 change "how it is made" "init(_ base: any LoopObserver<State, Event>) {" "static func unused(_ base: Int) {"
 sed -i '/static func unused/{n;s/self.base = base/_ = base/}' "$loop"
 change "the observer of a new loop" "self.observer = observer.map(Observer.init)" "self.observer = nil"
-change "the observer set later" "new.observer = observer.map(Observer.init)" "new.observer = nil"
+change "the observer set later" "let new = observer.map(Observer.init)" "let new: Observer? = nil"
 
 cat >"$copy/FeedbackKitUnobserved/Loop/NoObserver.swift" <<'SWIFT'
 /// An observer there is none of.

@@ -206,7 +206,8 @@ public struct Effect<Event: Sendable>: Sendable {
     /// Cancels the effect of this name, if one runs, and withdraws what it has emitted and the loop has not taken.
     public static func cancel(id: some Hashable & Sendable) -> Effect { Effect(kind: .cancel(EffectID(id))) }
 
-    /// Starts several effects, in order.
+    /// Starts several effects, in order. Each is an effect of its own, unless the whole is given a name or a limit of time:
+    /// then they run side by side in one.
     public static func all(_ effects: [Effect]) -> Effect { Effect(kind: .all(effects)) }
 
     /// Starts after a while in which no other effect of the name was started: each new one begins the wait anew.
@@ -294,7 +295,8 @@ public struct Effect<Event: Sendable>: Sendable {
     }
 
     /// Does what the effect does, within a task.
-    private func perform(_ send: Send<Event>) async throws {
+    @usableFromInline
+    package func perform(_ send: Send<Event>) async throws {
         switch kind {
         case .nothing, .cancel: break
         case .event(let event): await send.offer(event)

@@ -2,7 +2,8 @@
 public struct EffectID: Hashable, Sendable {
     private let base: any Hashable & Sendable
 
-    /// A name of any type; equal values of one type are the same name.
+    /// A name of any type; equal values of one type are the same name. It is compared and hashed while the loop's lock is
+    /// held, so neither may touch the loop.
     public init(_ base: some Hashable & Sendable) {
         self.base = base
     }

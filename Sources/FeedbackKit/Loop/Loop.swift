@@ -163,32 +163,31 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Says where the loop turns. Only before the start.
     public func setExecutor(_ executor: any LoopExecutor) {
-        setSurroundings("executor") { old in
-            var new = old
-            new.executor = Surroundings(executor: executor, observer: nil).executor
-            return new
+        let new = Surroundings(executor: executor, observer: nil).executor
+        setSurroundings("executor") { surroundings in
+            let old = surroundings
+            surroundings.executor = new
+            return old
         }
     }
 
     /// Says who sees what happens inside. Only before the start.
     public func setObserver(_ observer: (any LoopObserver<State, Event>)?) {
-        setSurroundings("observer") { old in
-            var new = old
-            new.observer = observer.map(Observer.init)
-            return new
+        let new = observer.map(Observer.init)
+        setSurroundings("observer") { surroundings in
+            let old = surroundings
+            surroundings.observer = new
+            return old
         }
     }
 
-    private func setSurroundings(_ what: String, _ change: (Surroundings) -> Surroundings) {
-        let old = guarded.withLock { $0.surroundings }
-        let new = change(old)
-        let isEarly = guarded.withLock { guarded in
-            guard guarded.machine.phase == .notStarted else { return false }
-            guarded.surroundings = new
-            return true
+    /// Answers what was there before, which is not to be released under the lock.
+    private func setSurroundings(_ what: String, _ change: (inout Surroundings) -> Surroundings) {
+        let old = guarded.withLock { guarded -> Surroundings? in
+            guard guarded.machine.phase == .notStarted else { return nil }
+            return change(&guarded.surroundings)
         }
-        precondition(isEarly, "a loop's \(what) must be set before the loop is started")
-        withExtendedLifetime(old) {}
+        precondition(old != nil, "a loop's \(what) must be set before the loop is started")
     }
 
     /// Adds a feedback behind the others. On a loop that runs, it first sees the state that is current when all
@@ -212,8 +211,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         deliver(event, origin: nil, hold: holdBeforeStart)
     }
 
-    /// Queues an event; if the mailbox is at its limit, returns only when the event has been taken (or the loop has been
-    /// cancelled), whatever the overflow policy says about those who cannot wait.
+    /// Queues an event; if the mailbox is at its limit, returns only when it is known what became of the event: taken,
+    /// withdrawn, dropped for a later one, or discarded with the loop. It waits whatever the overflow policy says about
+    /// those who cannot.
     ///
     /// Events of those who wait keep their place: first come, first served. The mailbox then holds its limit and at most
     /// one event more for each who waits. Cancelling the calling task does not shorten the wait. Do not await this on
@@ -229,8 +229,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     ) async -> SendResult {
         await withCheckedContinuation { (continuation: CheckedContinuation<SendResult, Never>) in
             let (sent, waits) = guarded.withLock {
-                $0.machine.sendWaiting(event, origin: origin, always: policy == .always) {
-                    continuation.resume(returning: .accepted)
+                $0.machine.sendWaiting(event, origin: origin, always: policy == .always) { result in
+                    continuation.resume(returning: result)
                 }
             }
             if sent.needsTurn { schedule() }
@@ -276,6 +276,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             if case .dropped(let reason) = sent.result { observer.base.loopDidDrop(event, because: reason) }
             for event in sent.evicted { observer.base.loopDidDrop(event, because: .mailboxFull) }
         }
+        for tell in sent.told { tell(.dropped(.mailboxFull)) }
         if sent.mustFail {
             fail(LoopFault(feedback: "", error: MailboxFull(limit: guarded.withLock { $0.machine.limit })))
         }
@@ -283,8 +284,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Notes why the loop has failed, and cancels it.
     @usableFromInline
-    func fail(_ fault: LoopFault) {
-        let (isNews, observer) = guarded.withLock { ($0.machine.note(fault), $0.surroundings.observer) }
+    func fail(_ fault: LoopFault, of run: RunID? = nil) {
+        let (isNews, observer) = guarded.withLock { ($0.machine.note(fault, of: run), $0.surroundings.observer) }
+        guard let isNews else { return }
         if isNews { observer?.base.loopDidFault(fault) }
         cancel()
     }
@@ -414,6 +416,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             for event in closing.discarded { observer.base.loopDidDrop(event, because: .stopped) }
         }
         for marker in closing.markers { marker() }
+        for tell in closing.told { tell(.dropped(.stopped)) }
         if closing.stopped { didStop() }
     }
 
@@ -475,6 +478,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 step = take(taken, &state, observer, mayGoOn: left > 1, &event, &other)
                 left -= 1
             case .other:
+                if case .waited(let waited, isWithdrawn: false, let tell) = other {
+                    other = nil
+                    tell(.accepted)
+                    event = waited
+                    step = .reduce
+                    continue
+                }
                 if let rare = other { carryOut(rare, observer) }
                 other = nil
                 step = .notTaken
@@ -504,6 +514,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             if !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
         case .marker(let body):
             body()
+        case .waited(let event, _, let tell):
+            observer?.base.loopDidWithdraw(event)
+            tell(.dropped(.cancelled))
         }
     }
 
@@ -633,7 +646,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
         }
         switch effect.kind {
-        case .nothing: break
+        case .nothing:
+            // Under a name, nothing takes the place of what runs.
+            if let id = context.options.id, context.options.replaces {
+                end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
+            }
         case .event(let event): startAtOnce([event], context)
         case .events(let events): startAtOnce(events, context)
         case .call(let body):
@@ -652,8 +669,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 }, context, endsAtStop: true)
         case .cancel(let id):
             end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
+        case .all where context.options.id != nil || context.options.isTracked:
+            // Several under one name are one effect.
+            startTask({ send in try await effect.perform(send) }, context)
         case .all(let effects):
-            for effect in effects { start(effect, of: member, index, observer) }
+            for part in effects {
+                start(context.options.endsAtStop ? part.untilStop() : part, of: member, index, observer)
+            }
         }
     }
 
@@ -700,8 +722,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             do {
                 try await body(send)
             } catch {
-                // What a cancelled effect throws, being cancelled, is no failure.
-                if !Task.isCancelled { self?.fail(LoopFault(feedback: member.name, error: error)) }
+                self?.fail(LoopFault(feedback: member.name, error: error), of: run)
             }
             self?.finish(run)
         }
@@ -716,8 +737,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guard let opened = open(context) else { return }
         let (run, send) = (opened.run, send(for: opened))
         executor.enqueue { [weak self] in
-            if let event = body() { send(event) }
-            self?.finish(run)
+            guard let self else { return }
+            let isCancelled = guarded.withLock { $0.machine.isCancelled(run) }
+            if !isCancelled, let event = body() { send(event) }
+            finish(run)
         }
     }
 

@@ -137,6 +137,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case introduce(Feedback<State, Event>)
         case watch(Watcher)
         case marker(@Sendable () -> Void)
+        /// An event beyond the limit, and what to tell its sender, who waits.
+        case waiting(Event, Origin?, @Sendable (SendResult) -> Void)
     }
 
     /// The mailbox.
@@ -194,6 +196,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var needsTurn = false
         /// Older events that made room.
         @usableFromInline package var evicted: [Event] = []
+        /// Who waited for those of them that were sent by somebody who waits.
+        @usableFromInline package var told: [@Sendable (SendResult) -> Void] = []
         /// The loop must be cancelled: its mailbox has overflowed, and that is a failure.
         @usableFromInline package var mustFail = false
 
@@ -236,22 +240,23 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         waitingEvents += 1
     }
 
-    /// An event arrives from someone who can wait. If there is no room for it, it is queued all the same, and `taken` is
-    /// called when it has been taken: the mailbox holds at most one event more for each who waits.
+    /// An event arrives from someone who can wait. If there is no room for it, it is queued all the same, and `tell` is
+    /// called with what has become of it: the mailbox holds at most one event more for each who waits.
     ///
     /// - Parameter always: wait whatever the policy for those who cannot.
-    /// - Returns: what sending came to, and whether `taken` will be called.
+    /// - Returns: what sending came to, and whether `tell` will be called.
     @usableFromInline
     package mutating func sendWaiting(
-        _ event: Event, origin: Origin?, always: Bool, taken: @escaping @Sendable () -> Void
+        _ event: Event, origin: Origin?, always: Bool, tell: @escaping @Sendable (SendResult) -> Void
     ) -> (sent: Sent, waits: Bool) {
         let mayWait = always || overflow == .block
         guard mayWait, waitingEvents >= limit, phase == .notStarted || phase == .running else {
             return (send(event, origin: origin, holdBeforeStart: true), false)
         }
         if let origin, isOver(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
-        append(event, origin)
-        mailbox.append(.control(.marker(taken)))
+        if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
+        mailbox.append(.control(.waiting(event, origin, tell)))
+        waitingEvents += 1
         var sent = Sent(.accepted)
         sent.needsTurn = wake()
         return (sent, true)
@@ -265,13 +270,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
         case .dropOldest:
-            counters.droppedByLimit += 1
-            removeOldestEvent(into: &sent.evicted)
+            while waitingEvents >= limit { removeOldestEvent(into: &sent) }
         case .keepLatest:
-            while waitingEvents > 0 {
-                counters.droppedByLimit += 1
-                removeOldestEvent(into: &sent.evicted)
-            }
+            while waitingEvents > 0 { removeOldestEvent(into: &sent) }
         case .fail:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
@@ -281,16 +282,24 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Takes the oldest event out of the mailbox; control items before it stay.
     @usableFromInline
-    mutating func removeOldestEvent(into evicted: inout [Event]) {
+    mutating func removeOldestEvent(into sent: inout Sent) {
         for index in mailbox.indices {
-            if case .event(let event, let origin) = mailbox[index] {
-                mailbox.remove(at: index)
-                waitingEvents -= 1
+            switch mailbox[index] {
+            case .event(let event, let origin):
+                sent.evicted.append(event)
                 noteTaken(origin)
-                evicted.append(event)
-                return
+            case .control(.waiting(let event, let origin, let tell)):
+                sent.evicted.append(event)
+                sent.told.append(tell)
+                noteTaken(origin)
+            case .control: continue
             }
+            mailbox.remove(at: index)
+            waitingEvents -= 1
+            counters.droppedByLimit += 1
+            return
         }
+        waitingEvents = 0
     }
 
     /// Notes that there is something to do; `true` if a turn must be scheduled for it.
@@ -399,6 +408,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case watch(Watcher, State)
         /// Call it.
         case marker(@Sendable () -> Void)
+        /// Tell the sender, who waits, and reduce the event, unless it was withdrawn.
+        case waited(Event, isWithdrawn: Bool, @Sendable (SendResult) -> Void)
     }
 
     /// An event arrives at a loop that turns on the sender's thread. `true`: the loop did nothing, so the event has been
@@ -452,6 +463,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             return .watch(watcher, state)
         case .marker(let body):
             return .marker(body)
+        case .waiting(let event, let origin, let tell):
+            waitingEvents -= 1
+            let isWithdrawn = origin.map { isStale($0) } ?? false
+            if isWithdrawn { counters.withdrawn += 1 } else { counters.events += 1 }
+            return .waited(event, isWithdrawn: isWithdrawn, tell)
         }
     }
 
@@ -632,9 +648,17 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         return (send(event, origin: origin, holdBeforeStart: true), endings)
     }
 
-    /// The loop has failed; `false` if that is no news.
+    /// Whether a side effect has been told to end, or has ended.
     @usableFromInline
-    package mutating func note(_ fault: LoopFault) -> Bool {
+    package func isCancelled(_ run: RunID) -> Bool {
+        runs[run]?.isCancelled != false
+    }
+
+    /// The loop has failed, because of that side effect if one is named; `false` if that is no news, or if the effect has
+    /// been cancelled: then what it throws is of no interest.
+    @usableFromInline
+    package mutating func note(_ fault: LoopFault, of run: RunID? = nil) -> Bool? {
+        if let run, isCancelled(run) { return nil }
         counters.faults += 1
         guard failure == nil else { return false }
         failure = Failure(fault)
@@ -702,6 +726,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var discarded: [Event] = []
         /// Markers that waited; they are called, since someone waits for them.
         @usableFromInline package var markers: [@Sendable () -> Void] = []
+        /// Senders who waited.
+        @usableFromInline package var told: [@Sendable (SendResult) -> Void] = []
         /// Feedbacks that waited; handed out so that what they hold is not released under the lock.
         @usableFromInline package var feedbacks: [Feedback<State, Event>] = []
 
@@ -753,6 +779,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 closing.discarded.append(event)
                 noteTaken(origin)
             case .control(.marker(let body)): closing.markers.append(body)
+            case .control(.waiting(let event, let origin, let tell)):
+                counters.refused += 1
+                closing.discarded.append(event)
+                closing.told.append(tell)
+                noteTaken(origin)
             case .control(.watch(let watcher)): watchers.append(watcher)
             case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
             }
@@ -790,7 +821,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Every marker that waits, for the end of an abandoned loop: someone waits for them.
     @usableFromInline
     package var markers: [@Sendable () -> Void] {
-        mailbox.compactMap { if case .control(.marker(let body)) = $0 { body } else { nil } }
+        mailbox.compactMap { item in
+            switch item {
+            case .control(.marker(let body)): body
+            case .control(.waiting(_, _, let tell)): { tell(.dropped(.stopped)) }
+            default: nil
+            }
+        }
     }
 
     // MARK: Looking in

@@ -34,7 +34,7 @@ public enum Overflow: Sendable, Hashable {
     /// The loop is cancelled: losing an event is a failure. A mediator drops the new value.
     case fail
     /// Who can wait, waits for room: async side effects, and who calls ``Loop/sendWhenRoom(_:)``. What is sent by who
-    /// cannot wait is dropped, as is a mediator's new value.
+    /// cannot wait is dropped, as is a mediator's new value: nobody waits for a mediator.
     case block
 }
 

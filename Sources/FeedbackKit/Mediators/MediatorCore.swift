@@ -166,7 +166,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
                     retired.delivered = delivered
                     delivered = value
                 }
-                if !subscribers.isEmpty { return .deliver(value, subscribers) }
+                // Also to nobody: the value is released by who delivers it, not under the lock.
+                return .deliver(value, subscribers)
             case .join(let subscriber):
                 subscribers.append(subscriber)
                 if let delivered { return .deliver(delivered, [subscriber]) }

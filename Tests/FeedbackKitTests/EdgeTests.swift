@@ -1,0 +1,223 @@
+import FeedbackKit
+import FeedbackKitTesting
+import Synchronization
+import Testing
+
+/// What happens between two steps of the engine.
+@Suite(.timeLimit(.minutes(5))) struct `At the edges` {
+    /// Holds something until it is taken.
+    private final class Held<Value: Sendable>: Sendable {
+        private let value = Mutex<Value?>(nil)
+        func put(_ new: Value) { value.withLock { $0 = new } }
+        func take() -> Value? { value.withLock { $0.take() } }
+    }
+
+    /// Looks at the mediator when it is released.
+    private final class Nosy: Sendable {
+        let number: Int
+        private let look: @Sendable () -> Void
+        init(_ number: Int, _ look: @escaping @Sendable () -> Void) {
+            self.number = number
+            self.look = look
+        }
+        deinit { look() }
+    }
+
+    @Test func `a value that looks at its mediator when it is released finds it open`() {
+        let looks = Counter()
+        let own = Held<Subscription>()
+        let passthrough = PassthroughMediator<Nosy>()
+        let look: @Sendable () -> Void = { [weak passthrough] in
+            _ = passthrough?.snapshot
+            looks.add(1)
+        }
+        let subscription = passthrough.subscribe { [weak passthrough] value in
+            guard value.number == 1 else { return }
+            passthrough?.send(Nosy(2, look))
+            passthrough?.send(Nosy(3, look))
+            own.take()?.cancel()
+        }
+        own.put(subscription)
+        passthrough.send(Nosy(1, look))
+        #expect(looks.value == 3)
+
+        let current = CurrentValueMediator<Nosy?>(nil)
+        for number in 1...3 {
+            current.send(
+                Nosy(number) { [weak current] in
+                    _ = current?.snapshot
+                    looks.add(1)
+                })
+        }
+        current.send(nil)
+        #expect(looks.value == 6)
+    }
+
+    private struct Broken: Error {}
+
+    /// Holds the loop up where it tells that an effect is being cancelled, until the effect has failed.
+    private final class Slow: LoopObserver {
+        typealias State = Int
+        typealias Event = Int
+        let isCancelling = Atomic(false)
+        let hasThrown = Atomic(false)
+        func loopDidCancelEffect(_ run: RunID, of feedback: String) {
+            isCancelling.store(true, ordering: .sequentiallyConsistent)
+            while !hasThrown.load(ordering: .sequentiallyConsistent) {}
+            // The task has yet to be told; give what it threw the time to arrive.
+            for _ in 0..<1000 { _ = hasThrown.load(ordering: .sequentiallyConsistent) }
+        }
+    }
+
+    @Test func `what an effect throws while it is being cancelled is no fault`() async {
+        let observer = Slow()
+        let began = Gate()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(cancellation: .onNewState) { (state: Int, _: Int?) in
+                    guard state == 0 else { return .nothing }
+                    return Effect.attempt { _ in
+                        began.open()
+                        while !observer.isCancelling.load(ordering: .sequentiallyConsistent) {}
+                        defer { observer.hasThrown.store(true, ordering: .sequentiallyConsistent) }
+                        throw Broken()
+                    }
+                }.execute(on: .task(QueueExecutor("effect")))
+            ],
+            executor: .task(QueueExecutor("loop")), observer: observer
+        ) { state, event in
+            state += event
+            return .handled
+        }
+        loop.start()
+        await began.opened()
+        loop.send(1)
+        await settled(loop)
+        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        #expect(loop.fault == nil)
+        #expect(loop.phase == .running)
+        await loop.stop()
+    }
+
+    @Test func `who waits for room is told what became of the event`() async {
+        for (overflow, expected) in [
+            (Overflow.dropOldest, [SendResult.dropped(.mailboxFull), .accepted]), (.block, [.accepted, .accepted]),
+        ] {
+            let loop = Loop<[Int], Int>(initial: [], mailboxLimit: 1, overflow: overflow) { state, event in
+                state.append(event)
+                return .handled
+            }
+            loop.send(1)
+            let first = Task { await loop.sendWhenRoom(2) }
+            while loop.snapshot.waiting < 2 { await Task.yield() }
+            // Under dropOldest this makes room for itself; under block it is dropped.
+            loop.send(3)
+            if overflow == .block { while loop.snapshot.waiting < 2 { await Task.yield() } }
+            let second = Task { await loop.sendWhenRoom(4) }
+            while loop.snapshot.waiting < (overflow == .block ? 3 : 2) { await Task.yield() }
+            loop.start()
+            #expect(await [first.value, second.value] == expected)
+            await settled(loop)
+            #expect(loop.state == (overflow == .block ? [1, 2, 4] : [3, 4]))
+            await loop.stop()
+        }
+    }
+
+    @Test func `who waits when the loop is cancelled is told that the event was dropped`() async {
+        let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 1, overflow: .block) { _, _ in .handled }
+        loop.send(1)
+        let sender = Task { await loop.sendWhenRoom(2) }
+        while loop.snapshot.waiting < 2 { await Task.yield() }
+        loop.cancel()
+        #expect(await sender.value == .dropped(.stopped))
+        #expect(loop.counters.refused == 2)
+    }
+
+    /// Keeps what it is given until it is told to run it.
+    private final class Later: LoopExecutor {
+        let kept = Record<@Sendable () -> Void>()
+        var eventsPerTurn: Int { 1 }
+        func enqueue(_ turn: @escaping @Sendable () -> Void) { kept.add(turn) }
+    }
+
+    @Test func `a quick function that was cancelled before it began, or whose loop is gone, is not called`() {
+        for release in [true, false] {
+            let (later, calls) = (Later(), Counter())
+            var loop: Loop<Int, Int>? = Loop(
+                initial: 0,
+                feedbacks: [
+                    Feedback(cancellation: .onNewState) { (state: Int, _: Int?) in
+                        guard state == 0 else { return .nothing }
+                        return Effect.call {
+                            calls.add(1)
+                            return nil
+                        }
+                    }.execute(on: later)
+                ],
+                executor: .sendersThread
+            ) { state, event in
+                state += event
+                return .handled
+            }
+            loop?.start()
+            #expect(later.kept.values.count == 1)
+            if release { loop = nil } else { loop?.send(1) }
+            for body in later.kept.values { body() }
+            #expect(calls.value == 0)
+            #expect(loop?.snapshot.feedbacks[0].running ?? 0 == 0)
+        }
+    }
+
+    @Test func `several effects under one name are one, and nothing under a name takes its place`() {
+        let ended = Record<String>()
+        let loop = Loop<String, String>(
+            initial: "",
+            feedbacks: [
+                Feedback(cancellation: .never) { (_: String, event: String?) in
+                    switch event {
+                    case "go": Effect.subscribe { _, _ in Subscription { ended.add("ended") } }.id("name")
+                    case "nothing": Effect.nothing.id("name")
+                    default: .nothing
+                    }
+                }
+            ],
+            executor: .sendersThread
+        ) { state, event in
+            state = event
+            return .handled
+        }
+        loop.start()
+        loop.send("go")
+        loop.send("nothing")
+        #expect(ended.values == ["ended"])
+    }
+
+    @Test func `a name over several effects cancels them all`() async {
+        let clock = ManualClock()
+        let loop = Loop<String, String>(
+            initial: "",
+            feedbacks: [
+                Feedback(cancellation: .never) { (_: String, event: String?) in
+                    switch event {
+                    case "go": Effect.all([.after(.seconds(1), "a"), .after(.seconds(2), "b")]).id("name")
+                    case "cancel": .cancel(id: "name")
+                    default: .nothing
+                    }
+                }
+            ],
+            executor: .sendersThread, clock: clock
+        ) { state, event in
+            state = event
+            return .handled
+        }
+        loop.start()
+        loop.send("go")
+        await clock.sleepers(atLeast: 2)
+        loop.send("cancel")
+        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        #expect(clock.sleeperCount == 0)
+        #expect(loop.counters.effectsCancelled == 1)
+        await loop.stop()
+    }
+}
