@@ -111,6 +111,9 @@ let package = Package(
             name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
             swiftSettings: strict),
         .testTarget(
+            name: "FeedbackKitDocumentationTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
+            swiftSettings: strict),
+        .testTarget(
             name: "FeedbackKitOpenCombineTests",
             dependencies: [
                 "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", openCombine, openCombineDispatch,
