@@ -14,7 +14,7 @@ BENCH_PACKAGES := erlang-base
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
-.PHONY: run check build build-tests test sanitize integration fuzz bench soak format lint clean help
+.PHONY: run check build build-tests test sanitize integration docs fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
@@ -49,6 +49,9 @@ sanitize: $(STAMPS)/build-packages ## run the tests of FeedbackKit under the thr
 
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -m pytest -ra -p no:cacheprovider Tests/Integration
+
+docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
+	Documentation/build.py
 
 fuzz: $(STAMPS)/build-packages ## fuzz the expression language for half a minute
 	@mkdir -p .build && Tests/Fuzz/CommonExpression/run.sh 30 >.build/fuzz.log 2>&1 || { tail -n 60 .build/fuzz.log; exit 1; }

@@ -121,6 +121,7 @@ extension UISystem where PublishedState: ViewState {
     /// Publishes what a function makes of the states of a system.
     ///
     /// - Parameter viewStateFactory: called on the loop's turn for each state, so it should be quick.
+    /// - Parameter system: the system that is shown.
     public convenience init(
         system: System, viewStateFactory: @escaping @Sendable (any State) -> PublishedState
     ) {
@@ -131,6 +132,10 @@ extension UISystem where PublishedState: ViewState {
     /// ``System/init(clock:mailboxLimit:overflow:_:)``.
     ///
     /// - Parameter viewStateFactory: called on the loop's turn for each state, so it should be quick.
+    /// - Parameter clock: what time it is for the system and its side effects.
+    /// - Parameter mailboxLimit: how many events may wait, at least 1.
+    /// - Parameter overflow: what happens beyond the limit.
+    /// - Parameter parts: the initial state, the feedbacks and the transitions.
     public convenience init(
         viewStateFactory: @escaping @Sendable (any State) -> PublishedState,
         clock: any Clock<Duration> = ContinuousClock(),

@@ -90,6 +90,9 @@ extension UISystem {
     /// shown to its observer.
     ///
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    /// - Parameter emitAttachedSystemEvent: what the other system is sent.
+    /// - Parameter onSystemStateType: the type of the states that are passed on.
+    /// - Parameter system: the other system.
     @discardableResult
     public func attach<S: State>(
         to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
@@ -107,6 +110,9 @@ extension UISystem {
     /// shown to its observer.
     ///
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    /// - Parameter emitAttachedSystemEvent: what the other system is sent.
+    /// - Parameter onSystemStateType: the type of the states that are passed on.
+    /// - Parameter other: the other system.
     @discardableResult
     public func attach<S: State, OtherState: Sendable>(
         to other: UISystem<OtherState>, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
@@ -148,6 +154,9 @@ extension System {
     /// shown to its observer.
     ///
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    /// - Parameter emitAttachedSystemEvent: what the other system is sent.
+    /// - Parameter onSystemStateType: the type of the states that are passed on.
+    /// - Parameter other: the other system.
     @discardableResult
     public func attach<S: State, OtherState: Sendable>(
         to other: UISystem<OtherState>, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,

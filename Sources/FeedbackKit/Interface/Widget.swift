@@ -39,6 +39,7 @@ extension Feedback {
     ///   - sink: called on the loop's turn, one content after the other, in the order of the states.
     ///   - render: makes content of a state, and wires what the user may do to `send`. An event sent while it renders
     ///     queues like any other.
+    ///   - name: for observers and snapshots.
     public static func rendering<Content>(
         name: String = "interface", into sink: @escaping @Sendable (Content) -> Void,
         _ render: @escaping @Sendable (S, Send<E>) -> Content
@@ -51,6 +52,7 @@ extension Feedback {
     /// - Parameters:
     ///   - sink: called on the loop's turn, one content after the other, in the order of the states.
     ///   - render: makes content of a context.
+    ///   - name: for observers and snapshots.
     public static func rendering<UserEvent: Sendable, Content>(
         name: String = "interface", into sink: @escaping @Sendable (Content) -> Void,
         _ render: @escaping @Sendable (Context<S, UserEvent>) -> Content

@@ -7,6 +7,7 @@ public struct RetryPolicy: Sendable {
     /// Tries again at most `limit` times.
     ///
     /// - Parameter delay: the pause before the retry of the given number, which counts from 1; by the loop's clock.
+    /// - Parameter limit: how many times it is tried again at most.
     public init(limit: Int, delay: @escaping @Sendable (_ retry: Int) -> Duration) {
         precondition(limit >= 0, "a side effect cannot be tried again \(limit) times")
         self.limit = limit

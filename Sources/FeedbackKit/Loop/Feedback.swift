@@ -133,6 +133,8 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     ///
     /// - Parameter memory: called once a loop, when the feedback is given to it. The closure it returns is only called on
     ///   the loop's turn, one state after the other.
+    /// - Parameter cancellation: what a new state does to side effects that still run.
+    /// - Parameter name: for observers and snapshots.
     @inlinable
     public init(
         name: String = "",

@@ -205,6 +205,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     ///
     /// - Parameter holdBeforeStart: whether an event for a loop that has not started waits for the start (the
     ///   default) or is dropped. Either way the answer tells.
+    /// - Parameter event: what has happened.
     @inlinable
     @discardableResult
     public func send(_ event: Event, holdBeforeStart: Bool = true) -> SendResult {

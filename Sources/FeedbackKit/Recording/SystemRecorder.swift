@@ -44,6 +44,7 @@ public final class SystemRecorder: Sendable {
     /// - Parameters:
     ///   - events: the types of event that can be recorded.
     ///   - states: the types of state that can be saved; without it, the initial state is not recorded.
+    ///   - system: the system to record.
     public init(_ system: System, events: EventCodec, states: StateCodec? = nil) {
         self.events = events
         self.states = states

@@ -21,6 +21,7 @@ public struct SystemReplay: Sendable {
     ///   - transitions: those of the system that was recorded.
     ///   - initial: where to begin if the recording has no initial state.
     ///   - clock: what time it is for the replay.
+    ///   - recording: what was recorded.
     public init(
         _ recording: SystemRecording, transitions: Transitions, initial: (any State)? = nil,
         clock: any Clock<Duration> = ContinuousClock()

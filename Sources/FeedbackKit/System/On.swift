@@ -12,6 +12,8 @@ public protocol TransitionContent: SendableMetatype {
     /// The new state by the first rule that is for this event and not disabled.
     ///
     /// - Parameter wildcard: look at rules for ``AnyEvent`` only, or at the others only.
+    /// - Parameter event: what has happened.
+    /// - Parameter type: the event's type.
     func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)?
 }
 

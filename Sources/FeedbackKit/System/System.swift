@@ -28,6 +28,7 @@ public final class System: Sendable {
     ///   - clock: what time it is for the system and its side effects.
     ///   - mailboxLimit: how many events may wait, at least 1.
     ///   - overflow: what happens beyond the limit.
+    ///   - parts: the initial state, the feedbacks and the transitions.
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
         mailboxLimit: Int = .max,

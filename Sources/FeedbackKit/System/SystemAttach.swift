@@ -118,6 +118,9 @@ extension System {
     /// shown to its observer.
     ///
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
+    /// - Parameter emitAttachedSystemEvent: what the other system is sent.
+    /// - Parameter onSystemStateType: the type of the states that are passed on.
+    /// - Parameter system: the other system.
     @inlinable
     @discardableResult
     public func attach<S: State>(

@@ -127,6 +127,8 @@ extension Feedback where S == any State, E == any Event {
     /// - Parameters:
     ///   - buffering: what to keep of the states for a side effect that is slower than the system; all, if not said.
     ///   - perform: called once a system.
+    ///   - name: for observers and snapshots.
+    ///   - type: the type of the states it answers.
     @_disfavoredOverload  // `AnyState` is a `State` too, and has a form of its own.
     public init<T: State, Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: T.Type, buffering: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded,

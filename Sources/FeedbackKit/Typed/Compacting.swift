@@ -8,6 +8,7 @@ extension Feedback {
     /// - Parameters:
     ///   - transform: the chain of steps; called once, when the feedback is made.
     ///   - effects: the side effect for a value.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -116,6 +117,7 @@ extension Feedback {
     /// - Parameters:
     ///   - transform: the chain of steps; called once, when the feedback is made.
     ///   - effects: the side effect for a value.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,

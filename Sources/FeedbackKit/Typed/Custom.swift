@@ -11,6 +11,7 @@ extension Feedback {
     /// - Parameters:
     ///   - buffering: what to keep for a function that reads more slowly than the loop turns; everything, if not said.
     ///   - body: the function.
+    ///   - name: for observers and snapshots.
     public static func custom(
         name: String = "custom",
         buffering: AsyncStream<(state: S, event: E?)>.Continuation.BufferingPolicy = .unbounded,

@@ -7,6 +7,7 @@ extension Feedback {
     /// - Parameters:
     ///   - transform: the part of the state, on the loop's turn.
     ///   - effects: the side effect for the first value.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,

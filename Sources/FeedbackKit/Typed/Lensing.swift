@@ -7,6 +7,7 @@ extension Feedback {
     /// - Parameters:
     ///   - transform: the part of the state, on the loop's turn.
     ///   - effects: the side effect for the part.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func lensing<Control: Sendable>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -112,6 +113,7 @@ extension Feedback {
     ///   - transform: what of the event is wanted; `nil`: it is not of the kind. On the loop's turn, after the event
     ///     has been reduced.
     ///   - effects: the side effect for what is wanted.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func lensing<Payload: Sendable>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,

@@ -2,6 +2,7 @@ extension Feedback {
     /// A side effect for every state, of which only the latest runs: CombineFeedback's name for `effects`.
     ///
     /// - Parameter effects: called on the loop's turn for the initial state and each new one.
+    /// - Parameter name: for observers and snapshots.
     @inlinable
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Effect<E>
@@ -50,6 +51,7 @@ extension Feedback {
     /// not seen.
     ///
     /// - Parameter effects: called on the loop's turn for each new state.
+    /// - Parameter name: for observers and snapshots.
     @inlinable
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S, E) -> Effect<E>

@@ -8,6 +8,7 @@ extension Feedback {
     /// - Parameters:
     ///   - predicate: the condition, on the loop's turn.
     ///   - effects: the side effect for the state in which the condition came to hold.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func predicate(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -112,6 +113,7 @@ extension Feedback {
     /// - Parameters:
     ///   - predicate: the condition, on the loop's turn.
     ///   - effects: the side effect for the state in which the condition came to hold.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func whenBecomesTrue(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,

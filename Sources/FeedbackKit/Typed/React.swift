@@ -7,6 +7,7 @@ extension Feedback {
     /// - Parameters:
     ///   - request: what the state asks for, on the loop's turn.
     ///   - effects: the side effect for a request.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func react<Request: Equatable & Sendable>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -64,6 +65,7 @@ extension Feedback {
     ///   - requests: what the state asks for, on the loop's turn.
     ///   - effects: the side effect for a request. An effect with a name keeps it, and then shares it as named effects
     ///     do.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func react<Request: Hashable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -136,6 +138,7 @@ extension Feedback {
     ///     not said.
     ///   - effects: the side effect for an identity: given its first request, and the stream of its requests, beginning
     ///     with the first.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],

@@ -8,6 +8,7 @@ extension Feedback {
     /// - Parameters:
     ///   - transform: the part of the state, on the loop's turn; `nil`: no effect.
     ///   - effects: the side effect for the part.
+    ///   - name: for observers and snapshots.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
