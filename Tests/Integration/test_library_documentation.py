@@ -79,3 +79,12 @@ def follow(package: Path, command: str, expected: str) -> None:
     else:
         assert (result.returncode == 0) == ("passed" in expected), result.stdout + result.stderr
         assert squeezed(expected) in squeezed(result.stdout + result.stderr), result.stdout + result.stderr
+
+
+def test_the_tests_that_the_page_about_semantics_names_exist(tested: str) -> None:
+    page = re.sub(r"^```.*?^```$", "", (CATALOGUE / "Semantics.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    named = [squeezed(span) for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", page)]
+    # A test's name is a sentence; what else is in code has fewer words.
+    sentences = [name for name in named if name.count(" ") >= 3 and not name.startswith("…")]
+    assert len(sentences) > 30
+    assert not [name for name in sentences if f"func `{name}`" not in tested]
