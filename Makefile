@@ -21,7 +21,7 @@ TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test sanitize integration fuzz ## lint, build, and run all tests
+check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint, build, and run all tests
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build

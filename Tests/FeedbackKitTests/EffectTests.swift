@@ -368,27 +368,6 @@ private struct Broken: Error, Equatable { let try_: Int }
         await loop.stop()
     }
 
-    @Test func `cancelling or releasing the loop lets those who wait go on`() async {
-        for release in [true, false] {
-            var loop: Loop<Int, Int>? = Loop(initial: 0, mailboxLimit: 1, overflow: .block) { _, _ in .handled }
-            loop?.send(1)
-            weak let weakLoop = loop
-            let (began, over) = (Gate(), Gate())
-            Task {
-                began.open()
-                // The wait itself must not keep the loop alive for this test, so it goes through a side effect's hand.
-                await weakLoop?.sendWhenRoom(2)
-                over.open()
-            }
-            await began.opened()
-            while let waiting = loop?.snapshot.waiting, waiting < 2 { await Task.yield() }
-            if !release { loop?.cancel() }
-            if release { loop?.cancel() }
-            loop = nil
-            await over.opened()
-        }
-    }
-
     /// Counts from 1.
     private struct Counting: AsyncSequence, Sendable {
         typealias Element = Int

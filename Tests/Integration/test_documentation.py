@@ -93,16 +93,6 @@ def test_the_swift_of_the_readme_is_tested() -> None:
         assert squeezed(program).strip() in sources
 
 
-LIBRARY_PAGES = sorted((REPOSITORY / "Sources/FeedbackKit/FeedbackKit.docc").glob("*.md"))
-
-
-@pytest.mark.parametrize("page", LIBRARY_PAGES, ids=lambda page: page.name)
-def test_the_swift_of_the_library_is_tested(page: Path) -> None:
-    sources = squeezed("".join(path.read_text() for path in (REPOSITORY / "Tests").glob("**/*.swift")))
-    for program in blocks(page.read_text(), "swift"):
-        assert squeezed(program).strip() in sources, program
-
-
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
     system, wiring = blocks(CONFIGURATION, "yaml")
     one = daemon({"system.yaml": system, "wiring.yaml": wiring})

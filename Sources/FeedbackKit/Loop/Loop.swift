@@ -370,8 +370,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken, sources and
-    /// timers end, and side effects that run may finish. Past the limit, or when the calling task is cancelled, the loop
+    /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken (feedbacks that
+    /// only look, or answer at once, still see the states these lead to), sources and timers end, and side effects that
+    /// run may finish. A loop that has not been started is over at once, and what waits is dropped and counted. Past the limit, or when the calling task is cancelled, the loop
     /// is cancelled.
     ///
     /// Do not await this from a side effect of the same loop: it would wait for itself until the limit.
