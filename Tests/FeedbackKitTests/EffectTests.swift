@@ -334,6 +334,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         loop.start()
         await gate.opened()
         await sender.value
+        await settled(loop)
         #expect(seen.values == [1, 2, 4, 5, 6, 7, 8, 9])
         #expect(loop.counters.droppedByLimit == 1)
         await loop.stop()
