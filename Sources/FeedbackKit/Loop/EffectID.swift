@@ -10,7 +10,8 @@ public struct EffectID: Hashable, Sendable {
 
     /// Whether both are the same name.
     public static func == (left: EffectID, right: EffectID) -> Bool {
-        AnyHashable(left.base) == AnyHashable(right.base)
+        // Integers of different types are equal as `AnyHashable`; here each type has names of its own.
+        type(of: left.base) == type(of: right.base) && AnyHashable(left.base) == AnyHashable(right.base)
     }
 
     /// Feeds the name into the hasher.

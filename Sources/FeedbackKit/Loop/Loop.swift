@@ -492,7 +492,8 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 step = .notTaken
                 left -= 1
             case .notTaken:
-                if left <= 0, let executor { return executor.base.enqueue { self.turn() } }
+                // Weakly: a loop that feeds itself without end must end when nobody holds it any more.
+                if left <= 0, let executor { return executor.base.enqueue { [weak self] in self?.turn() } }
                 step = guarded.withLock { $0.machine.next(&event, &other) }
             }
         }
@@ -592,7 +593,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         else { return }
         observer?.base.loopDidStartEffect(opened.run, of: member.name)
         let run = opened.run
-        let inner = subscribe(Send(clock: clock) { [weak self] event in self?.send(event) ?? .dropped(.stopped) })
+        let inner = subscribe(
+            Send(
+                clock: clock,
+                body: { [weak self] event in self?.send(event) ?? .dropped(.stopped) },
+                waiting: { [weak self] event, policy in
+                    await self?.deliver(event, origin: nil, waiting: policy) ?? .dropped(.stopped)
+                }))
         // Ending the source is all there is to it: once cancelled, the run is over.
         let subscription = Subscription { [weak self] in
             inner.cancel()

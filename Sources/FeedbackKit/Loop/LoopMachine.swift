@@ -623,7 +623,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         guard phase == .running else { return nil }
         var endings: [Ending] = []
         if let id, let old = runOfID[id] {
-            guard replaces || runs[old]?.isOver != false else { return nil }
+            guard replaces || runs[old].map({ $0.isOver || $0.isCancelled }) ?? true else { return nil }
             cancel(old, into: &endings)
         }
         let run = RunID(rawValue: nextRun)

@@ -98,6 +98,9 @@ public final class System: Sendable {
     /// start the system; the sequence ends when it stops.
     public var stream: AsyncStream<any State> { loop.states() }
 
+    /// Why the system was cancelled, if it has failed: see ``Loop/fault``.
+    public var fault: LoopFault? { loop.fault }
+
     /// A picture of the system.
     public var snapshot: LoopSnapshot { loop.snapshot }
 }
