@@ -310,6 +310,7 @@ private struct Broken: Error, Equatable { let try_: Int }
             (1...6).map { policy.delay(beforeRetry: $0) } == [2, 6, 18, 54, 60, nil].map { $0.map(Duration.seconds) })
         #expect(RetryPolicy.constant(.seconds(1)).delay(beforeRetry: .max) == .seconds(1))
         #expect(RetryPolicy.exponential(first: .seconds(90)).delay(beforeRetry: 1) == .seconds(60))
+        #expect(RetryPolicy.exponential(first: .seconds(1), factor: 1e30).delay(beforeRetry: 9) == .seconds(60))
     }
 }
 

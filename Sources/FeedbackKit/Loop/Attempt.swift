@@ -26,7 +26,8 @@ public struct RetryPolicy: Sendable {
             var pause = first
             var left = factor > 1 ? retry - 1 : 0
             while left > 0, pause < cap {
-                pause = pause * factor
+                // Not multiplied beyond the cap, where a large factor would overflow.
+                pause = pause >= cap / factor ? cap : pause * factor
                 left -= 1
             }
             return min(pause, cap)
