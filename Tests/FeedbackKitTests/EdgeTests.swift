@@ -220,4 +220,104 @@ import Testing
         #expect(loop.counters.effectsCancelled == 1)
         await loop.stop()
     }
+
+    /// Counts those of it that live.
+    private final class Living: Sendable {
+        let counter: Counter
+        init(_ counter: Counter) {
+            self.counter = counter
+            counter.add(1)
+        }
+        deinit { counter.add(-1) }
+    }
+
+    @Test func `no state is kept for a custom feedback that has returned`() async {
+        let living = Counter()
+        let loop = Loop<Living, Int>(
+            initial: Living(living), feedbacks: [.custom { _, _ in }], executor: .sendersThread
+        ) { state, _ in
+            state = Living(living)
+            return .handled
+        }
+        loop.start()
+        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        for _ in 0..<1000 { loop.send(1) }
+        #expect(living.value == 1)
+        loop.cancel()
+    }
+
+    private struct Holder: FeedbackKit.State {
+        let held: Living
+        let number: Int
+    }
+    private struct Next: FeedbackKit.Event {}
+
+    @Test func `no state is kept for a stream of states that nobody reads any more`() async {
+        let living = Counter()
+        let system = System {
+            InitialState { Holder(held: Living(living), number: 0) }
+            Feedbacks {
+                Feedback(on: Holder.self, perform: { _ in AsyncStream<any FeedbackKit.Event> { $0.finish() } })
+            }
+            Transitions {
+                From(Holder.self) { state in
+                    On(Next.self, transitionTo: Holder(held: Living(living), number: state.number + 1))
+                }
+            }
+        }
+        system.execute(on: .sendersThread)
+        system.start()
+        while system.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        for _ in 0..<1000 { system.send(Next()) }
+        #expect((system.state as? Holder)?.number == 1000)
+        // The current one, and what the system's own bookkeeping holds of the last.
+        #expect(living.value <= 3)
+        system.cancel()
+    }
+
+    @Test func `a snapshot is bounded`() {
+        let loop = Loop<[String], Int>(
+            initial: Array(repeating: "a long state 🏳️‍🌈", count: 100_000), executor: .sendersThread
+        ) { _, _ in .handled }
+        let text = loop.snapshot.state
+        #expect(text.utf8.count <= LoopSnapshot.stateLimit + 3)
+        #expect(text.hasPrefix("[\"a long state 🏳️‍🌈\", ") && text.hasSuffix("…"))
+    }
+
+    @Test func `who waits for room within a loop does not keep it alive`() async {
+        let (over, began) = (Gate(), Gate())
+        weak var weakLoop: Loop<Int, Int>?
+        let results = Record<SendResult>()
+        do {
+            let loop = Loop<Int, Int>(
+                initial: 0,
+                feedbacks: [
+                    Feedback { _, _ in
+                        .run { send in
+                            send(1)
+                            began.open()
+                            results.add(await send.whenRoom(2))
+                            over.open()
+                        }
+                    }
+                ], executor: FirstTurnOnly(), mailboxLimit: 1
+            ) { _, _ in .handled }
+            loop.start()
+            weakLoop = loop
+            await began.opened()
+            while loop.snapshot.waiting < 2 { await Task.yield() }
+        }
+        await over.opened()
+        #expect(results.values == [.dropped(.stopped)])
+        while weakLoop != nil { await Task.yield() }
+    }
+
+    /// Turns once and never again.
+    private final class FirstTurnOnly: LoopExecutor {
+        private let hasTurned = Atomic(false)
+        var eventsPerTurn: Int { 256 }
+        func enqueue(_ turn: @escaping @Sendable () -> Void) {
+            if !hasTurned.exchange(true, ordering: .relaxed) { turn() }
+        }
+    }
 }

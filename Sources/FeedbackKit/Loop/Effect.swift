@@ -6,8 +6,8 @@ public struct Send<Event: Sendable>: Sendable {
     public let clock: any Clock<Duration>
     @usableFromInline let body: @Sendable (Event) -> SendResult
     @usableFromInline let waiting: @Sendable (Event, WaitPolicy) async -> SendResult
-    /// Cancels the effect it was given to and queues an event in its stead.
-    @usableFromInline package let expire: @Sendable (Event) -> Void
+    /// Counts and tells an event that is not even offered to the loop.
+    @usableFromInline let refuse: @Sendable (Event, DropReason) -> Void
 
     /// When a sender waits for room in the mailbox.
     @usableFromInline
@@ -21,17 +21,25 @@ public struct Send<Event: Sendable>: Sendable {
     package init(
         clock: any Clock<Duration>, body: @escaping @Sendable (Event) -> SendResult,
         waiting: (@Sendable (Event, WaitPolicy) async -> SendResult)? = nil,
-        expire: (@Sendable (Event) -> Void)? = nil
+        refuse: @escaping @Sendable (Event, DropReason) -> Void = { _, _ in }
     ) {
         self.clock = clock
         self.body = body
         self.waiting = waiting ?? { event, _ in body(event) }
-        self.expire = expire ?? { event in _ = body(event) }
+        self.refuse = refuse
     }
 
-    /// For an effect within the effect: what expires there must not cancel the whole.
-    package var nested: Send {
-        Send(clock: clock, body: body, waiting: waiting)
+    /// The same, but while `isDisabled` holds, events are dropped.
+    package func disabled(while isDisabled: @escaping @Sendable () -> Bool) -> Send {
+        let refuse: @Sendable (Event) -> SendResult = { event in
+            self.refuse(event, .disabled)
+            return .dropped(.disabled)
+        }
+        return Send(
+            clock: clock,
+            body: { isDisabled() ? refuse($0) : self.body($0) },
+            waiting: { isDisabled() ? refuse($0) : await self.waiting($0, $1) },
+            refuse: self.refuse)
     }
 
     /// Queues an event and says whether it was accepted.
@@ -61,7 +69,7 @@ public struct Send<Event: Sendable>: Sendable {
             clock: clock,
             body: { self.body(transform($0)) },
             waiting: { await self.waiting(transform($0), $1 == .always ? .always : .ifBlocking) },
-            expire: { self.expire(transform($0)) })
+            refuse: { self.refuse(transform($0), $1) })
     }
 }
 
@@ -76,8 +84,6 @@ package struct EffectOptions: Sendable {
     @usableFromInline package var endsPrevious = false
     /// Whether a gentle stop ends it instead of waiting for it.
     @usableFromInline package var endsAtStop = false
-    /// Whether its events can be withdrawn for it alone, as those of a named one.
-    @usableFromInline package var isTracked = false
 
     @inlinable
     init() {}
@@ -100,9 +106,15 @@ public struct Effect<Event: Sendable>: Sendable {
         case task(@Sendable (Send<Event>) async throws -> Void)
         case subscribe(Subscribe)
         /// Ends without waiting when the loop stops.
-        case timer(Duration, Event)
+        indirect case timer(Duration, @Sendable () -> Event)
         case cancel(EffectID)
         case all([Effect])
+        /// Starts the other after a while.
+        indirect case delayed(Duration, @Sendable () -> Effect)
+        /// Starts the other unless one was started less than this ago.
+        indirect case throttled(Duration, @Sendable () -> Effect)
+        /// Ends the other after a while, and emits an event in its stead.
+        indirect case limited(Duration, @Sendable () -> Event, Effect)
     }
     @usableFromInline package let kind: Kind
     /// A box, so that the many effects without options stay small.
@@ -187,17 +199,18 @@ public struct Effect<Event: Sendable>: Sendable {
 
     /// Emits an event once, when the loop's clock has advanced by `delay`.
     public static func after(_ delay: Duration, _ event: Event) -> Effect {
-        Effect(kind: .timer(delay, event))
+        Effect(kind: .timer(delay, { event }))
     }
 
     // MARK: Names
 
-    /// Gives the effect a name.
+    /// Gives the effect a name. One that has a name already gets a second: it is cancelled or replaced under either.
     ///
     /// Of one name at most one effect runs in a loop. If one runs already, it is cancelled, and what it has emitted and
     /// the loop has not taken is withdrawn; or, with `replacing` false, the new one is not started.
     public func id(_ id: some Hashable & Sendable, replacing: Bool = true) -> Effect {
-        with {
+        let unnamed = options.id == nil ? self : wrapped { .all([$0]) }
+        return unnamed.with {
             $0.id = EffectID(id)
             $0.replaces = replacing
         }
@@ -207,53 +220,35 @@ public struct Effect<Event: Sendable>: Sendable {
     public static func cancel(id: some Hashable & Sendable) -> Effect { Effect(kind: .cancel(EffectID(id))) }
 
     /// Starts several effects, in order. Each is an effect of its own, unless the whole is given a name or a limit of time:
-    /// then they run side by side in one.
+    /// then they are parts of one, which is over when they all are.
     public static func all(_ effects: [Effect]) -> Effect { Effect(kind: .all(effects)) }
 
-    /// Starts after a while in which no other effect of the name was started: each new one begins the wait anew.
+    /// Starts after a while in which no other effect of the name was started: each new one begins the wait anew, and
+    /// cancels what the one before has started. A gentle stop ends the wait, and the effect does not start.
     public func debounce(id: some Hashable & Sendable, for quiet: Duration) -> Effect {
-        let effect = self
-        return wrapped { send in
-            guard (try? await send.clock.sleep(for: quiet)) != nil else { return }
-            try await effect.perform(send.nested)
-        }.id(id)
+        wrapped { inner in .delayed(quiet, { inner }) }.id(id)
     }
 
-    /// Starts unless one of the name was started less than `interval` ago; one that still runs counts too.
+    /// Starts unless one of the name was started less than `interval` ago, by the loop's clock, or still runs. That one
+    /// may have ended or been cancelled meanwhile; the interval goes on.
     public func throttle(id: some Hashable & Sendable, for interval: Duration) -> Effect {
-        let effect = self
-        return wrapped { send in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try? await send.clock.sleep(for: interval) }
-                try await effect.perform(send.nested)
-                try await group.waitForAll()
-            }
-        }.id(id, replacing: false)
+        wrapped { inner in .throttled(interval, { inner }) }.id(id, replacing: false)
     }
 
     /// Cancels the effect when it has run so long by the loop's clock, and emits `event` instead of what it might still
     /// have emitted and what the loop has not taken.
     public func timeout(after limit: Duration, _ event: Event) -> Effect {
-        let effect = self
-        return wrapped { send in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await effect.perform(send.nested) }
-                group.addTask {
-                    guard (try? await send.clock.sleep(for: limit)) != nil, !Task.isCancelled else { return }
-                    send.expire(event)
-                }
-                try await group.next()
-                group.cancelAll()
-                try await group.waitForAll()
-            }
-        }.with { $0.isTracked = true }
+        wrapped { inner in .limited(limit, { event }, inner) }
     }
 
-    /// A task around the effect, of which the same is said.
-    private func wrapped(_ body: @escaping @Sendable (Send<Event>) async throws -> Void) -> Effect {
-        var copy = Effect(kind: .task(body))
-        copy.box = box
-        return copy
+    /// An effect around this one: that takes the place of others, and ends at a stop, as this one would have.
+    private func wrapped(_ kind: (Effect) -> Kind) -> Effect {
+        guard options.endsPrevious || options.endsAtStop else { return Effect(kind: kind(self)) }
+        let (endsPrevious, endsAtStop) = (options.endsPrevious, options.endsAtStop)
+        return Effect(kind: kind(with { $0.endsPrevious = false })).with {
+            $0.endsPrevious = endsPrevious
+            $0.endsAtStop = endsAtStop
+        }
     }
 
     // MARK: Beside others
@@ -288,38 +283,14 @@ public struct Effect<Event: Sendable>: Sendable {
         case .call(let body): .call { body().map(transform) }
         case .task(let body): .task { send in try await body(send.contramap(transform)) }
         case .subscribe(let start): .subscribe { send, finish in start(send.contramap(transform), finish) }
-        case .timer(let delay, let event): .timer(delay, transform(event))
+        // What comes later is transformed when it comes.
+        case .timer(let delay, let event): .timer(delay, { transform(event()) })
         case .cancel(let id): .cancel(id)
         case .all(let effects): .all(effects.map { $0.map(transform) })
+        case .delayed(let delay, let inner): .delayed(delay, { inner().map(transform) })
+        case .throttled(let interval, let inner): .throttled(interval, { inner().map(transform) })
+        case .limited(let limit, let event, let inner):
+            .limited(limit, { transform(event()) }, inner.map(transform))
         }
-    }
-
-    /// Does what the effect does, within a task.
-    @usableFromInline
-    package func perform(_ send: Send<Event>) async throws {
-        switch kind {
-        case .nothing, .cancel: break
-        case .event(let event): await send.offer(event)
-        case .events(let events): for event in events { await send.offer(event) }
-        case .call(let body): if let event = body() { await send.offer(event) }
-        case .task(let body): try await body(send)
-        case .subscribe(let start): await Self.subscribe(start, send)
-        case .timer(let delay, let event):
-            guard (try? await send.clock.sleep(for: delay)) != nil else { return }
-            await send.offer(event)
-        case .all(let effects):
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for effect in effects { group.addTask { try await effect.perform(send) } }
-                try await group.waitForAll()
-            }
-        }
-    }
-
-    /// Returns when what was started is over; cancelling the task ends it.
-    private static func subscribe(_ start: Subscribe, _ send: Send<Event>) async {
-        let (over, continuation) = AsyncStream.makeStream(of: Never.self)
-        let subscription = start(send) { continuation.finish() }
-        for await _ in over {}
-        subscription.cancel()
     }
 }

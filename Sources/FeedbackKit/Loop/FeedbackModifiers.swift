@@ -11,16 +11,14 @@ extension Feedback {
         return copy
     }
 
-    /// While `disabled` holds, the feedback starts nothing, and a source brings nothing in. It is asked each time a
-    /// state arrives, on the loop's turn; side effects that run already go on as the feedback's rule says.
+    /// While `disabled` holds, the feedback starts nothing, and what a source sends is dropped and counted as refused. It
+    /// is asked each time a state arrives, on the loop's turn, or each time a source sends, wherever that does; side
+    /// effects that run already go on as the feedback's rule says.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedback {
         modified { receive in
             { state, event in disabled() ? .nothing : receive(state, event) }
         } source: { subscribe in
-            { send in
-                subscribe(
-                    Send(clock: send.clock) { event in disabled() ? .dropped(.disabled) : send(event) })
-            }
+            { send in subscribe(send.disabled(while: disabled)) }
         }
     }
 

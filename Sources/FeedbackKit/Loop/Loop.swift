@@ -79,12 +79,17 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     struct Guarded: Sendable {
         @usableFromInline var machine: Machine
         @usableFromInline var surroundings: Surroundings
+        /// Who waits for the end; nobody waits any more when everybody has been told of it.
         @usableFromInline var waiters: [CheckedContinuation<Void, Never>] = []
+        @usableFromInline var hasToldEnd = false
+        /// When effects that are not to start too often have started; `nil`: there are none.
+        @usableFromInline var throttles: Throttles?
 
         @inlinable
         init(machine: Machine, surroundings: Surroundings) {
             self.machine = machine
             self.surroundings = surroundings
+            self.machine.isObserved = surroundings.observer != nil
         }
     }
 
@@ -159,6 +164,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     public var counters: LoopCounters { guarded.withLock { $0.machine.counters } }
 
+    /// How many runs and names are remembered: none, when nothing runs and nothing waits.
+    package var remembered: Int {
+        guarded.withLock { $0.machine.runs.count + $0.machine.named.count + $0.machine.forgottenNames.count }
+    }
+
     // MARK: Before the start
 
     /// Says where the loop turns. Only before the start.
@@ -185,6 +195,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     private func setSurroundings(_ what: String, _ change: (inout Surroundings) -> Surroundings) {
         let old = guarded.withLock { guarded -> Surroundings? in
             guard guarded.machine.phase == .notStarted else { return nil }
+            defer { guarded.machine.isObserved = guarded.surroundings.observer != nil }
             return change(&guarded.surroundings)
         }
         precondition(old != nil, "a loop's \(what) must be set before the loop is started")
@@ -217,27 +228,51 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// those who cannot.
     ///
     /// Events of those who wait keep their place: first come, first served. The mailbox then holds its limit and at most
-    /// one event more for each who waits. Cancelling the calling task does not shorten the wait. Do not await this on
-    /// the loop's own turn.
+    /// one event more for each who waits. Cancelling the calling task does not shorten the wait; on a loop that nobody
+    /// starts or cancels it has no end. Do not await this on the loop's own turn.
     @discardableResult
     public func sendWhenRoom(_ event: Event) async -> SendResult {
-        await deliver(event, origin: nil, waiting: .always)
+        await withCheckedContinuation { deliver(event, origin: nil, waiting: .always, $0) }
     }
 
     @usableFromInline
     func deliver(
-        _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy
-    ) async -> SendResult {
-        await withCheckedContinuation { (continuation: CheckedContinuation<SendResult, Never>) in
-            let (sent, waits) = guarded.withLock {
-                $0.machine.sendWaiting(event, origin: origin, always: policy == .always) { result in
-                    continuation.resume(returning: result)
-                }
+        _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy,
+        _ continuation: CheckedContinuation<SendResult, Never>
+    ) {
+        let (sent, waits) = guarded.withLock {
+            $0.machine.sendWaiting(event, origin: origin, always: policy == .always) { result in
+                continuation.resume(returning: result)
             }
-            if sent.needsTurn { schedule() }
-            if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
-            if !waits { continuation.resume(returning: sent.result) }
         }
+        if sent.needsTurn { schedule() }
+        if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
+        if !waits { continuation.resume(returning: sent.result) }
+    }
+
+    /// How a side effect puts events into this loop, which it does not keep alive, not even while it waits for room.
+    @inlinable
+    func send(from origin: Machine.Origin?) -> Send<Event> {
+        Send<Event>(
+            clock: clock,
+            body: { [weak self] event in self?.deliver(event, origin: origin, hold: true) ?? .dropped(.stopped) },
+            waiting: { [weak self] event, policy in
+                await withCheckedContinuation { continuation in
+                    guard let self else { return continuation.resume(returning: .dropped(.stopped)) }
+                    self.deliver(event, origin: origin, waiting: policy, continuation)
+                }
+            },
+            refuse: { [weak self] event, reason in self?.refuse(event, reason) })
+    }
+
+    /// Counts and tells an event that was not even offered.
+    @usableFromInline
+    func refuse(_ event: Event, _ reason: DropReason) {
+        let observer = guarded.withLock { guarded in
+            guarded.machine.noteRefused()
+            return guarded.surroundings.observer
+        }
+        observer?.base.loopDidDrop(event, because: reason)
     }
 
     /// Queues an event, and turns the loop if nobody else does.
@@ -286,10 +321,21 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Notes why the loop has failed, and cancels it.
     @usableFromInline
     func fail(_ fault: LoopFault, of run: RunID? = nil) {
-        let (isNews, observer) = guarded.withLock { ($0.machine.note(fault, of: run), $0.surroundings.observer) }
+        let (isNews, observer) = guarded.withLock { guarded in
+            let isNews = guarded.machine.note(fault, of: run)
+            if isNews == true, guarded.surroundings.observer != nil { guarded.machine.hold() }
+            return (isNews, guarded.surroundings.observer)
+        }
         guard let isNews else { return }
         if isNews { observer?.base.loopDidFault(fault) }
         cancel()
+        if isNews, observer != nil { release() }
+    }
+
+    /// The observer has been told what it had to be told before the end.
+    @usableFromInline
+    func release() {
+        if guarded.withLock({ $0.machine.release() }) { didStop() }
     }
 
     /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
@@ -301,8 +347,16 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Cancels the side effect of this name, if one runs, and withdraws what it has emitted and the loop not taken.
     public func cancelEffect(_ id: EffectID) {
-        let (endings, observer) = guarded.withLock { ($0.machine.cancelEffect(id), $0.surroundings.observer) }
+        guard let run = run(named: id) else { return }
+        let (endings, observer) = guarded.withLock { ($0.machine.cancelRun(run), $0.surroundings.observer) }
         end(endings, observer)
+    }
+
+    /// The latest run of a name. Names are compared outside the lock: how is the caller's code.
+    @inlinable
+    func run(named id: EffectID) -> RunID? {
+        let candidates = guarded.withLock { $0.machine.candidates(id.hash) }
+        return candidates.last { $0.id == id }?.run
     }
 
     // MARK: Watching
@@ -362,7 +416,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     public func stopped() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isOver = guarded.withLock { guarded in
-                if guarded.machine.phase == .stopped { return true }
+                if guarded.hasToldEnd { return true }
                 guarded.waiters.append(continuation)
                 return false
             }
@@ -381,7 +435,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     public func stop(within limit: Duration = .seconds(5)) async {
         beginStop()
         let (isOver, mayTakeTime) = guarded.withLock { guarded in
-            (guarded.machine.phase == .stopped, guarded.machine.openRuns > 0 || !guarded.machine.mailbox.isEmpty)
+            (guarded.hasToldEnd, guarded.machine.openRuns > 0 || !guarded.machine.mailbox.isEmpty)
         }
         if isOver { return }
         await withTaskCancellationHandler {
@@ -419,20 +473,28 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         }
         for marker in closing.markers { marker() }
         for tell in closing.told { tell(.dropped(.stopped)) }
+        if closing.isHeld { release() }
         if closing.stopped { didStop() }
     }
 
     /// Tells everybody that the loop has stopped; called once.
     @usableFromInline
     func didStop() {
-        let (waiters, watchers, observer, state) = guarded.withLock { guarded in
-            defer { guarded.waiters = [] }
-            return (
-                guarded.waiters, guarded.machine.takeWatchers(), guarded.surroundings.observer, guarded.machine.state
+        let (watchers, observer, state) = guarded.withLock { guarded in
+            (
+                guarded.machine.takeWatchers(),
+                // Who has not been told of the beginning is not told of the end.
+                guarded.machine.hasBegun ? guarded.surroundings.observer : nil, guarded.machine.state
             )
         }
         observer?.base.loopDidStop(with: state)
         for watcher in watchers { watcher.finish() }
+        // Last: whoever waits for the end may rely on everybody knowing of it.
+        let waiters = guarded.withLock { guarded in
+            defer { guarded.waiters = [] }
+            guarded.hasToldEnd = true
+            return guarded.waiters
+        }
         for waiter in waiters { waiter.resume() }
     }
 
@@ -520,6 +582,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         case .waited(let event, _, let tell):
             observer?.base.loopDidWithdraw(event)
             tell(.dropped(.cancelled))
+        case .release: break
         }
     }
 
@@ -589,17 +652,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline
     func connect(_ member: Machine.Member, _ index: Int, _ observer: Observer?) {
         guard case .source(let subscribe) = member.kind,
-            let opened = guarded.withLock({ $0.machine.openRun(of: index, endsAtStop: true) })
+            let opened = open(Starting(member: member, index: index, observer: observer), endsAtStop: true)
         else { return }
-        observer?.base.loopDidStartEffect(opened.run, of: member.name)
         let run = opened.run
-        let inner = subscribe(
-            Send(
-                clock: clock,
-                body: { [weak self] event in self?.send(event) ?? .dropped(.stopped) },
-                waiting: { [weak self] event, policy in
-                    await self?.deliver(event, origin: nil, waiting: policy) ?? .dropped(.stopped)
-                }))
+        let inner = subscribe(send(from: nil))
         // Ending the source is all there is to it: once cancelled, the run is over.
         let subscription = Subscription { [weak self] in
             inner.cancel()
@@ -619,227 +675,68 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             if member.executor == nil {
                 if let event = answer(state, event) { emit(event, from: index) }
             } else {
-                start(.call { answer(state, event) }, of: member, index, observer)
+                start(.call { answer(state, event) }, Starting(member: member, index: index, observer: observer))
             }
         case .receive(let receive):
             let effect = receive(state, event)
-            guard effect.box == nil else { return start(effect, of: member, index, observer) }
+            guard effect.box == nil else {
+                return start(effect, Starting(member: member, index: index, observer: observer))
+            }
             switch effect.kind {
             case .nothing: break
             case .event(let event): emit(event, from: index)
             case .call(let body) where member.executor == nil:
                 if let event = body() { emit(event, from: index) }
-            default: start(effect, of: member, index, observer)
+            default: start(effect, Starting(member: member, index: index, observer: observer))
             }
         case .source: break
         }
     }
 
-    /// Queues what a feedback emits at once.
+    /// Queues what a feedback emits at once, within a run or within none.
     @inlinable
-    func emit(_ event: Event, from feedback: Int) {
+    func emit(_ event: Event, from feedback: Int, within run: RunID? = nil) {
         // The serial cannot change meanwhile: only this turn changes it.
         let sent = guarded.withLock { guarded in
-            guarded.machine.send(event, origin: guarded.machine.origin(of: feedback), holdBeforeStart: true)
+            guarded.machine.send(
+                event, origin: guarded.machine.origin(of: feedback, within: run), holdBeforeStart: true)
         }
         if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
     }
 
-    /// Starts an effect that is more than an event.
-    @inlinable
-    func start(
-        _ effect: Effect<Event>, of member: Machine.Member, _ index: Int, _ observer: Observer?
-    ) {
-        let context = Starting(member: member, index: index, options: effect.options, observer: observer)
-        if context.options.endsPrevious {
-            end(guarded.withLock { $0.machine.cancelRuns(of: index) }, observer)
-        }
-        switch effect.kind {
-        case .nothing:
-            // Under a name, nothing takes the place of what runs.
-            if let id = context.options.id, context.options.replaces {
-                end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
-            }
-        case .event(let event): startAtOnce([event], context)
-        case .events(let events): startAtOnce(events, context)
-        case .call(let body):
-            if let executor = member.executor {
-                startCall(body, on: executor.base, context)
-            } else {
-                startAtOnce(body().map { [$0] } ?? [], context)
-            }
-        case .task(let body): startTask(body, context)
-        case .subscribe(let subscribe): startSubscription(subscribe, context)
-        case .timer(let delay, let event):
-            startTask(
-                { send in
-                    guard (try? await send.clock.sleep(for: delay)) != nil else { return }
-                    await send.offer(event)
-                }, context, endsAtStop: true)
-        case .cancel(let id):
-            end(guarded.withLock { $0.machine.cancelEffect(id) }, observer)
-        case .all where context.options.id != nil || context.options.isTracked:
-            // Several under one name are one effect.
-            startTask({ send in try await effect.perform(send) }, context)
-        case .all(let effects):
-            for part in effects {
-                start(context.options.endsAtStop ? part.untilStop() : part, of: member, index, observer)
-            }
-        }
-    }
-
-    /// What belongs to an effect that is being started.
-    @usableFromInline
-    struct Starting {
-        @usableFromInline let member: Machine.Member
-        @usableFromInline let index: Int
-        @usableFromInline let options: EffectOptions
-        @usableFromInline let observer: Observer?
-
-        @inlinable
-        init(member: Machine.Member, index: Int, options: EffectOptions, observer: Observer?) {
-            self.member = member
-            self.index = index
-            self.options = options
-            self.observer = observer
-        }
-    }
-
-    /// Emits events at once: under a name they count as an effect that is over, but can still be withdrawn.
-    @inlinable
-    func startAtOnce(_ events: [Event], _ context: Starting) {
-        guard context.options.id != nil else {
-            for event in events { emit(event, from: context.index) }
-            return
-        }
-        guard let opened = open(context) else { return }
-        for event in events { _ = deliver(event, origin: opened.origin, hold: true) }
-        finish(opened.run)
-    }
-
-    @inlinable
-    func startTask(
-        _ body: @escaping @Sendable (Send<Event>) async throws -> Void, _ context: Starting, endsAtStop: Bool = false
-    ) {
-        guard let opened = open(context, endsAtStop: endsAtStop) else { return }
-        let (run, send) = (opened.run, send(for: opened))
-        let executor =
-            context.member.executor.map(\.base.taskExecutor)
-            ?? guarded.withLock { $0.surroundings.executor?.taskExecutor }
-        let member = context.member
-        let task = Task.detached(executorPreference: executor) { [weak self] in
-            do {
-                try await body(send)
-            } catch {
-                self?.fail(LoopFault(feedback: member.name, error: error), of: run)
-            }
-            self?.finish(run)
-        }
-        if guarded.withLock({ $0.machine.attach(.task(task), to: run) }) { task.cancel() }
-    }
-
-    /// A quick function, where the feedback's executor says.
-    @inlinable
-    func startCall(
-        _ body: @escaping @Sendable () -> Event?, on executor: any LoopExecutor, _ context: Starting
-    ) {
-        guard let opened = open(context) else { return }
-        let (run, send) = (opened.run, send(for: opened))
-        executor.enqueue { [weak self] in
-            guard let self else { return }
-            let isCancelled = guarded.withLock { $0.machine.isCancelled(run) }
-            if !isCancelled, let event = body() { send(event) }
-            finish(run)
-        }
-    }
-
-    /// Something that goes on by itself, begun on this turn.
-    @inlinable
-    func startSubscription(_ subscribe: @escaping Effect<Event>.Subscribe, _ context: Starting) {
-        guard let opened = open(context) else { return }
-        let run = opened.run
-        let send = send(for: opened)
-        let finish: @Sendable () -> Void = { [weak self] in self?.finish(run) }
-        let inner: Subscription
-        if let executor = context.member.executor {
-            let late = LateSubscription()
-            executor.base.enqueue { late.begin { subscribe(send, finish) } }
-            inner = Subscription { late.cancel() }
-        } else {
-            inner = subscribe(send, finish)
-        }
-        // Ending it is all there is to it: once cancelled, the run is over.
-        let subscription = Subscription { [weak self] in
-            inner.cancel()
-            self?.finish(run)
-        }
-        if guarded.withLock({ $0.machine.attach(.source(subscription), to: run) }) { subscription.cancel() }
-    }
-
-    /// How a side effect puts events into this loop, which it does not keep alive.
-    @inlinable
-    func send(for opened: Machine.Opened) -> Send<Event> {
-        let (run, origin) = (opened.run, opened.origin)
-        return Send<Event>(
-            clock: clock,
-            body: { [weak self] event in
-                self?.deliver(event, origin: origin, hold: true) ?? .dropped(.stopped)
-            },
-            waiting: { [weak self] event, policy in
-                await self?.deliver(event, origin: origin, waiting: policy) ?? .dropped(.stopped)
-            },
-            expire: { [weak self] event in self?.expire(run, origin, event) })
-    }
-
-    @inlinable
-    func expire(_ run: RunID, _ origin: Machine.Origin, _ event: Event) {
-        let (expired, observer) = guarded.withLock {
-            ($0.machine.expire(run, origin: origin, event: event), $0.surroundings.observer)
-        }
-        guard let expired else { return }
-        if expired.sent.needsTurn { schedule() }
-        if expired.sent.result != .accepted || !expired.sent.evicted.isEmpty { report(expired.sent, of: event) }
-        end(expired.endings, observer)
-    }
-
-    @inlinable
-    func open(_ context: Starting, endsAtStop: Bool = false) -> Machine.Opened? {
-        let (index, options) = (context.index, context.options)
-        let opened = guarded.withLock {
-            $0.machine.openRun(
-                of: index, endsAtStop: endsAtStop || options.endsAtStop, id: options.id, replaces: options.replaces,
-                isTracked: options.isTracked)
-        }
-        guard let opened else { return nil }
-        end(opened.endings, context.observer)
-        context.observer?.base.loopDidStartEffect(opened.run, of: context.member.name)
-        return opened
-    }
-
-    /// A side effect has ended.
+    /// A side effect has ended, or its own part.
     @inlinable
     func finish(_ run: RunID) {
-        let (closed, member, observer) = guarded.withLock { guarded in
-            let closed = guarded.machine.closeRun(run)
-            return (
-                closed, closed.map { guarded.machine.feedbacks[$0.feedback] },
-                guarded.surroundings.observer
-            )
-        }
-        guard let closed else { return }
-        if let observer { observer.base.loopDidEndEffect(run, of: member?.name ?? "") }
+        guard
+            let (closed, observer) = guarded.withLock({ guarded in
+                guarded.machine.closeRun(run).map { ($0, guarded.surroundings.observer) }
+            })
+        else { return }
+        carryOut(closed, observer)
+    }
+
+    /// Tells what the end of something came to.
+    @inlinable
+    func carryOut(_ closed: Machine.Closed, _ observer: Observer?) {
+        if !closed.endings.isEmpty { end(closed.endings, observer) }
         if closed.stopped { didStop() }
+        guard let observer, let over = closed.over else { return }
+        observer.base.loopDidEndEffect(over.run, of: guarded.withLock { $0.machine.feedbacks[over.feedback] }.name)
+        release()
     }
 
     /// Tells side effects to end.
     @inlinable
     func end(_ endings: [Machine.Ending], _ observer: Observer?) {
         for ending in endings {
-            if let observer {
-                let name = guarded.withLock { $0.machine.feedbacks[ending.feedback] }.name
-                observer.base.loopDidCancelEffect(ending.run, of: name)
-            }
+            if ending.mustTell, let observer { tellCancelled(ending.run, of: ending.feedback, observer) }
             ending.handle?.end()
+            if ending.mustTell { carryOut(guarded.withLock { $0.machine.noteTold(ending.run) }, observer) }
         }
+    }
+
+    @usableFromInline
+    func tellCancelled(_ run: RunID, of feedback: Int, _ observer: Observer) {
+        observer.base.loopDidCancelEffect(run, of: guarded.withLock { $0.machine.feedbacks[feedback] }.name)
     }
 }

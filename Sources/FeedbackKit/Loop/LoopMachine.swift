@@ -50,25 +50,45 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
-    /// A side effect that runs, or a named one of which events still wait.
+    /// A side effect that runs, or one of which events still wait that may have to be withdrawn.
+    ///
+    /// An effect made of others is a run with runs *within* it, and over when they all are. Only the outermost is an
+    /// effect for observers, counters and snapshots.
     @usableFromInline
     struct Run: Sendable {
         @usableFromInline let feedback: Int
         @usableFromInline let endsAtStop: Bool
         @usableFromInline let id: EffectID?
+        /// The run it is within.
+        @usableFromInline let outer: RunID?
+        /// Whether it only watches over the run that it is within, and ends when the rest of that has ended.
+        @usableFromInline let isGuard: Bool
         @usableFromInline var handle: Handle?
         @usableFromInline var isCancelled = false
+        /// Whether its own part has ended; runs within it may go on.
+        @usableFromInline var hasEnded = false
+        @usableFromInline var isOver = false
+        /// What keeps it from being over: its own part, the runs within it, and that its cancellation is still to be
+        /// told to the observer.
+        @usableFromInline var pieces = 1
+        /// How many of the pieces are guards.
+        @usableFromInline var guards = 0
         /// Whether its feedback has it among those that run.
         @usableFromInline var isListed = true
-        @usableFromInline var isOver = false
-        /// How many of its events wait; counted for named effects only.
+        /// Whether the observer has been told that it has started.
+        @usableFromInline var isAnnounced = true
+        /// How many of its events wait; counted where they can be withdrawn for it alone.
         @usableFromInline var waiting = 0
+        /// Those within it that are not forgotten.
+        @usableFromInline var inner: [RunID] = []
 
         @inlinable
-        init(feedback: Int, endsAtStop: Bool, id: EffectID?) {
+        init(feedback: Int, endsAtStop: Bool, id: EffectID?, outer: RunID?, isGuard: Bool) {
             self.feedback = feedback
             self.endsAtStop = endsAtStop
             self.id = id
+            self.outer = outer
+            self.isGuard = isGuard
         }
     }
 
@@ -146,9 +166,17 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// How many of the items are events; they alone count against the limit.
     @usableFromInline var waitingEvents = 0
     @usableFromInline var runs: [RunID: Run] = [:]
-    /// How many of the runs are not over.
+    /// How many effects are not over, and how many things are still to be told to the observer before the end.
     @usableFromInline var openRuns = 0
-    @usableFromInline var runOfID: [EffectID: RunID] = [:]
+    /// The latest run of each name, by the name's hash value: the machine compares no names, for that is the caller's
+    /// code.
+    @usableFromInline var named: [Int: [RunID]] = [:]
+    /// Names of forgotten runs, to be released when the lock is.
+    @usableFromInline var forgottenNames: [EffectID] = []
+    /// Whether somebody is told what happens, in order.
+    @usableFromInline package var isObserved = false
+    /// Whether the initial state has been handed out.
+    @usableFromInline package internal(set) var hasBegun = false
     @usableFromInline var statuses: [FeedbackStatus] = []
     /// The next step is to begin.
     @usableFromInline var mustBegin = false
@@ -156,7 +184,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline var nextWatcher: UInt64 = 1
     @usableFromInline var isTurning = false
 
-    /// The current state's number, from 1 for the initial one.
+    /// Counts the states, from 1 for the initial one, and the times that a feedback replaced what it ran.
     @usableFromInline var serial: UInt64 = 1
     @usableFromInline package internal(set) var phase = LoopPhase.notStarted
     @usableFromInline package internal(set) var state: State
@@ -351,6 +379,14 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         return (watcher.id, wake())
     }
 
+    /// The names that nobody needs any more.
+    @inlinable
+    mutating func takeForgottenNames() -> [EffectID] {
+        guard !forgottenNames.isEmpty else { return [] }
+        defer { forgottenNames = [] }
+        return forgottenNames
+    }
+
     /// Removes a watcher; one that still waits in the mailbox, too.
     @inlinable
     package mutating func removeWatcher(_ id: UInt64) -> [Watcher] {
@@ -410,6 +446,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case marker(@Sendable () -> Void)
         /// Tell the sender, who waits, and reduce the event, unless it was withdrawn.
         case waited(Event, isWithdrawn: Bool, @Sendable (SendResult) -> Void)
+        /// Release it.
+        case release([EffectID])
     }
 
     /// An event arrives at a loop that turns on the sender's thread. `true`: the loop did nothing, so the event has been
@@ -428,10 +466,15 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     package mutating func next(_ event: inout Event?, _ other: inout Other?) -> Step {
         if mustBegin {
             mustBegin = false
+            hasBegun = true
             other = .begin(state, feedbacks: feedbacks, watchers: watchers)
             return .other
         }
         guard let item = mailbox.popFirst() else {
+            if !forgottenNames.isEmpty {
+                other = .release(takeForgottenNames())
+                return .other
+            }
             isTurning = false
             return settle() ? .stopped : .idle
         }
@@ -502,12 +545,15 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package let feedback: Int
         /// `nil`: it has not quite started, and will be told by ``attach(_:to:)``.
         @usableFromInline package let handle: Handle?
+        /// Whether the observer is to be told; then ``noteTold(_:)`` follows.
+        @usableFromInline package let mustTell: Bool
 
         @inlinable
-        init(run: RunID, feedback: Int, handle: Handle?) {
+        init(run: RunID, feedback: Int, handle: Handle?, mustTell: Bool) {
             self.run = run
             self.feedback = feedback
             self.handle = handle
+            self.mustTell = mustTell
         }
     }
 
@@ -561,6 +607,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         counters.unhandled += 1
     }
 
+    /// An event was not even offered.
+    @usableFromInline
+    package mutating func noteRefused() {
+        counters.refused += 1
+    }
+
     /// A feedback's own rule says that the new state ends its side effects.
     @inlinable
     package mutating func cancelRuns(of feedback: Int) -> [Ending] {
@@ -581,21 +633,60 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         statuses[feedback].running.removeAll(keepingCapacity: true)
     }
 
+    /// An effect that takes the place of everything its feedback still runs is about to start within `outer`, which
+    /// goes on, as does what that is within.
+    @usableFromInline
+    package mutating func replaceRuns(of feedback: Int, within outer: RunID?) -> [Ending] {
+        var endings: [Ending] = []
+        // What the feedback has sent for this very state is withdrawn, too.
+        serial += 1
+        guard let outer else {
+            cancelRuns(of: feedback, into: &endings)
+            return endings
+        }
+        statuses[feedback].validFrom = serial
+        var spared: Set<RunID> = []
+        var next: RunID? = outer
+        while let run = next {
+            spared.insert(run)
+            next = runs[run]?.outer
+        }
+        cancel(statuses[feedback].running, sparing: spared, into: &endings)
+        return endings
+    }
+
+    @usableFromInline
+    mutating func cancel(_ some: [RunID], sparing spared: Set<RunID>, into endings: inout [Ending]) {
+        for run in some {
+            if spared.contains(run) {
+                cancel(runs[run]?.inner.filter { runs[$0]?.isGuard == false } ?? [], sparing: spared, into: &endings)
+            } else {
+                cancel(run, into: &endings)
+            }
+        }
+    }
+
+    /// Cancels a run and those within it.
     @inlinable
     mutating func cancel(_ run: RunID, into endings: inout [Ending]) {
         guard let known = runs[run], !known.isCancelled else { return }
         runs[run]?.isCancelled = true
-        if known.isOver { return }
-        counters.effectsCancelled += 1
-        endings.append(Ending(run: run, feedback: known.feedback, handle: known.handle))
+        if !known.isOver {
+            let isEffect = known.outer == nil
+            if isEffect { counters.effectsCancelled += 1 }
+            let mustTell = isObserved && isEffect && known.isAnnounced
+            if mustTell { runs[run]?.pieces += 1 }
+            endings.append(Ending(run: run, feedback: known.feedback, handle: known.handle, mustTell: mustTell))
+        }
+        for inner in known.inner { cancel(inner, into: &endings) }
     }
 
     // MARK: Side effects
 
-    /// Where events of an unnamed effect of this feedback come from, started now.
+    /// Where events come from that a feedback emits now, within a run or within none.
     @inlinable
-    package func origin(of feedback: Int) -> Origin {
-        Origin(feedback: feedback, serial: serial, run: 0)
+    package func origin(of feedback: Int, within run: RunID? = nil) -> Origin {
+        Origin(feedback: feedback, serial: serial, run: run?.rawValue ?? 0)
     }
 
     /// What starting a side effect came to.
@@ -614,44 +705,106 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
-    /// A side effect is about to start; `nil`: it may not, because the loop is stopping, or because one of its name
-    /// runs and it does not replace it.
+    /// The runs whose names have this hash value, for the caller to compare.
+    @inlinable
+    package func candidates(_ hash: Int) -> [(id: EffectID, run: RunID)] {
+        guard let known = named[hash] else { return [] }
+        return known.compactMap { run in runs[run]?.id.map { ($0, run) } }
+    }
+
+    /// Whether a run is another, or within it.
+    @usableFromInline
+    package func isWithin(_ run: RunID, _ outer: RunID) -> Bool {
+        var next: RunID? = run
+        while let run = next {
+            if run == outer { return true }
+            next = runs[run]?.outer
+        }
+        return false
+    }
+
+    /// Whether a run would keep another of its name from starting.
+    @inlinable
+    package func holdsName(_ run: RunID) -> Bool {
+        runs[run].map { !$0.isOver && !$0.isCancelled } ?? false
+    }
+
+    /// A side effect is about to start; `nil`: it may not, because the loop is stopping, or because what it is within
+    /// has been cancelled.
+    ///
+    /// - Parameter replaced: the run of its name until now.
     @inlinable
     package mutating func openRun(
-        of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replaces: Bool = true, isTracked: Bool = false
+        of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replacing replaced: RunID? = nil,
+        within outer: RunID? = nil, isGuard: Bool = false
     ) -> Opened? {
         guard phase == .running else { return nil }
+        if let outer, runs[outer]?.isCancelled != false { return nil }
         var endings: [Ending] = []
-        if let id, let old = runOfID[id] {
-            guard replaces || runs[old].map({ $0.isOver || $0.isCancelled }) ?? true else { return nil }
-            cancel(old, into: &endings)
+        if let replaced {
+            cancel(replaced, into: &endings)
+            if let known = runs[replaced]?.id { forgetName(known, of: replaced) }
         }
         let run = RunID(rawValue: nextRun)
         nextRun += 1
-        runs[run] = Run(feedback: feedback, endsAtStop: endsAtStop, id: id)
-        openRuns += 1
-        if let id { runOfID[id] = run }
-        statuses[feedback].running.append(run)
-        counters.effectsStarted += 1
-        let origin = Origin(feedback: feedback, serial: serial, run: id == nil && !isTracked ? 0 : run.rawValue)
-        return Opened(run: run, origin: origin, endings: endings)
+        runs[run] = Run(feedback: feedback, endsAtStop: endsAtStop, id: id, outer: outer, isGuard: isGuard)
+        if let id { named[id.hash, default: []].append(run) }
+        if let outer {
+            runs[outer]?.inner.append(run)
+            runs[outer]?.pieces += 1
+            if isGuard { runs[outer]?.guards += 1 }
+        } else {
+            openRuns += 1
+            statuses[feedback].running.append(run)
+            counters.effectsStarted += 1
+            if isObserved { runs[run]?.isAnnounced = false }
+        }
+        // Events of an effect that only its feedback can cancel need not be told apart.
+        return Opened(
+            run: run, origin: origin(of: feedback, within: id == nil && outer == nil ? nil : run), endings: endings)
     }
 
-    /// Cancels one side effect and queues an event in its stead, as if its feedback had emitted it when the effect was
-    /// started. An effect that is over or cancelled has nothing to be replaced.
+    /// The observer has been told that the effect has started. `true`: it has been cancelled meanwhile, and that is to
+    /// be told now, and ``noteTold(_:)`` to follow.
+    @usableFromInline
+    package mutating func announce(_ run: RunID) -> Bool {
+        guard let known = runs[run], !known.isOver else { return false }
+        runs[run]?.isAnnounced = true
+        if known.isCancelled { runs[run]?.pieces += 1 }
+        return known.isCancelled
+    }
+
+    /// The observer has been told that the effect is to end.
+    @usableFromInline
+    package mutating func noteTold(_ run: RunID) -> Closed {
+        var closed = Closed()
+        endPiece(of: run, into: &closed)
+        closed.names = takeForgottenNames()
+        return closed
+    }
+
+    /// Cancels what runs within a run, and the run, and queues an event in its stead, as if its feedback had emitted it
+    /// when the run was opened. What is over or cancelled has nothing to be replaced.
     @usableFromInline
     package mutating func expire(_ run: RunID, origin: Origin, event: Event) -> (sent: Sent, endings: [Ending])? {
         guard let known = runs[run], !known.isOver, !known.isCancelled else { return nil }
         var endings: [Ending] = []
         cancel(run, into: &endings)
-        let origin = Origin(feedback: origin.feedback, serial: origin.serial, run: 0)
-        return (send(event, origin: origin, holdBeforeStart: true), endings)
+        let origin = Origin(feedback: origin.feedback, serial: origin.serial, run: known.outer?.rawValue ?? 0)
+        // Under the policy that makes senders wait, it has a place beyond the limit, and waits there.
+        return (sendWaiting(event, origin: origin, always: false, tell: { _ in }).sent, endings)
     }
 
     /// Whether a side effect has been told to end, or has ended.
     @usableFromInline
     package func isCancelled(_ run: RunID) -> Bool {
         runs[run]?.isCancelled != false
+    }
+
+    /// Whether anything but its own part keeps a run from being over.
+    @usableFromInline
+    package func hasInner(_ run: RunID) -> Bool {
+        runs[run].map { $0.pieces > 1 } ?? false
     }
 
     /// The loop has failed, because of that side effect if one is named; `false` if that is no news, or if the effect has
@@ -665,45 +818,117 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         return true
     }
 
-    /// Cancels the effect of this name, if there is one.
+    /// Cancels a named effect.
     @inlinable
-    package mutating func cancelEffect(_ id: EffectID) -> [Ending] {
+    package mutating func cancelRun(_ run: RunID) -> [Ending] {
         var endings: [Ending] = []
-        if let run = runOfID[id] { cancel(run, into: &endings) }
+        cancel(run, into: &endings)
         return endings
     }
 
     /// The handle of a side effect that has started. `true`: it was cancelled meanwhile, so end it now.
     @inlinable
     package mutating func attach(_ handle: Handle, to run: RunID) -> Bool {
-        guard let known = runs[run], !known.isOver else { return false }
+        guard let known = runs[run], !known.hasEnded else { return false }
         runs[run]?.handle = handle
         return known.isCancelled
     }
 
-    /// A side effect has ended. Answers its feedback, whether the loop has stopped with it, and its handle, which is
-    /// not to be released under the lock. `nil`: it was not known.
-    @inlinable
-    package mutating func closeRun(_ run: RunID) -> (feedback: Int, stopped: Bool, handle: Handle?)? {
-        guard let known = runs[run], !known.isOver else { return nil }
-        runs[run]?.isOver = true
-        runs[run]?.handle = nil
-        openRuns -= 1
-        if known.isListed {
-            statuses[known.feedback].running.removeAll { $0 == run }
-        } else {
-            statuses[known.feedback].ending -= 1
-        }
-        forget(run)
-        return (known.feedback, settle(), known.handle)
+    /// What the end of a side effect, or of a part of one, came to.
+    @usableFromInline
+    package struct Closed: Sendable {
+        /// The effect that is over, if one is, and its feedback.
+        @usableFromInline package var over: (run: RunID, feedback: Int)?
+        /// Whether the loop has stopped with it. If it is observed, ``release()`` tells.
+        @usableFromInline package var stopped = false
+        /// What need not go on without the rest.
+        @usableFromInline package var endings: [Ending] = []
+        /// Not to be released under the lock.
+        @usableFromInline package var handle: Handle?
+        /// Not to be released under the lock.
+        @usableFromInline package var names: [EffectID] = []
+
+        @inlinable
+        init() {}
     }
 
-    /// Forgets a run that is over and of which no event waits.
+    /// A side effect's own part has ended. `nil`: that was known.
+    @inlinable
+    package mutating func closeRun(_ run: RunID) -> Closed? {
+        guard let known = runs[run], !known.hasEnded else { return nil }
+        runs[run]?.hasEnded = true
+        runs[run]?.handle = nil
+        var closed = Closed()
+        closed.handle = known.handle
+        endPiece(of: run, into: &closed)
+        closed.names = takeForgottenNames()
+        return closed
+    }
+
+    /// One thing less keeps a run from being over.
+    @inlinable
+    mutating func endPiece(of run: RunID, isGuard: Bool = false, into closed: inout Closed) {
+        runs[run]?.pieces -= 1
+        if isGuard { runs[run]?.guards -= 1 }
+        guard let known = runs[run] else { return }
+        if known.pieces > 0 {
+            // Where only guards are left, there is nothing to watch over.
+            guard known.pieces == known.guards else { return }
+            for inner in known.inner where runs[inner]?.isGuard == true { cancel(inner, into: &closed.endings) }
+            return
+        }
+        runs[run]?.isOver = true
+        if let outer = known.outer {
+            endPiece(of: outer, isGuard: known.isGuard, into: &closed)
+        } else {
+            if known.isListed {
+                statuses[known.feedback].running.removeAll { $0 == run }
+            } else {
+                statuses[known.feedback].ending -= 1
+            }
+            closed.over = (run, known.feedback)
+            if !isObserved {
+                openRuns -= 1
+                closed.stopped = settle()
+            }
+        }
+        forget(run)
+    }
+
+    /// Something is to be told to the observer before the loop may have stopped.
+    @inlinable
+    package mutating func hold() {
+        openRuns += 1
+    }
+
+    /// It has been told. `true`: the loop has stopped with that.
+    @inlinable
+    package mutating func release() -> Bool {
+        openRuns -= 1
+        return settle()
+    }
+
+    /// Forgets a run that is over, with all within it, and of which no event waits.
     @inlinable
     mutating func forget(_ run: RunID) {
-        guard let known = runs[run], known.isOver, known.waiting <= 0 else { return }
+        guard let known = runs[run], known.isOver, known.waiting <= 0, known.inner.isEmpty else { return }
         runs[run] = nil
-        if let id = known.id, runOfID[id] == run { runOfID[id] = nil }
+        if let id = known.id {
+            forgetName(id, of: run)
+            forgottenNames.append(id)
+        }
+        if let outer = known.outer {
+            runs[outer]?.inner.removeAll { $0 == run }
+            forget(outer)
+        }
+    }
+
+    /// The run is no longer the one of its name.
+    @inlinable
+    mutating func forgetName(_ id: EffectID, of run: RunID) {
+        guard let known = named[id.hash] else { return }
+        let left = known.filter { $0 != run }
+        named[id.hash] = left.isEmpty ? nil : left
     }
 
     // MARK: Life
@@ -730,6 +955,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var told: [@Sendable (SendResult) -> Void] = []
         /// Feedbacks that waited; handed out so that what they hold is not released under the lock.
         @usableFromInline package var feedbacks: [Feedback<State, Event>] = []
+        /// Names, for the same reason.
+        @usableFromInline package var names: [EffectID] = []
+        /// Whether ``release()`` is to be called when the observer has been told.
+        @usableFromInline package var isHeld = false
 
         @inlinable
         init() {}
@@ -752,7 +981,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case .stopping, .cancelling, .stopped:
             return closing
         }
-        closing.stopped = settle()
+        settle(into: &closing)
         return closing
     }
 
@@ -766,8 +995,19 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         for run in orderedRuns {
             cancel(run, into: &closing.endings)
         }
-        closing.stopped = settle()
+        settle(into: &closing)
         return closing
+    }
+
+    @usableFromInline
+    mutating func settle(into closing: inout Closing) {
+        closing.names = takeForgottenNames()
+        if isObserved {
+            hold()
+            closing.isHeld = true
+        } else {
+            closing.stopped = settle()
+        }
     }
 
     @usableFromInline
@@ -837,7 +1077,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     package func snapshot() -> LoopSnapshot {
         LoopSnapshot(
             phase: phase,
-            state: String(describing: state),
+            state: LoopSnapshot.beginning(of: String(describing: state)),
             waiting: waitingEvents,
             feedbacks: zip(feedbacks, statuses).map {
                 .init(name: $0.name, running: $1.running.count + Int($1.ending))

@@ -76,7 +76,8 @@ public struct LoopCounters: Sendable, Hashable, Codable {
     public var withdrawn: UInt64 = 0
     /// Events dropped because the mailbox was full.
     public var droppedByLimit: UInt64 = 0
-    /// Events refused because the loop was stopping, stopped, or (where the sender chose so) not started.
+    /// Events refused because the loop was stopping, stopped, or (where the sender chose so) not started, or because the
+    /// source that brought them was disabled.
     public var refused: UInt64 = 0
     /// Side effects started.
     public var effectsStarted: UInt64 = 0
@@ -107,7 +108,7 @@ public struct LoopSnapshot: Sendable, Hashable, Codable {
     }
     /// Where it stands in its life.
     public var phase: LoopPhase
-    /// The current state, as text.
+    /// The current state, as text; of a long one the first ``stateLimit`` bytes, and an ellipsis.
     public var state: String
     /// How many events wait.
     public var waiting: Int
@@ -115,6 +116,18 @@ public struct LoopSnapshot: Sendable, Hashable, Codable {
     public var feedbacks: [Feedback]
     /// What has been counted.
     public var counters: LoopCounters
+
+    /// How much of the text of a state there is at most, in bytes of UTF-8.
+    public static let stateLimit = 4096
+
+    /// The beginning of a text.
+    package static func beginning(of text: String) -> String {
+        guard text.utf8.count > stateLimit else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: stateLimit)
+        // Not within a character.
+        while end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
+        return text[..<end] + "…"
+    }
 }
 
 /// Identifies one run of a side effect within its loop.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What becomes of a running side effect when a new state arrives.
 @frozen
 public enum ExecutionStrategy: Sendable {
@@ -151,15 +149,10 @@ extension Feedback where S == any State, E == any Event {
         _ pick: @escaping @Sendable (any State) -> Seen?,
         _ perform: @escaping @Sendable (AsyncStream<Seen>) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
-        self.init(name: name, cancellation: .never) {
-            let (states, continuation) = AsyncStream.makeStream(of: Seen.self, bufferingPolicy: buffering)
-            let hasStarted = Atomic(false)
-            return { state, _ in
-                guard let seen = pick(state) else { return .nothing }
-                continuation.yield(seen)
-                if hasStarted.exchange(true, ordering: .relaxed) { return .nothing }
-                return .sequence(perform(states)).untilStop()
-            }
+        self = .feeding(name: name, buffering: buffering) { state, _ in
+            pick(state)
+        } to: { states, send in
+            for await event in perform(states) { await send.offer(event) }
         }
     }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Feedback {
     /// A feedback with complete freedom: an async function that reads the states, each with the event that caused it
     /// (none for the first), and sends events. After the `custom` feedback of CombineFeedback and ReactiveFeedback.
@@ -17,18 +15,7 @@ extension Feedback {
         buffering: AsyncStream<(state: S, event: E?)>.Continuation.BufferingPolicy = .unbounded,
         _ body: @escaping @Sendable (AsyncStream<(state: S, event: E?)>, Send<E>) async -> Void
     ) -> Feedback {
-        Feedback(
-            name: name, cancellation: .never,
-            memory: {
-                let (states, continuation) = AsyncStream.makeStream(
-                    of: (state: S, event: E?).self, bufferingPolicy: buffering)
-                let hasStarted = Atomic(false)
-                return { state, event in
-                    continuation.yield((state, event))
-                    if hasStarted.exchange(true, ordering: .relaxed) { return .nothing }
-                    return .run { send in await body(states, send) }.untilStop()
-                }
-            })
+        .feeding(name: name, buffering: buffering, { ($0, $1) }, to: body)
     }
 
     /// A feedback, and the function that sends events through it. Each access makes a new pair. After CombineFeedback's
