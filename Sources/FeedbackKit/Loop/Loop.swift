@@ -45,10 +45,12 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         @usableFromInline let base: any LoopExecutor
         @usableFromInline let eventsPerTurn: Int
         @usableFromInline let taskExecutor: (any TaskExecutor)?
+        @usableFromInline let isPool: Bool
 
         @usableFromInline
         init(_ base: any LoopExecutor) {
             self.base = base
+            isPool = base is SharedPool
             eventsPerTurn = base.eventsPerTurn
             taskExecutor = base.taskExecutor
         }
@@ -94,6 +96,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     @usableFromInline let guarded: Mutex<Guarded>
+    /// Events that came while the lock was held. Open while the loop runs, turns elsewhere than on the sender's thread,
+    /// and has a mailbox without a limit: only then it is known beforehand that an event will be accepted.
+    @usableFromInline let inbox = Inbox<(Event, Machine.Origin?)>()
+    /// Whether a turn is under way that will look into the inbox before it ends.
+    @usableFromInline let isActive = Atomic<Bool>(false)
     @usableFromInline let reduce: @Sendable (inout State, Event) -> Reduction
     /// What time it is for the loop and its side effects.
     public let clock: any Clock<Duration>
@@ -169,6 +176,15 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         guarded.withLock { $0.machine.runs.count + $0.machine.named.count + $0.machine.forgottenNames.count }
     }
 
+    /// Under the lock, with everything in the mailbox that has been sent before.
+    @inlinable
+    func withMailbox<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
+        guarded.withLock { guarded in
+            if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
+            return body(&guarded)
+        }
+    }
+
     // MARK: Before the start
 
     /// Says where the loop turns. Only before the start.
@@ -206,7 +222,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     public func add(_ feedback: Feedback<State, Event>) {
         for part in feedback.parts() {
-            if guarded.withLock({ $0.machine.add(part) }) { schedule() }
+            if withMailbox({ $0.machine.add(part) }) { schedule() }
         }
     }
 
@@ -240,7 +256,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy,
         _ continuation: CheckedContinuation<SendResult, Never>
     ) {
-        let (sent, waits) = guarded.withLock {
+        let (sent, waits) = withMailbox {
             $0.machine.sendWaiting(event, origin: origin, always: policy == .always) { result in
                 continuation.resume(returning: result)
             }
@@ -280,6 +296,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// On the sender's thread the event is taken in the same critical section.
     @inlinable
     func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool) -> SendResult {
+        if inbox.isOpen, let result = deliverUnlocked(event, origin) { return result }
         var sent = Machine.Sent(.accepted)
         var executor: Executor?
         var observer: Observer?
@@ -289,6 +306,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 observer = guarded.surroundings.observer
                 return guarded.machine.state
             }
+            if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
             sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
             return nil
         }
@@ -303,6 +321,26 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
         if sent.needsTurn { schedule(on: executor) }
         return sent.result
+    }
+
+    /// Queues an event without waiting for the lock. `nil`: it must be waited for.
+    @inlinable
+    func deliverUnlocked(_ event: Event, _ origin: Machine.Origin?) -> SendResult? {
+        let taken: (Machine.Sent, Executor?)? = guarded.withLockIfAvailable { guarded in
+            if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
+            return (guarded.machine.send(event, origin: origin, holdBeforeStart: true), guarded.surroundings.executor)
+        }
+        if let (sent, executor) = taken {
+            if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
+            if sent.needsTurn { schedule(on: executor) }
+            return sent.result
+        }
+        guard inbox.push((event, origin)) else { return nil }
+        // Either the turn sees the event before it ends, or it is seen here that there is none: both look in one order.
+        if isActive.load(ordering: .sequentiallyConsistent) { return .accepted }
+        let (needsTurn, executor) = withMailbox { ($0.machine.wakeIfWaiting(), $0.surroundings.executor) }
+        if needsTurn { schedule(on: executor) }
+        return .accepted
     }
 
     /// Tells the observer what was dropped, and fails where that is the policy.
@@ -341,7 +379,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
     /// being cancelled calls it at once, on the caller's thread.
     public func afterPending(_ body: @escaping @Sendable () -> Void) {
-        guard let needsTurn = guarded.withLock({ $0.machine.addMarker(body) }) else { return body() }
+        guard let needsTurn = withMailbox({ $0.machine.addMarker(body) }) else { return body() }
         if needsTurn { schedule() }
     }
 
@@ -366,7 +404,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     public func watch(
         _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        guard let added = guarded.withLock({ $0.machine.addWatcher(see: see, finish: finish) }) else {
+        guard let added = withMailbox({ $0.machine.addWatcher(see: see, finish: finish) }) else {
             finish()
             return Subscription {}
         }
@@ -397,7 +435,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     @discardableResult
     public func start() -> Bool {
-        guard let needsTurn = guarded.withLock({ $0.machine.start() }) else { return false }
+        let started: Bool? = guarded.withLock { guarded in
+            let needsTurn = guarded.machine.start()
+            let takesLetters = guarded.surroundings.executor != nil && guarded.machine.limit == .max
+            if needsTurn != nil, takesLetters { inbox.open() }
+            return needsTurn
+        }
+        guard let needsTurn = started else { return false }
         if needsTurn { schedule() }
         return true
     }
@@ -466,7 +510,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     }
 
     private func close(_ change: (inout Machine) -> Machine.Closing) {
-        let (closing, observer) = guarded.withLock { (change(&$0.machine), $0.surroundings.observer) }
+        let (closing, observer) = guarded.withLock { guarded in
+            // What comes from now on is refused, and not only later.
+            if inbox.isOpen { guarded.machine.receive(inbox.close()) }
+            return (change(&guarded.machine), guarded.surroundings.observer)
+        }
         end(closing.endings, observer)
         if let observer {
             for event in closing.discarded { observer.base.loopDidDrop(event, because: .stopped) }
@@ -517,8 +565,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     func turn() {
         var event: Event?
         var other: Machine.Other?
-        let (step, state, surroundings) = guarded.withLock {
-            ($0.machine.next(&event, &other), $0.machine.state, $0.surroundings)
+        let (step, state, surroundings) = guarded.withLock { guarded in
+            if inbox.isOpen { isActive.store(true, ordering: .relaxed) }
+            return (next(&guarded.machine, &event, &other), guarded.machine.state, guarded.surroundings)
         }
         turn(taking: event, in: state, step, other, executor: surroundings.executor, surroundings.observer)
     }
@@ -531,6 +580,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         _ observer: Observer?
     ) {
         var left = executor?.eventsPerTurn ?? .max
+        let job = executor?.isPool == true ? PoolJob.current : nil
         var (event, state, step, other) = (event, state, step, other)
         while true {
             switch step {
@@ -555,10 +605,32 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
                 left -= 1
             case .notTaken:
                 // Weakly: a loop that feeds itself without end must end when nobody holds it any more.
-                if left <= 0, let executor { return executor.base.enqueue { [weak self] in self?.turn() } }
-                step = guarded.withLock { $0.machine.next(&event, &other) }
+                if left <= 0, let executor { return goOnLater(executor) }
+                step = guarded.withLock { next(&$0.machine, &event, &other) }
+                if let job, job.isLoaded.load(ordering: .relaxed), step == .reduce || step == .other { job.handOn() }
             }
         }
+    }
+
+    /// Gives the place to others before it goes on.
+    @inlinable
+    func goOnLater(_ executor: Executor) {
+        let turn: @Sendable () -> Void = { [weak self] in self?.turn() }
+        // Behind what waits for the pool, and not right behind itself.
+        if executor.isPool { PoolJob.begin(turn) } else { executor.base.enqueue(turn) }
+    }
+
+    /// Takes the next item, from the inbox if there is no other. Under the lock.
+    @inlinable
+    func next(_ machine: inout Machine, _ event: inout Event?, _ other: inout Machine.Other?) -> Machine.Step {
+        let step = machine.next(&event, &other)
+        guard step == .idle, inbox.isOpen else { return step }
+        isActive.store(false, ordering: .sequentiallyConsistent)
+        guard inbox.hasLetters else { return step }
+        machine.receive(inbox.takeAll())
+        guard machine.wake() else { return step }
+        isActive.store(true, ordering: .relaxed)
+        return machine.next(&event, &other)
     }
 
     /// The steps that are not part of the everyday.
@@ -708,7 +780,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     func finish(_ run: RunID) {
         guard
-            let (closed, observer) = guarded.withLock({ guarded in
+            let (closed, observer) = withMailbox({ guarded in
                 guarded.machine.closeRun(run).map { ($0, guarded.surroundings.observer) }
             })
         else { return }

@@ -238,7 +238,7 @@ extension Loop {
 
     @usableFromInline
     func expire(_ run: RunID, _ origin: Machine.Origin, _ event: Event) {
-        let (expired, observer) = guarded.withLock {
+        let (expired, observer) = withMailbox {
             ($0.machine.expire(run, origin: origin, event: event), $0.surroundings.observer)
         }
         guard let expired else { return }

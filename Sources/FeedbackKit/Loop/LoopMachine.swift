@@ -290,6 +290,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         return (sent, true)
     }
 
+    /// Events arrive that nobody was told about yet. They count for nothing until the loop is woken.
+    @inlinable
+    mutating func receive(_ letters: [(Event, Origin?)]) {
+        for (event, origin) in letters { append(event, origin) }
+    }
+
+    /// Notes that there is something to do, if there is; `true` if a turn must be scheduled for it.
+    @inlinable
+    mutating func wakeIfWaiting() -> Bool {
+        !mailbox.isEmpty && wake()
+    }
+
     /// The mailbox is full: what becomes of the new event, and of those that wait.
     @usableFromInline
     mutating func makeRoom(_ sent: inout Sent) {
