@@ -9,13 +9,13 @@ rm -rf "$copy"
 mkdir -p "$copy/FeedbackKitUnobserved" "$copy/UnobservedLoop"
 cp -R ../../Sources/FeedbackKit/. "$copy/FeedbackKitUnobserved"
 find "$copy/FeedbackKitUnobserved" -name '*.docc' -prune -exec rm -rf {} +
-loop="$copy/FeedbackKitUnobserved/Loop/Loop.swift"
+loop="$copy/FeedbackKitUnobserved/Loop/LoopCore.swift"
 
 # change WHAT PATTERN REPLACEMENT: replaces a line that must be there exactly once.
 change() {
     found=$(grep -c -- "$2" "$loop") || true
     if [ "$found" != 1 ]; then
-        echo "unobserved.sh: $1 is $found times in Loop.swift, not once: adapt the pattern '$2'." >&2
+        echo "unobserved.sh: $1 is $found times in LoopCore.swift, not once: adapt the pattern '$2'." >&2
         exit 1
     fi
     sed -i "s/$2/$3/" "$loop"

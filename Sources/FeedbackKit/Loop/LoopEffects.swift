@@ -1,7 +1,7 @@
 public import Synchronization
 
 // How effects start. All of it happens on the loop's turn, so that only one effect is being started at a time.
-extension Loop {
+extension LoopCore {
     /// What belongs to an effect that is being started: whose it is, what it is within, who is told.
     @usableFromInline
     struct Starting: Sendable {
@@ -88,13 +88,13 @@ extension Loop {
     ) {
         guard let opened = open(context, endsAtStop: endsAtStop) else { return }
         let (run, send, member) = (opened.run, send(from: opened.origin), context.member)
-        let task = Task.detached(executorPreference: taskExecutor(context)) { [weak self] in
+        let task = Task.detached(executorPreference: taskExecutor(context)) {
             do {
                 try await body(send)
             } catch {
-                self?.fail(LoopFault(feedback: member.name, error: error), of: run)
+                self.fail(LoopFault(feedback: member.name, error: error), of: run)
             }
-            self?.finish(run)
+            self.finish(run)
         }
         attach(.task(task), to: run)
     }
@@ -113,11 +113,10 @@ extension Loop {
     func startCall(_ body: @escaping @Sendable () -> Event?, on executor: any LoopExecutor, _ context: Starting) {
         guard let opened = open(context) else { return }
         let (run, send) = (opened.run, send(from: opened.origin))
-        executor.enqueue { [weak self] in
-            guard let self else { return }
-            let isCancelled = guarded.withLock { $0.machine.isCancelled(run) }
+        executor.enqueue {
+            let isCancelled = self.guarded.withLock { $0.machine.isCancelled(run) }
             if !isCancelled, let event = body() { send(event) }
-            finish(run)
+            self.finish(run)
         }
     }
 
@@ -126,7 +125,7 @@ extension Loop {
     func startSubscription(_ subscribe: @escaping Effect<Event>.Subscribe, _ context: Starting) {
         guard let opened = open(context) else { return }
         let (run, send) = (opened.run, send(from: opened.origin))
-        let finish: @Sendable () -> Void = { [weak self] in self?.finish(run) }
+        let finish: @Sendable () -> Void = { self.finish(run) }
         let inner: Subscription
         if let executor = context.member.executor {
             let late = LateSubscription()
@@ -170,18 +169,17 @@ extension Loop {
         startWhole(context) { _, part in
             guard let opened = open(part, endsAtStop: true) else { return }
             let (wait, clock) = (opened.run, clock)
-            let task = Task.detached(executorPreference: taskExecutor(part)) { [weak self] in
+            let task = Task.detached(executorPreference: taskExecutor(part)) {
                 if (try? await clock.sleep(for: delay)) != nil {
                     await withCheckedContinuation { continuation in
-                        guard let self else { return continuation.resume() }
                         // Effects start on the turn, behind the events that have been sent before.
-                        self.afterPending { [weak self] in
-                            self?.startDue(inner, part, after: wait)
+                        self.afterPending {
+                            self.startDue(inner, part, after: wait)
                             continuation.resume()
                         }
                     }
                 }
-                self?.finish(wait)
+                self.finish(wait)
             }
             attach(.task(task), to: wait)
         }
@@ -226,11 +224,11 @@ extension Loop {
             guard guarded.withLock({ $0.machine.hasInner(whole.run) }) else { return }
             guard let opened = open(part, isGuard: true) else { return }
             let (watch, clock) = (opened.run, clock)
-            let task = Task.detached(executorPreference: taskExecutor(part)) { [weak self] in
+            let task = Task.detached(executorPreference: taskExecutor(part)) {
                 if (try? await clock.sleep(for: limit)) != nil, !Task.isCancelled {
-                    self?.expire(whole.run, whole.origin, event())
+                    self.expire(whole.run, whole.origin, event())
                 }
-                self?.finish(watch)
+                self.finish(watch)
             }
             attach(.task(task), to: watch)
         }
