@@ -109,6 +109,7 @@ extension Recording.Entry: Equatable where Action: Equatable {}
 public enum RecordingOverflow: Sendable, Hashable {
     /// It keeps the beginning and takes no more; ``Recording/isComplete`` is then false.
     case stop
-    /// It keeps the end, like a flight recorder: the oldest entries go, and its initial state moves on with them.
+    /// It keeps the end, like a flight recorder: the oldest entries go, and its initial state moves on with them, to one
+    /// that was there then. They go together, up to a sixty-fourth of the limit at a time.
     case dropOldest
 }

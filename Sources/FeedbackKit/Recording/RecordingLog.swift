@@ -1,65 +1,96 @@
 import DequeModule
 
 /// A recording while it is being made: a plain, bounded value.
+///
+/// It calls nobody: where the oldest entries go, the state to begin with is one that it was shown. It keeps one of
+/// sixty-four of them at most, so that it holds few states. What goes is handed out, so that it is not released under
+/// the lock of who holds the recording.
 struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
+    /// A batch of actions.
+    struct Entry: Sendable {
+        let at: Duration
+        let actions: [Action]
+        /// The state after it, if the recording may begin here.
+        let after: State?
+    }
+
+    /// What is no longer part of the recording.
+    struct Released: Sendable {
+        var states: [State] = []
+        var entries: [Entry] = []
+    }
+
     let limit: Int
     let overflow: RecordingOverflow
-    /// What an action does to a state, for moving the initial state on.
-    let reduce: @Sendable (inout State, Action) -> Void
+    /// How many actions there are between two places where the recording may begin.
+    private let stride: Int
     private(set) var initial: State?
-    private(set) var entries = Deque<(at: Duration, actions: [Action])>()
+    /// The state after the last entry.
+    private(set) var final: State?
+    private(set) var entries = Deque<Entry>()
     private(set) var isComplete = true
     private var count = 0
+    /// How many actions there are behind the last place where the recording may begin.
+    private var sincePlace = 0
     /// When the initial state was current.
     private var begin = Duration.zero
 
-    init(limit: Int, overflow: RecordingOverflow, reduce: @escaping @Sendable (inout State, Action) -> Void) {
+    init(limit: Int, overflow: RecordingOverflow) {
         self.limit = max(1, limit)
         self.overflow = overflow
-        self.reduce = reduce
+        stride = max(1, self.limit / 64)
     }
 
     /// Begins, or begins anew, with a state.
-    mutating func begin(with state: State, at time: Duration) {
-        initial = state
-        begin = time
+    mutating func begin(with state: State, at time: Duration) -> Released {
+        let old = Released(states: [initial, final].compactMap(\.self), entries: Array(entries))
+        (initial, final, begin) = (state, state, time)
         entries = []
-        count = 0
+        (count, sincePlace) = (0, 0)
         isComplete = true
+        return old
     }
 
-    /// Notes actions; a batch larger than the limit counts as one that does not fit.
-    mutating func append(_ actions: [Action], at time: Duration) {
-        guard isComplete, !actions.isEmpty else { return }
-        if overflow == .dropOldest {
-            while count + actions.count > limit, let oldest = entries.popFirst() {
-                count -= oldest.actions.count
-                moveOn(over: oldest.actions, at: oldest.at)
+    /// Notes actions, and the state they have led to; a batch larger than the limit counts as one that does not fit.
+    mutating func append(_ actions: [Action], leadingTo state: State, at time: Duration) -> Released {
+        var old = Released()
+        guard isComplete, !actions.isEmpty else { return old }
+        if overflow == .dropOldest { makeRoom(for: actions.count, at: time, &old) }
+        if let final { old.states.append(final) }
+        if count + actions.count > limit {
+            guard overflow == .dropOldest else {
+                isComplete = false
+                old.states = []
+                return old
             }
-            if actions.count > limit { return moveOn(over: actions, at: time) }
+            // It is alone in the way: the recording begins behind it.
+            if let initial { old.states.append(initial) }
+            (initial, final, begin) = (state, state, time)
+            return old
         }
-        guard count + actions.count <= limit else {
-            isComplete = false
-            return
-        }
-        entries.append((time, actions))
+        sincePlace += actions.count
+        let mayBegin = overflow == .dropOldest && sincePlace >= stride
+        if mayBegin { sincePlace = 0 }
+        entries.append(Entry(at: time, actions: actions, after: mayBegin ? state : nil))
         count += actions.count
+        final = state
+        return old
     }
 
-    private mutating func moveOn(over actions: [Action], at time: Duration) {
-        guard var state = initial else { return }
-        for action in actions { reduce(&state, action) }
-        initial = state
-        begin = time
-    }
-
-    /// The state after the last entry.
-    func final() -> State? {
-        guard var state = initial else { return nil }
-        for entry in entries {
-            for action in entry.actions { reduce(&state, action) }
+    /// Lets the oldest entries go, up to a place where the recording may begin.
+    private mutating func makeRoom(for more: Int, at time: Duration, _ old: inout Released) {
+        while count + more > limit, !entries.isEmpty {
+            var place: (state: State, at: Duration)?
+            while place == nil, let oldest = entries.popFirst() {
+                count -= oldest.actions.count
+                place = oldest.after.map { ($0, oldest.at) }
+                old.entries.append(oldest)
+            }
+            if entries.isEmpty { sincePlace = 0 }
+            guard let state = place?.state ?? final else { return }
+            if let initial { old.states.append(initial) }
+            (initial, begin) = (state, place?.at ?? old.entries.last?.at ?? time)
         }
-        return state
     }
 
     /// The entries with times since the beginning; converts what they hold.

@@ -19,10 +19,12 @@ final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Se
     /// Takes what it is shown.
     func see<AsyncAction>(_ state: State, _ step: StoreStep<State, AsyncAction, SyncAction>?) {
         let time = elapsed()
-        log.withLock { log in
+        // What goes is released here, and not under the lock.
+        let released = log.withLock { log in
             guard let step, !step.isReset else { return log.begin(with: state, at: time) }
-            if let actions = step.after { log.append(actions, at: time) }
+            return log.append(step.after ?? [], leadingTo: state, at: time)
         }
+        withExtendedLifetime(released) {}
     }
 
     /// Ends it, and answers with what it has recorded.
@@ -44,7 +46,7 @@ extension BaseStore {
     ///   - overflow: what to do beyond the limit.
     public func startRecording(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
         let new = StoreRecorder<State, SyncAction>(
-            RecordingLog(limit: limit, overflow: overflow, reduce: turn.rules.reducer), elapsed: stopwatch(loop.clock))
+            RecordingLog(limit: limit, overflow: overflow), elapsed: stopwatch(loop.clock))
         new.keep(tap({ state, step in new.see(state, step) }, finish: {}))
         let old = recorder.withLock { known in
             defer { known = new }
@@ -79,7 +81,7 @@ extension BaseStore where SyncAction: Codable {
         guard let log = await endRecording() else { return nil }
         return Recording(
             application: application, initial: nil, entries: log.entries { $0 }, isComplete: log.isComplete,
-            fingerprint: log.final().flatMap { state in fingerprint.map { $0(state) } })
+            fingerprint: log.final.flatMap { state in fingerprint.map { $0(state) } })
     }
 }
 
@@ -96,6 +98,6 @@ extension BaseStore where State: Codable, SyncAction: Codable {
         guard let log = await endRecording() else { return nil }
         return Recording(
             application: application, initial: log.initial, entries: log.entries { $0 }, isComplete: log.isComplete,
-            fingerprint: log.final().flatMap { state in fingerprint.map { $0(state) } })
+            fingerprint: log.final.flatMap { state in fingerprint.map { $0(state) } })
     }
 }

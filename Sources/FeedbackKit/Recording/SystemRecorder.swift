@@ -15,27 +15,66 @@ public typealias SystemRecording = Recording<CodedState, CodedEvent>
 /// recorded; so make one recorder for a system, and start and stop it as often as needed. It does not keep the system
 /// alive.
 public final class SystemRecorder: Sendable {
+    private typealias Log = RecordingLog<any State, any Event>
+
+    /// A recording that is under way.
+    private final class Session: Sendable {
+        let elapsed: @Sendable () -> Duration
+
+        init(elapsed: @escaping @Sendable () -> Duration) {
+            self.elapsed = elapsed
+        }
+    }
+
     private struct Machine: Sendable {
         var state: (any State)?
-        var log: RecordingLog<any State, any Event>?
-        var elapsed: (@Sendable () -> Duration)?
-
-        mutating func see(_ state: any State, _ event: (any Event)?) {
-            self.state = state
-            guard let elapsed, log != nil else { return }
-            if let event { log?.append([event], at: elapsed()) } else { log?.begin(with: state, at: elapsed()) }
-        }
+        var log: Log?
+        var session: Session?
     }
 
     /// What the system's feedback shares with the recorder.
     private final class Core: Sendable {
-        let machine = Mutex(Machine())
+        private let machine = Mutex(Machine())
+
+        /// Notes what the system shows, on its turn. The clock is asked, and what goes is released, outside the lock.
+        func see(_ state: any State, _ event: (any Event)?) {
+            let known = machine.withLock(\.session)
+            let elapsed = known?.elapsed()
+            let old: (state: (any State)?, log: Log.Released?) = machine.withLock { machine in
+                defer { machine.state = state }
+                // A recording that was started meanwhile has only just begun.
+                let time = machine.session === known ? elapsed ?? .zero : .zero
+                guard let event else { return (machine.state, machine.log?.begin(with: state, at: time)) }
+                return (machine.state, machine.log?.append([event], leadingTo: state, at: time))
+            }
+            withExtendedLifetime(old) {}
+        }
+
+        /// Begins a recording with the state that was shown last.
+        func begin(_ new: Log, _ session: Session) {
+            let old: (log: Log?, session: Session?) = machine.withLock { machine in
+                let old = (machine.log, machine.session)
+                (machine.log, machine.session) = (new, session)
+                // The new recording is empty, so there is nothing in it to be released.
+                if let state = machine.state { _ = machine.log?.begin(with: state, at: .zero) }
+                return old
+            }
+            withExtendedLifetime(old) {}
+        }
+
+        /// Ends the recording.
+        func end() -> Log? {
+            let old: (log: Log?, session: Session?) = machine.withLock { machine in
+                defer { (machine.log, machine.session) = (nil, nil) }
+                return (machine.log, machine.session)
+            }
+            return old.log
+        }
     }
 
     private let core = Core()
     private let events: EventCodec
     private let states: StateCodec?
-    private let transitions: Transitions
     private let clock: any Clock<Duration>
     private let pending: @Sendable () async -> Void
 
@@ -48,7 +87,6 @@ public final class SystemRecorder: Sendable {
     public init(_ system: System, events: EventCodec, states: StateCodec? = nil) {
         self.events = events
         self.states = states
-        transitions = system.transitions
         clock = system.loop.clock
         pending = { [weak loop = system.loop] in
             // Before the start there is nothing to wait for, and nobody who would take it.
@@ -56,7 +94,7 @@ public final class SystemRecorder: Sendable {
             await loop.pendingTaken()
         }
         system.loop.add(
-            .sink(name: "recorder") { [core] state, event in core.machine.withLock { $0.see(state, event) } })
+            .sink(name: "recorder") { [core] state, event in core.see(state, event) })
     }
 
     /// Begins to record, with the state that the system is in; for a system that has not started, with its first one.
@@ -66,17 +104,7 @@ public final class SystemRecorder: Sendable {
     ///   - limit: how many events to keep, at least 1.
     ///   - overflow: what to do beyond the limit.
     public func start(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
-        let elapsed = stopwatch(clock)
-        let transitions = transitions
-        var log = RecordingLog<any State, any Event>(limit: limit, overflow: overflow) { state, event in
-            if let new = transitions.next(from: state, on: event) { state = new }
-        }
-        let old = core.machine.withLock { machine in
-            if let state = machine.state { log.begin(with: state, at: .zero) }
-            defer { (machine.log, machine.elapsed) = (log, elapsed) }
-            return machine.log
-        }
-        withExtendedLifetime(old) {}
+        core.begin(Log(limit: limit, overflow: overflow), Session(elapsed: stopwatch(clock)))
     }
 
     /// Ends the recording when every event sent so far has been taken, and answers with it; `nil` if none was under
@@ -92,17 +120,13 @@ public final class SystemRecorder: Sendable {
         application: String = "", fingerprint: (@Sendable (any State) -> String)? = nil
     ) async throws(RecordingError) -> SystemRecording? {
         await pending()
-        let log = core.machine.withLock { machine in
-            defer { (machine.log, machine.elapsed) = (nil, nil) }
-            return machine.log
-        }
-        guard let log else { return nil }
+        guard let log = core.end() else { return nil }
         var initial: CodedState?
         if let states, let state = log.initial { initial = try CodedState(state, codec: states) }
         return SystemRecording(
             application: application, initial: initial,
             entries: try log.entries { event throws(RecordingError) in try CodedEvent(event, codec: events) },
             isComplete: log.isComplete,
-            fingerprint: fingerprint.flatMap { fingerprint in log.final().map { fingerprint($0) } })
+            fingerprint: fingerprint.flatMap { fingerprint in log.final.map { fingerprint($0) } })
     }
 }
