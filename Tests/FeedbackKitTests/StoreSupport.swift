@@ -1,4 +1,3 @@
-import Dispatch
 import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
@@ -96,17 +95,39 @@ final class TallyCounted: Sendable {
     deinit { Self.living.subtract(1, ordering: .relaxed) }
 }
 
-/// Holds a reducer up until it is opened.
-final class TallyGate: Sendable {
-    private let arrived = DispatchSemaphore(value: 0)
-    private let opened = DispatchSemaphore(value: 0)
+/// Turns a loop only when it is told to.
+final class HeldTurns: LoopExecutor {
+    private let turns = Mutex<[@Sendable () -> Void]>([])
+    var eventsPerTurn: Int { 256 }
+    /// Whether there is a turn to run.
+    var isWaiting: Bool { turns.withLock { !$0.isEmpty } }
 
-    /// Called by the reducer.
-    func wait() {
-        arrived.signal()
-        opened.wait()
+    func enqueue(_ turn: @escaping @Sendable () -> Void) { turns.withLock { $0.append(turn) } }
+
+    /// Runs one turn, if there is one.
+    @discardableResult
+    func runOne() -> Bool {
+        guard let turn = turns.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+        turn()
+        return true
     }
-    /// Returns when the reducer waits.
-    func entered() { arrived.wait() }
-    func open() { opened.signal() }
+
+    /// Runs turns until there is none.
+    func run() {
+        while runOne() {}
+    }
+
+    /// Runs turns as they come until the answer is there.
+    func run<Answer: Sendable>(until answer: @escaping @Sendable () async -> Answer) async -> Answer {
+        let ended = Counter()
+        async let value = {
+            defer { ended.add(1) }
+            return await answer()
+        }()
+        while ended.value == 0 {
+            run()
+            await Task.yield()
+        }
+        return await value
+    }
 }

@@ -136,22 +136,19 @@ import Testing
     }
 
     @Test func `a full mailbox drops the newest, and the dispatch says so`() async {
-        let gate = TallyGate()
+        let turns = HeldTurns()
         let store = BaseStore<Int, Never, Int>(
-            state: 0,
-            reducer: Reducer<Int, Int> { state, action in
-                if action == 0 { gate.wait() }
-                state += action
-            }, mailboxLimit: 2)
-        store.dispatch(sync: 0)
-        gate.entered()
+            state: 0, reducer: Reducer<Int, Int> { state, action in state += action }, publishOn: turns,
+            mailboxLimit: 2)
+        turns.run()
         #expect(store.dispatch(sync: 1).result == .accepted)
         #expect(store.dispatch(sync: 2).result == .accepted)
         let refused = store.dispatch(sync: 4)
         #expect(refused.result == .dropped(.mailboxFull))
-        gate.open()
+        turns.run()
         #expect(await refused.value == .refused(.dropped(.mailboxFull)))
-        await store.dispatch(sync: []).ended()
         #expect(store.state == 3)
+        store.cancel()
+        turns.run()
     }
 }

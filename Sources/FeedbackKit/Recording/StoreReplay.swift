@@ -5,9 +5,9 @@ extension BaseStore where SyncAction: Codable {
     /// has none), then gives the recorded batches to the reducer, past middleware, side-effect hook and thunk.
     ///
     /// Meanwhile dispatch is locked: it answers ``DispatchResult/locked``. Thunks that run when the replay begins are
-    /// cancelled, since what they yield belongs to the state that is left; what had been dispatched before is taken
-    /// before the replay begins, and what slips in between (accepted at the very moment when the replay begins) is
-    /// dropped. (The original lets thunks that run interfere, and calls the side-effect hook.) Those who watch see
+    /// cancelled, since what they yield belongs to the state that is left, and so is a dispatch with thunks that is
+    /// accepted at the very moment when the replay begins; other actions that were accepted are taken before the replay
+    /// begins. (The original lets thunks that run interfere, and calls the side-effect hook.) Those who watch see
     /// what is replayed, as batches after the middleware.
     ///
     /// Cancelling the task ends the replay where it is, and unlocks dispatch.
@@ -42,6 +42,11 @@ extension BaseStore where SyncAction: Codable {
         }
         guard turn.lock() else { return ReplayResult(outcome: .refused(.locked), progress: none) }
         defer { turn.unlock() }
+        // Who dispatched just before the lock may not have got as far as the mailbox.
+        while !turn.hasTakenAll, loop.phase == .running {
+            await Task.yield()
+            await loop.pendingTaken()
+        }
         let before = turn.replayedCount.load(ordering: .acquiring)
         let begun = DispatchResult(await loop.sendWhenRoom(.reset(initial)))
         guard begun == .accepted else { return ReplayResult(outcome: .refused(begun), progress: none) }

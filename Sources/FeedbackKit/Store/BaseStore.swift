@@ -41,7 +41,8 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         mailboxLimit: Int, overflow: Overflow, onFault: (@Sendable (StoreFault) -> Void)?,
         observer: (any LoopObserver<State, Event>)?
     ) {
-        let turn = Turn(rules: rules, limits: limits, onFault: onFault)
+        let mayEvict = mailboxLimit < .max && (overflow == .dropOldest || overflow == .keepLatest)
+        let turn = Turn(rules: rules, limits: limits, mayEvict: mayEvict, onFault: onFault)
         let loop = Loop<State, Event>(
             initial: state, feedbacks: [turn.feedback], executor: executor, clock: clock, mailboxLimit: mailboxLimit,
             overflow: overflow, observer: observer
@@ -167,30 +168,43 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     @inlinable
     @discardableResult
     public func dispatch(sync action: SyncAction) -> Dispatch {
-        guard !turn.isLocked.load(ordering: .acquiring) else { return Dispatch(.locked) }
+        guard !turn.mayEvict else { return dispatch(serially: false, collect: false, actions: [.sync([action])]) }
+        guard turn.announce(1) else { return Dispatch(.locked) }
         let result = DispatchResult(loop.send(.action(action)))
-        return Dispatch(result, result == .accepted ? .queued(loop) : .none)
+        guard result == .accepted else {
+            turn.retract(1)
+            return Dispatch(result)
+        }
+        return Dispatch(result, .queued(self, turn.place))
     }
 
     /// Dispatches actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
     @inlinable
     @discardableResult
     public func dispatch(serially: Bool, collect: Bool, actions: some Sequence<Action>) -> Dispatch {
-        guard !turn.isLocked.load(ordering: .acquiring) else { return Dispatch(.locked) }
         let actions = Array(actions)
-        let batches = actions.compactMap(\.syncActions)
+        var batches = actions.compactMap(\.syncActions)
         guard batches.count == actions.count else {
-            return dispatchWithThunks(serially: serially, collect: collect, actions)
+            return dispatchWithTicket(serially: serially, collect: collect, actions)
         }
+        if collect { batches = [Array(batches.joined())] }
+        batches.removeAll(where: \.isEmpty)
+        guard !turn.mayEvict else {
+            return dispatchWithTicket(serially: false, collect: false, batches.map { .sync($0) })
+        }
+        guard turn.announce(batches.count) else { return Dispatch(.locked) }
         var tally = DispatchTally()
-        for batch in collect ? [Array(batches.joined())] : batches where !batch.isEmpty {
-            tally.note(DispatchResult(loop.send(.batch(batch, StoreHop(part: nil, depth: 0)))))
+        for batch in batches {
+            let result = DispatchResult(loop.send(.batch(batch, StoreHop(part: nil, depth: 0))))
+            if result != .accepted { turn.retract(1) }
+            tally.note(result)
         }
-        return Dispatch(tally.result, tally.isRefused ? .none : .queued(loop))
+        return Dispatch(tally.result, tally.isRefused ? .none : .queued(self, turn.place))
     }
 
     @inlinable
-    func dispatchWithThunks(serially: Bool, collect: Bool, _ actions: [Action]) -> Dispatch {
+    func dispatchWithTicket(serially: Bool, collect: Bool, _ actions: [Action]) -> Dispatch {
+        guard !turn.isLocked.load(ordering: .acquiring) else { return Dispatch(.locked) }
         let ticket = turn.ticket(collects: collect)
         guard let part = ticket.open(isAsync: serially) else { return Dispatch(.dropped(.cancelled)) }
         if serially {

@@ -24,7 +24,8 @@ public enum DispatchOutcome: Sendable, Hashable {
     case finished
     /// It was cancelled: by ``Dispatch/cancel()``, or because a replay began.
     case cancelled
-    /// Some of its actions were dropped: the mailbox was full, or the store ended first.
+    /// Some of its actions were dropped: the mailbox was full, they made room for later ones, or the store ended first.
+    /// Actions that the store takes while it is being cancelled may be told so, too.
     case incomplete
     /// Nothing of it was accepted to begin with.
     case refused(DispatchResult)
@@ -39,8 +40,8 @@ public struct Dispatch: Sendable {
     enum Progress: Sendable {
         /// Nothing to wait for.
         case none
-        /// It is over when the mailbox has been read up to where it is now.
-        case queued(any PendingSource)
+        /// It is over when the mailbox has been read up to where it is now; its actions are at this place or before it.
+        case queued(any PendingSource, UInt64)
         /// It has thunks, and a ticket that counts what is under way.
         case ticketed(any AnyDispatchTicket)
     }
@@ -66,9 +67,9 @@ public struct Dispatch: Sendable {
             switch progress {
             case .none:
                 return result == .accepted ? .finished : .refused(result)
-            case .queued(let source):
-                await source.pendingTaken()
-                return result == .accepted ? source.outcomeOfTaken : .incomplete
+            case .queued(let source, let place):
+                let outcome = await source.outcome(upTo: place)
+                return result == .accepted ? outcome : .incomplete
             case .ticketed(let ticket):
                 return await ticket.outcome()
             }
@@ -86,22 +87,33 @@ public struct Dispatch: Sendable {
     }
 }
 
-/// Something that can say when all that waits has been taken.
+/// Something that knows what became of actions that have no ticket.
 @usableFromInline
 protocol PendingSource: AnyObject, Sendable {
-    /// Returns when everything sent before has been taken.
-    func pendingTaken() async
-    /// How a dispatch ended whose actions are no longer waiting.
-    var outcomeOfTaken: DispatchOutcome { get }
+    /// Returns, when everything sent before is over, how a dispatch ended whose actions are at this place or before it.
+    func outcome(upTo place: UInt64) async -> DispatchOutcome
 }
 
-extension Loop: PendingSource {
+extension BaseStore: PendingSource {
+    @usableFromInline
+    func outcome(upTo place: UInt64) async -> DispatchOutcome {
+        await loop.pendingTaken()
+        switch loop.phase {
+        case .notStarted, .running, .stopping:
+            // The turn has come to where the mailbox ended when it was asked.
+            return .finished
+        case .cancelling, .stopped:
+            return turn.hasTaken(upTo: place) ? .finished : .incomplete
+        }
+    }
+}
+
+extension Loop {
+    /// Returns when everything sent before has been taken, or the loop has ended.
     @usableFromInline
     func pendingTaken() async {
         await withCheckedContinuation { continuation in
             afterPending { continuation.resume() }
         }
     }
-
-    @usableFromInline var outcomeOfTaken: DispatchOutcome { phase == .cancelling ? .incomplete : .finished }
 }

@@ -1,4 +1,38 @@
-import Synchronization
+public import Synchronization
+
+/// How many async actions of serial dispatches may wait to be told to those who watch, before the dispatches wait, too.
+private let noteLimit = 1_024
+
+/// Who is told of the async actions that serial dispatches come to.
+@usableFromInline
+final class NoteWatcher<AsyncAction: Sendable>: Sendable {
+    let see: @Sendable (AsyncAction) -> Void
+    /// Whether it is its turn: from when it has seen the store's state, until it leaves.
+    @usableFromInline let isThere = Atomic<Bool>(false)
+
+    @usableFromInline
+    init(see: @escaping @Sendable (AsyncAction) -> Void) {
+        self.see = see
+    }
+}
+
+extension StoreTurn {
+    /// One more who is told.
+    @usableFromInline
+    func add(_ watcher: NoteWatcher<AsyncAction>) {
+        noteWatchers.withLock { $0.append(watcher) }
+    }
+
+    /// One fewer.
+    @usableFromInline
+    func remove(_ watcher: NoteWatcher<AsyncAction>) {
+        watcher.isThere.store(false, ordering: .releasing)
+        let removed = noteWatchers.withLock { watchers in
+            watchers.firstIndex { $0 === watcher }.map { watchers.remove(at: $0) }
+        }
+        withExtendedLifetime(removed) {}
+    }
+}
 
 /// Works a dispatch off one action after the other: what an action leads to, all of it, comes before the next one.
 ///
@@ -61,7 +95,7 @@ extension StoreTurn {
                         ticket.fail(.depthExceeded(action, limit: limits.depth))
                         continue
                     }
-                    if taps.load(ordering: .relaxed) > 0 { send(.note(action)) }
+                    await note(action)
                     let output = rules.thunk?(state, action) ?? .nothing
                     switch output.kind {
                     case .actions(let actions): frames.append(.list(actions[...], depth: next.depth + 1))
@@ -83,6 +117,32 @@ extension StoreTurn {
                 }
             }
             if Task.isCancelled || ticket.isCancelled { group.cancelAll() }
+        }
+    }
+
+    /// Has those who watch told, on the loop's turn and in order with the events, that the dispatch has come to an
+    /// action. It takes no room in the mailbox, so that a store does the same whether or not it is watched; only when
+    /// very many wait to be told does the dispatch wait for the turn.
+    private func note(_ action: AsyncAction) async {
+        guard taps.load(ordering: .relaxed) > 0, let loop else { return }
+        guard noteWatchers.withLock({ !$0.isEmpty }) else { return }
+        let isCrowded = openNotes.add(1, ordering: .relaxed).newValue > noteLimit
+        let tell: @Sendable () -> Void = { [weak self, weak loop] in
+            guard let self else { return }
+            openNotes.subtract(1, ordering: .relaxed)
+            // When the loop ends, what waits is called by who ends it: then nobody is told.
+            guard let loop, loop.phase == .running || loop.phase == .stopping else { return }
+            guard !isReplaying.load(ordering: .relaxed) else { return }
+            for watcher in noteWatchers.withLock({ $0 }) where watcher.isThere.load(ordering: .acquiring) {
+                watcher.see(action)
+            }
+        }
+        guard isCrowded else { return loop.afterPending(tell) }
+        await withCheckedContinuation { continuation in
+            loop.afterPending {
+                tell()
+                continuation.resume()
+            }
         }
     }
 

@@ -11,8 +11,6 @@ package enum StoreEvent<State: Sendable, AsyncAction: Sendable, SyncAction: Send
     indirect case async(AsyncAction, DispatchPart<SyncAction>, depth: Int)
     /// A dispatch whose actions are worked off one after the other.
     indirect case serial([EitherAction<AsyncAction, SyncAction>], DispatchPart<SyncAction>)
-    /// A serial dispatch has come to this action; for those who watch.
-    indirect case note(AsyncAction)
     /// A replay begins: this is the state now, and what runs is cancelled.
     indirect case reset(State)
     /// A recorded batch.

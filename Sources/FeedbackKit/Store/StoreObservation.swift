@@ -88,7 +88,17 @@ extension BaseStore: StoreProtocol {
     public func watchAsyncActions(
         _ see: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        tap({ _, step in if let action = step?.async { see(action) } }, finish: finish)
+        let watcher = NoteWatcher(see: see)
+        turn.add(watcher)
+        let inner = tap(
+            { _, step in
+                watcher.isThere.store(true, ordering: .releasing)
+                if let action = step?.async { see(action) }
+            }, finish: finish)
+        return Subscription { [turn] in
+            turn.remove(watcher)
+            inner.cancel()
+        }
     }
 
     /// Calls `see` with each batch that was reduced, and the states before and after it.

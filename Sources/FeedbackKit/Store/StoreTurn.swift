@@ -67,11 +67,22 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     @usableFromInline let link = Mutex(Link())
     @usableFromInline let faults = Mutex<(count: UInt64, last: StoreFault?)>((0, nil))
     @usableFromInline let onFault: (@Sendable (StoreFault) -> Void)?
+    /// Whether what waits may have to make room, so that only a ticket tells what became of it.
+    @usableFromInline let mayEvict: Bool
+    /// How many batches without a ticket have been announced, by who was not refused.
+    @usableFromInline let announcedCount = Atomic<UInt64>(0)
+    /// How many of them have been taken; only the turn counts.
+    @usableFromInline let takenCount = Atomic<UInt64>(0)
+    /// Who is told of the async actions that serial dispatches come to.
+    @usableFromInline let noteWatchers = Mutex<[NoteWatcher<AsyncAction>]>([])
+    /// How many such actions wait to be told.
+    @usableFromInline let openNotes = Atomic<Int>(0)
 
     @inlinable
-    init(rules: Rules, limits: StoreLimits, onFault: (@Sendable (StoreFault) -> Void)?) {
+    init(rules: Rules, limits: StoreLimits, mayEvict: Bool, onFault: (@Sendable (StoreFault) -> Void)?) {
         self.rules = rules
         self.limits = limits
+        self.mayEvict = mayEvict
         self.onFault = onFault
         isPlain = rules.middleware == nil && rules.sideEffect == nil
     }
@@ -94,10 +105,50 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     }
 
     /// Locks dispatch; `false`: it was locked.
-    func lock() -> Bool { !isLocked.exchange(true, ordering: .acquiringAndReleasing) }
+    func lock() -> Bool { !isLocked.exchange(true, ordering: .sequentiallyConsistent) }
 
     /// Unlocks dispatch.
     func unlock() { isLocked.store(false, ordering: .releasing) }
+
+    // MARK: Batches without a ticket
+
+    /// Batches without a ticket are about to be sent; `false`: dispatch is locked. After this, a replay waits for them.
+    @inlinable
+    func announce(_ count: Int) -> Bool {
+        // Who announces looks at the lock afterwards, and who locks looks at what is announced: one of them sees the
+        // other.
+        announcedCount.add(UInt64(count), ordering: .sequentiallyConsistent)
+        guard isLocked.load(ordering: .sequentiallyConsistent) else { return true }
+        retract(count)
+        return false
+    }
+
+    /// Announced batches were refused.
+    @inlinable
+    func retract(_ count: Int) {
+        announcedCount.subtract(UInt64(count), ordering: .sequentiallyConsistent)
+    }
+
+    /// At least the place in the mailbox, counted from the store's beginning, of what the caller has just sent: whoever
+    /// sent before had announced it before.
+    @inlinable var place: UInt64 { announcedCount.load(ordering: .sequentiallyConsistent) }
+
+    /// The turn has taken one.
+    @inlinable
+    func noteTaken() {
+        takenCount.store(takenCount.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+
+    /// Whether all that were announced have been taken.
+    var hasTakenAll: Bool {
+        takenCount.load(ordering: .acquiring) == announcedCount.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Whether what was sent up to a place has been taken.
+    @usableFromInline
+    func hasTaken(upTo place: UInt64) -> Bool {
+        takenCount.load(ordering: .acquiring) >= place || hasTakenAll
+    }
 
     // MARK: Reduction
 
@@ -108,6 +159,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             !isReplaying.load(ordering: .relaxed)
         {
             rules.reducer(&state, action)
+            noteTaken()
             return .handled
         }
         return reduceInFull(&state, event)
@@ -118,8 +170,10 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         let isReplaying = isReplaying.load(ordering: .relaxed)
         switch event {
         case .action(let action):
+            defer { noteTaken() }
             return isReplaying ? .stay : take([action], StoreHop(part: nil, depth: 0), &state)
         case .batch(let actions, let hop):
+            defer { if hop.part == nil { noteTaken() } }
             guard !isReplaying, hop.part?.ticket.isCancelled != true else { return drop(hop.part) }
             return take(actions, hop, &state)
         case .async(let action, let part, _):
@@ -131,12 +185,6 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         case .serial(_, let part):
             guard !isReplaying, !part.ticket.isCancelled else { return drop(part) }
             show(Step(previous: state))
-            return .handled
-        case .note(let action):
-            guard taps.load(ordering: .relaxed) > 0, !isReplaying else { return .stay }
-            var step = Step(previous: state)
-            step.async = action
-            show(step)
             return .handled
         case .reset(let initial):
             self.isReplaying.store(true, ordering: .relaxed)
@@ -244,7 +292,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             withExtendedLifetime(old) {}
         }
         switch event {
-        case .action, .note, .replayed, .unlock: return .nothing
+        case .action, .replayed, .unlock: return .nothing
         case .reset:
             isResetting.store(false, ordering: .relaxed)
             return .nothing
