@@ -67,6 +67,20 @@ final class InterfaceFormViewModel: ViewModel<InterfaceForm, InterfaceFormEvent>
         #expect(seen.values == ["note(\"saw a\")"])
     }
 
+    @Test func `what ended the machine is known to the view model and its parts`() async {
+        struct Broken: Error {}
+        let viewModel = InterfaceFormViewModel(
+            Feedback(name: "work") { (_: InterfaceForm, _: InterfaceFormEvent?) -> Effect<InterfaceFormEvent> in
+                Effect.attempt { _ in throw Broken() }
+            })
+        let part = viewModel.scope(state: \.address, event: { (text: String) in .note(text) })
+        #expect(viewModel.fault == nil)
+        viewModel.start()
+        for await _ in viewModel.states() {}
+        #expect(viewModel.fault?.feedback == "work")
+        #expect(part.fault?.error is Broken)
+    }
+
     @Test func `every form of reducer will do`() {
         let returning = ViewModel<Int, Int>(
             initial: 1, feedbacks: [], executor: .sendersThread, reduce: { (a: Int, b: Int) -> Int in a + b })

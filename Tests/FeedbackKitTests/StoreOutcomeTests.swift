@@ -19,7 +19,8 @@ import Testing
         return store
     }
 
-    @Test func `a dispatch that the end of the store discards is incomplete, and one that was taken before is finished`()
+    @Test
+    func `a dispatch that the end of the store discards is incomplete, and one that was taken before is finished`()
         async
     {
         let turns = HeldTurns()
@@ -85,6 +86,21 @@ import Testing
             }
             #expect(store.state == finished)
         }
+    }
+
+    @Test func `a store whose mailbox may not overflow knows why it ended`() async {
+        let turns = HeldTurns()
+        let store = store(on: turns, mailboxLimit: 1, overflow: .fail)
+        #expect(store.fault == nil)
+        let taken = store.dispatch(sync: 1)
+        turns.run()
+        let waiting = store.dispatch(sync: 5)
+        store.dispatch(sync: 7)
+        turns.run()
+        #expect(store.fault?.error is MailboxFull)
+        #expect(store.lastFault == nil)
+        #expect(await taken.value == .finished)
+        #expect(await waiting.value == .incomplete)
     }
 
     @Test(arguments: [false, true])

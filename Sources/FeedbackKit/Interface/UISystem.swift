@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A ``System`` whose state is published on the main actor, for an interface to show, and into which the interface
 /// emits events. After the `UISystem` of Feedbacks.
 ///
@@ -25,8 +27,10 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
     let publication: Loop<PublishedState, PublishedState>
     private let watching: Subscription
 
+    /// - Parameter shown: which state of the system, counted in transitions, is published to begin with; `nil`: none.
     private init(
-        _ system: System, initial: PublishedState, map: @escaping @Sendable (any State) -> PublishedState,
+        _ system: System, initial: PublishedState, shown: UInt64?,
+        map: @escaping @Sendable (any State) -> PublishedState,
         areSame: @escaping @Sendable (PublishedState, PublishedState) -> Bool
     ) {
         self.system = system
@@ -39,7 +43,16 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
         }
         publication.start()
         self.publication = publication
-        watching = system.loop.watch({ publication.send(map($0)) }, finish: { publication.beginStop() })
+        let shown = LoopMemory<UInt64?>(shown)
+        watching = system.loop.watch(
+            { [weak loop = system.loop] state in
+                // Only the turn goes on to another state, and this is the turn.
+                if let known = shown.value {
+                    shown.value = nil
+                    if loop?.counters.transitions == known { return }
+                }
+                publication.send(map(state))
+            }, finish: { publication.beginStop() })
     }
 
     /// The state published last. It changes on the main actor only; elsewhere it is a look at one moment.
@@ -85,6 +98,9 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
         return self
     }
 
+    /// Why the system was cancelled, if it has failed: see ``Loop/fault``.
+    public var fault: LoopFault? { system.fault }
+
     /// Starts the system; `false` if it had been started before.
     @discardableResult
     public func start() -> Bool { system.start() }
@@ -100,10 +116,13 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
 }
 
 extension UISystem where PublishedState == RawState {
-    /// Publishes the states of a system as they are, equal ones included. The initial state is there at once.
+    /// Publishes the states of a system as they are, equal ones included. The current state is there at once, and is
+    /// published once.
     public convenience init(system: System) {
+        let (state, shown) = system.loop.guarded.withLock { ($0.machine.state, $0.machine.counters.transitions) }
         self.init(
-            system, initial: RawState(state: system.state), map: { RawState(state: $0) }, areSame: { _, _ in false })
+            system, initial: RawState(state: state), shown: shown, map: { RawState(state: $0) },
+            areSame: { _, _ in false })
     }
 
     /// Builds a system and publishes its states as they are: see ``System/init(clock:mailboxLimit:overflow:_:)``.
@@ -125,7 +144,7 @@ extension UISystem where PublishedState: ViewState {
     public convenience init(
         system: System, viewStateFactory: @escaping @Sendable (any State) -> PublishedState
     ) {
-        self.init(system, initial: .undefined, map: viewStateFactory, areSame: { $0 == $1 })
+        self.init(system, initial: .undefined, shown: nil, map: viewStateFactory, areSame: { $0 == $1 })
     }
 
     /// Builds a system and publishes what a function makes of its states: see

@@ -17,6 +17,7 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
     let start: @Sendable () -> Bool
     let stop: @Sendable (Duration) async -> Void
     let cancel: @Sendable () -> Void
+    let fault: @Sendable () -> LoopFault?
 
     /// The whole of a loop.
     init(_ loop: Loop<State, Update<State, Event>>) {
@@ -29,6 +30,7 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
         start = { loop.start() }
         stop = { await loop.stop(within: $0) }
         cancel = { loop.cancel() }
+        fault = { loop.fault }
     }
 
     /// A part of a larger machine.
@@ -56,5 +58,6 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
         start = whole.start
         stop = whole.stop
         cancel = whole.cancel
+        fault = whole.fault
     }
 }

@@ -161,6 +161,9 @@ open class ViewModel<State: Sendable, Event: Sendable> {
 
     // MARK: Life
 
+    /// Why the machine was cancelled, if it has failed: see ``Loop/fault``.
+    public nonisolated var fault: LoopFault? { machine.fault() }
+
     /// Starts the machine; `false` if it had been started before.
     @discardableResult
     public nonisolated func start() -> Bool { machine.start() }

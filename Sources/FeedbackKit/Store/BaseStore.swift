@@ -159,6 +159,10 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     /// Why the last of them was ended.
     public var lastFault: StoreFault? { turn.faultRecord.last }
 
+    /// Why the store was cancelled, if its loop has failed: see ``Loop/fault``. A dispatch that goes beyond a limit does
+    /// not end the store; see ``lastFault`` for that.
+    public var fault: LoopFault? { loop.fault }
+
     /// A picture of the loop under the store.
     public var snapshot: LoopSnapshot { loop.snapshot }
 

@@ -58,6 +58,8 @@ public struct TransitionSummary: Sendable {
 }
 
 /// On this event, go to that state.
+///
+/// An event is matched by its exact type: a rule for a class is not one for its subclasses.
 @frozen
 public struct On<E: Event, To: State>: TransitionContent {
     /// How the new state is made.
@@ -67,6 +69,8 @@ public struct On<E: Event, To: State>: TransitionContent {
         case constant(() -> To)
         case typed((E) -> To)
         case any((any Event) -> To)
+        case open((E) -> any State)
+        case openAny((any Event) -> any State)
     }
     @usableFromInline let make: Make
     @usableFromInline var isDisabled: (@Sendable () -> Bool)?
@@ -120,6 +124,8 @@ public struct On<E: Event, To: State>: TransitionContent {
             guard let event = exact(event, E.self) else { return nil }
             return make(event)
         case .any(let make): return make(event)
+        case .open(let make): return exact(event, E.self).map(make)
+        case .openAny(let make): return make(event)
         }
     }
 }
@@ -137,6 +143,26 @@ extension On where To == AnyState {
     @inlinable
     public init(_ event: E.Type, transitionTo state: @escaping @autoclosure () -> any State) {
         make = .plain(state)
+    }
+
+    /// Goes to a state made from the event, whose type is decided then; a drawing shows `any`.
+    @inlinable
+    public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping (E) -> any State) {
+        self.make = .open(make)
+    }
+
+    /// Goes to a state made when the event comes, whose type is decided then; a drawing shows `any`.
+    @inlinable
+    public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping () -> any State) {
+        self.make = .plain(make)
+    }
+}
+
+extension On where E == AnyEvent, To == AnyState {
+    /// Goes to a state made from the event, whatever it is; its type is decided then, and a drawing shows `any`.
+    @inlinable
+    public init(_ event: AnyEvent.Type, transitionTo state: AnyState.Type, _ make: @escaping (any Event) -> any State) {
+        self.make = .openAny(make)
     }
 }
 

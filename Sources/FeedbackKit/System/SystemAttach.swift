@@ -7,9 +7,24 @@ public enum BeforeStart: Sendable, Hashable {
     case drop
 }
 
+/// What can be attached to mediators and to systems: a ``System``, or what is made around one, such as a ``UISystem``.
+///
+/// Every form of `attach(to:)` adds to the system, and returns what it was called on, so that calls can be chained.
+public protocol Attachable: AnyObject, Sendable {
+    /// The system that is attached.
+    var system: System { get }
+}
+
+extension System: Attachable {
+    /// The system itself.
+    @inlinable public var system: System { self }
+}
+
+extension UISystem: Attachable {}
+
 // MARK: Mediator to system
 
-extension System {
+extension Attachable {
     /// Values of the mediator become events of this system, as the closure says; `nil`: no event.
     ///
     /// The system subscribes when it starts, before its first state is shown, and leaves when it stops.
@@ -17,8 +32,8 @@ extension System {
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, emitSystemEvent: @escaping @Sendable (M.Value) -> (any Event)?
-    ) -> System {
-        loop.add(
+    ) -> Self {
+        system.loop.add(
             .source(name: "from mediator") { send in
                 mediator.subscribe { value in
                     if let event = emitSystemEvent(value) { send(event) }
@@ -32,7 +47,7 @@ extension System {
     @discardableResult
     public func attach<M: Mediator>(
         to mediator: M, onMediatorValue expected: M.Value, emitSystemEvent: any Event
-    ) -> System where M.Value: Equatable {
+    ) -> Self where M.Value: Equatable {
         attach(to: mediator) { $0 == expected ? emitSystemEvent : nil }
     }
 
@@ -42,21 +57,22 @@ extension System {
     public func attach<M: Mediator>(
         to mediator: M, onMediatorValue expected: M.Value,
         emitSystemEvent: @escaping @Sendable (M.Value) -> any Event
-    ) -> System where M.Value: Equatable {
+    ) -> Self where M.Value: Equatable {
         attach(to: mediator) { $0 == expected ? emitSystemEvent($0) : nil }
     }
 }
 
 // MARK: System to mediator
 
-extension System {
+extension Attachable {
     /// States of this system become values of the mediator, as the closure says; `nil`: no value.
     @inlinable
     @discardableResult
+    @_disfavoredOverload  // A closure that only ever answers `nil` fits both directions: it is taken for the other one.
     public func attach<M: Mediator>(
         to mediator: M, emitMediatorValue: @escaping @Sendable (any State) -> M.Value?
-    ) -> System {
-        loop.add(
+    ) -> Self {
+        system.loop.add(
             .sink(name: "to mediator") { state, _ in
                 if let value = emitMediatorValue(state) { mediator.send(value) }
             })
@@ -68,7 +84,7 @@ extension System {
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemStateType: S.Type, emitMediatorValue value: M.Value
-    ) -> System {
+    ) -> Self {
         attach(to: mediator) { exact($0, S.self) == nil ? nil : value }
     }
 
@@ -77,7 +93,7 @@ extension System {
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemStateType: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
-    ) -> System {
+    ) -> Self {
         attach(to: mediator) { exact($0, S.self).map(emitMediatorValue) }
     }
 
@@ -86,7 +102,7 @@ extension System {
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
         to mediator: M, onSystemState expected: S, emitMediatorValue value: M.Value
-    ) -> System {
+    ) -> Self {
         attach(to: mediator) { exact($0, S.self) == expected ? value : nil }
     }
 
@@ -95,7 +111,7 @@ extension System {
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
         to mediator: M, onSystemState expected: S, emitMediatorValue: @escaping @Sendable (S) -> M.Value
-    ) -> System {
+    ) -> Self {
         attach(to: mediator) { exact($0, S.self) == expected ? emitMediatorValue(expected) : nil }
     }
 
@@ -104,14 +120,14 @@ extension System {
     @discardableResult
     public func attach<M: Mediator, S: State>(
         to mediator: M, onSystemState type: S.Type, emitMediatorValue: @escaping @Sendable (S) -> M.Value
-    ) -> System {
+    ) -> Self {
         attach(to: mediator, onSystemStateType: type, emitMediatorValue: emitMediatorValue)
     }
 }
 
 // MARK: System to system
 
-extension System {
+extension Attachable {
     /// A state of this type becomes an event of another system.
     ///
     /// Neither system keeps the other alive. An event for a system that has been stopped is dropped, counted there, and
@@ -120,16 +136,16 @@ extension System {
     /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
     /// - Parameter emitAttachedSystemEvent: what the other system is sent.
     /// - Parameter onSystemStateType: the type of the states that are passed on.
-    /// - Parameter system: the other system.
+    /// - Parameter other: the other system.
     @inlinable
     @discardableResult
     public func attach<S: State>(
-        to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
+        to other: some Attachable, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
         emitAttachedSystemEvent: @escaping @Sendable (S) -> any Event
-    ) -> System {
+    ) -> Self {
         let hold = beforeStart == .hold
-        loop.add(
-            .sink(name: "to system") { [weak target = system.loop] state, _ in
+        system.loop.add(
+            .sink(name: "to system") { [weak target = other.system.loop] state, _ in
                 guard let state = exact(state, S.self), let target else { return }
                 target.send(emitAttachedSystemEvent(state), holdBeforeStart: hold)
             })
@@ -140,9 +156,9 @@ extension System {
     @inlinable
     @discardableResult
     public func attach<S: State>(
-        to system: System, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
+        to other: some Attachable, onSystemStateType: S.Type, beforeStart: BeforeStart = .hold,
         emitAttachedSystemEvent event: any Event
-    ) -> System {
-        attach(to: system, onSystemStateType: S.self, beforeStart: beforeStart) { (_: S) in event }
+    ) -> Self {
+        attach(to: other, onSystemStateType: S.self, beforeStart: beforeStart) { (_: S) in event }
     }
 }

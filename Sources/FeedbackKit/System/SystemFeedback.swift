@@ -75,6 +75,20 @@ extension Feedback where S == any State, E == any Event {
         self.init(name, type, strategy) { state in .run { send in await sideEffect(state, send) } }
     }
 
+    /// A side effect of any kind: the closure is called on the loop's turn, so it should be quick, and leave the work to
+    /// the effect it returns.
+    ///
+    ///     Feedback(on: LoadingState.self, strategy: .cancelOnNewState) { state in
+    ///         Effect.attempt { send in send(Loaded(try await load(state.url))) }.timeout(after: .seconds(5), TookTooLong())
+    ///     }
+    @inlinable
+    public init<T: State>(
+        name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (T) -> Effect<any Event>
+    ) {
+        self.init(name, type, strategy, effect: sideEffect)
+    }
+
     /// A quick function on every state.
     @inlinable
     public init(
@@ -100,6 +114,15 @@ extension Feedback where S == any State, E == any Event {
         _ sideEffect: @escaping @Sendable (any State) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .sequence(sideEffect(state)) }
+    }
+
+    /// A side effect of any kind on every state.
+    @inlinable
+    public init(
+        name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
+        _ sideEffect: @escaping @Sendable (any State) -> Effect<any Event>
+    ) {
+        self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
 
     /// A side effect on every state that sends as many events as it likes.

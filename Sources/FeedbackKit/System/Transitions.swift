@@ -5,6 +5,10 @@ protocol RuleTypes: SendableMetatype {
     static var state: any State.Type { get }
     /// The type of the rules' content.
     static var content: any TransitionContent.Type { get }
+    /// Whether the state is one of them.
+    static func matches(_ state: any State) -> Bool
+    /// Whether all states of that type are.
+    static func includes(_ type: any State.Type) -> Bool
 }
 
 /// One metatype that stands for both.
@@ -12,6 +16,8 @@ protocol RuleTypes: SendableMetatype {
 enum RulesOf<S: State, C: TransitionContent>: RuleTypes {
     @usableFromInline static var state: any State.Type { S.self }
     @usableFromInline static var content: any TransitionContent.Type { C.self }
+    @usableFromInline static func matches(_ state: any State) -> Bool { state is S }
+    @usableFromInline static func includes(_ type: any State.Type) -> Bool { type is S.Type }
 }
 
 /// The rules that start from one type of state.
@@ -92,6 +98,8 @@ public struct TransitionDescription: Sendable, Hashable, Codable, CustomStringCo
 ///
 /// For a state and an event, the rule for exactly these two decides; else (state, any event); else (any state, event);
 /// else (any state, any event). A rule that is disabled is passed over. Where none is left, the event is not handled.
+/// For a state that is an object, the rules for its superclasses come behind those for its own class, and before those
+/// for any state; the nearest superclass comes first.
 ///
 /// The table is made once, and shared by all copies: systems that are given one value, kept in a property, have one table.
 public struct Transitions: Sendable {
@@ -101,9 +109,17 @@ public struct Transitions: Sendable {
         /// Where the rules of a state begin, if there are so many that looking through them would take longer.
         let places: [ObjectIdentifier: [Int]]
         let hasWildcard: Bool
+        /// A `From` of each class, subclasses before their superclasses; most tables have none.
+        let classes: [From]
 
         init(_ froms: [From]) {
             self.froms = froms
+            var known: Set<ObjectIdentifier> = []
+            let classes = froms.filter { $0.types.state is AnyClass && known.insert($0.id).inserted }
+            let ranked = classes.enumerated().map { index, from in
+                (from: from, index: index, depth: classes.count { $0.types.includes(from.types.state) })
+            }
+            self.classes = ranked.sorted { ($1.depth, $0.index) < ($0.depth, $1.index) }.map(\.from)
             places = froms.count <= 16 ? [:] : Dictionary(grouping: froms.indices) { froms[$0].id }
             hasWildcard = froms.contains { $0.id == ObjectIdentifier(AnyState.self) }
         }
@@ -188,6 +204,12 @@ public struct Transitions: Sendable {
         let id = ObjectIdentifier(Swift.type(of: state))
         if let new = table.next(id, from: state, on: event, type: type, wildcard: false) { return new }
         if let new = table.next(id, from: state, on: event, type: type, wildcard: true) { return new }
+        if !table.classes.isEmpty, Swift.type(of: state) is AnyClass {
+            for known in table.classes where known.id != id && known.types.matches(state) {
+                if let new = table.next(known.id, from: state, on: event, type: type, wildcard: false) { return new }
+                if let new = table.next(known.id, from: state, on: event, type: type, wildcard: true) { return new }
+            }
+        }
         guard table.hasWildcard else { return nil }
         let any = ObjectIdentifier(AnyState.self)
         return table.next(any, from: state, on: event, type: type, wildcard: false)
