@@ -68,6 +68,84 @@ public final class LensedStore<
     }
 }
 
+/// A part of a store of any kind, for ``StoreProtocol/lensing(state:actions:)``.
+@usableFromInline
+final class StoreLens<Base: StoreProtocol, SubState: Equatable & Sendable, SubAction: Sendable>: StoreProtocol {
+    @usableFromInline typealias AsyncAction = Base.AsyncAction
+
+    private let base: Base
+    private let lens: @Sendable (Base.SubState) -> SubState
+    private let promote: @Sendable (SubAction) -> Base.SubAction
+
+    @usableFromInline
+    init(
+        _ base: Base, state lens: @escaping @Sendable (Base.SubState) -> SubState,
+        actions promote: @escaping @Sendable (SubAction) -> Base.SubAction
+    ) {
+        self.base = base
+        self.lens = lens
+        self.promote = promote
+    }
+
+    @usableFromInline var state: SubState { lens(base.state) }
+
+    @usableFromInline
+    func dispatch(sync action: SubAction) -> Dispatch { base.dispatch(sync: promote(action)) }
+
+    @usableFromInline
+    func dispatch(
+        serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>
+    ) -> Dispatch {
+        base.dispatch(serially: serially, collect: collect, actions: actions.map { $0.map(sync: promote) })
+    }
+
+    @usableFromInline
+    func watchStates(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        let lens = lens
+        return base.watchStates({ see(lens($0)) }, finish: finish)
+    }
+
+    @usableFromInline
+    func watchChanges(
+        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+    ) -> Subscription {
+        let lens = lens
+        let last = Last<SubState>()
+        return base.watchChanges({ state in if let new = last.update(lens(state)) { see(new) } }, finish: finish)
+    }
+}
+
+/// Lenses on a store whose kind is not known: on an ``AnyStore``, or on `any StoreProtocol`. A ``BaseStore`` and a
+/// ``LensedStore`` have lenses of their own, which hold the base directly.
+extension StoreProtocol {
+    /// A part of the state, and a subset of the actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
+        state lens: @escaping @Sendable (SubState) -> Part,
+        actions promote: @escaping @Sendable (PartAction) -> SubAction
+    ) -> AnyStore<Part, AsyncAction, PartAction> {
+        AnyStore(StoreLens(self, state: lens, actions: promote))
+    }
+
+    /// A part of the state, with all actions.
+    @inlinable
+    public func lensing<Part: Equatable & Sendable>(
+        state lens: @escaping @Sendable (SubState) -> Part
+    ) -> AnyStore<Part, AsyncAction, SubAction> {
+        lensing(state: lens, actions: { $0 })
+    }
+
+    /// The whole state, with a subset of the actions.
+    @inlinable
+    public func lensing<PartAction: Sendable>(
+        actions promote: @escaping @Sendable (PartAction) -> SubAction
+    ) -> AnyStore<SubState, AsyncAction, PartAction> {
+        lensing(state: { $0 }, actions: promote)
+    }
+}
+
 /// What a watcher saw last.
 @usableFromInline
 final class Last<Value: Equatable & Sendable>: Sendable {
