@@ -1,3 +1,5 @@
+import FeedbackKit
+
 /// Limits on what is printed of values.
 public enum DifferenceLimit {
     /// How many lines a difference has at most; then it says how many are left out.
@@ -21,14 +23,17 @@ public enum DifferenceLimit {
 /// beginning and before their common end, dictionaries by key. Dictionaries and sets are sorted by their text, so the
 /// answer is always the same. Values that describe themselves and have no fields are known by their description.
 ///
-/// The output is bounded by ``DifferenceLimit``; a value is read 24 levels deep and 20 000 parts wide, and what lies
-/// beyond counts as equal. An object that contains itself is read once.
+/// The output is bounded by ``DifferenceLimit``; a value is read 24 levels deep and 20 000 parts wide. What lies beyond is
+/// not compared: where nothing else differs, and `==` does not say that the values are equal, one line says that. An object
+/// that contains itself is read once.
 ///
 /// - Complexity: O(*n* log *n*) for *n* parts, the logarithm for sorting dictionaries and sets.
 public func difference<Value>(from old: Value, to new: Value) -> String {
     var writer = DifferenceWriter()
-    writer.compare(ValueTree(old), ValueTree(new), label: "", indent: 0)
-    return writer.text
+    let before = ValueTree(old)
+    writer.compare(before, ValueTree(new), label: "", indent: 0)
+    let text = writer.text
+    return text.isEmpty && ValueTree.mayDifferBeyond(before, old, new) ? "  " + ValueTree.cutNote : text
 }
 
 /// A value in one line of at most ``DifferenceLimit/characters`` characters.

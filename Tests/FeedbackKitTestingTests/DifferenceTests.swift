@@ -200,6 +200,25 @@ private let changes: [(Player, String)] = [
         #expect(describe(Dog()) == "Dog(legs: 4, name: \"Rex\")")
     }
 
+    private indirect enum Chain: Sendable { case end, link(Chain) }
+    private indirect enum EqualChain: Equatable { case end, link(EqualChain) }
+
+    @Test func `a value that is nested two thousand deep is compared as far as it is read, and the text says so`() {
+        var (short, long) = (Chain.end, Chain.link(.end))
+        var (one, same) = (EqualChain.end, EqualChain.end)
+        for _ in 0..<2_000 {
+            (short, long) = (.link(short), .link(long))
+            (one, same) = (.link(one), .link(same))
+        }
+        #expect(
+            difference(from: short, to: long)
+                == "  … the same as far as it is compared: 24 levels deep, 20000 parts wide")
+        #expect(difference(from: one, to: same).isEmpty)
+        #expect(!difference(from: one, to: .link(same)).isEmpty)
+        #expect(describe(long).count <= DifferenceLimit.characters + 2)
+        withExtendedLifetime((short, long)) {}
+    }
+
     @Test func `is bounded in lines, in characters and in depth`() {
         let many = difference(from: Array(0..<10_000), to: Array(1..<10_001))
         let lines = many.split(separator: "\n")

@@ -345,7 +345,7 @@ import Testing
         #expect(results.values == [.dropped(.stopped)])
     }
 
-    @Test func `ten thousand effects cancelled and started again cost the same each`() async {
+    @Test func `each of ten thousand states ends the effect of the one before, and leaves none behind`() async {
         let ended = Counter()
         let loop = Loop<Int, Int>(
             initial: 0,

@@ -54,6 +54,29 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
+    @Test func `a store without its base has lenses, too`() async {
+        let erased = store.eraseToAnyStore()
+        let existential: any StoreProtocol<Whole, String, WholeAction> = store
+        let parts: [AnyStore<Name, String, NameAction>] = [
+            erased.lensing(state: \.user.information.name, actions: { .user(.information(.name($0))) }),
+            existential.lensing(state: \.user.information.name, actions: { .user(.information(.name($0))) }),
+        ]
+        let seen = Record<String>()
+        let watching = parts.map { part in
+            part.lensing(state: \.short).watchChanges { seen.add($0) }
+        }
+        for (index, part) in parts.enumerated() {
+            part.dispatch(sync: .display("\(index)"))
+            #expect(part.state.display == "\(index)")
+            await part.dispatch(async: "S\(index)").ended()
+        }
+        #expect(seen.values == ["E", "E", "S0", "S0", "S1", "S1"])
+        let counts = erased.lensing(state: \.count).lensing(actions: { (count: Int) in .count(count) })
+        #expect(await counts.dispatch(.sync(4, 5), .async("T")).value == .finished)
+        #expect(counts.state == 5 && store.state.user.information.name.short == "T")
+        withExtendedLifetime(watching) {}
+    }
+
     @Test func `a lens may narrow the state only, or the actions only`() {
         let ages = store.lensing(state: \.user.age)
         ages.dispatch(sync: .user(.age(7)))
@@ -92,13 +115,11 @@ import Testing
         store.dispatch(async: "s")
         #expect(
             lines.values == [
-                "action user(\(String(reflecting: StoreLensTests.self)).UserAction.age(2))", "action count(5)",
+                "action WholeAction.user(UserAction.age(2))", "action WholeAction.count(5)",
                 "  user.age: 1 → 2", "  count: 0 → 5",
-                "action count(5)", "  no change",
-                "async s",
-                "action user(\(String(reflecting: StoreLensTests.self)).UserAction.information("
-                    + "\(String(reflecting: StoreLensTests.self)).InformationAction.name("
-                    + "\(String(reflecting: StoreLensTests.self)).NameAction.short(\"s\"))))",
+                "action WholeAction.count(5)", "  no change",
+                "async \"s\"",
+                "action WholeAction.user(UserAction.information(InformationAction.name(NameAction.short(\"s\"))))",
                 "  user.information.name.short: \"E\" → \"s\"",
             ])
         subscription.cancel()
@@ -106,10 +127,43 @@ import Testing
         #expect(lines.values.count == 9)
     }
 
+    @Test func `a logger is told the async actions of serial dispatches, too`() async {
+        let lines = Record<String>()
+        let subscription = store.logging(.asyncActions) { lines.add($0) }
+        await store.dispatch(serially: true, async: "a", "b").ended()
+        #expect(lines.values == ["async \"a\"", "async \"b\""])
+        subscription.cancel()
+        await store.dispatch(serially: true, async: "c").ended()
+        #expect(lines.values.count == 2)
+    }
+
+    indirect enum Chain: Sendable { case end, link(Chain) }
+
+    @Test func `a state that is nested two thousand deep is told apart as far as it is read`() {
+        var (short, long) = (Chain.end, Chain.link(.end))
+        for _ in 0..<2_000 { (short, long) = (.link(short), .link(long)) }
+        #expect(
+            StateDifference.lines(from: short, to: long) == [
+                "… the same as far as it is compared: 24 levels deep, 20000 parts wide"
+            ])
+        let lines = StateDifference.lines(from: short, to: Chain.link(.end))
+        #expect(lines.count == 1 && lines[0].count < 1_000)
+        withExtendedLifetime((short, long)) {}
+    }
+
     @Test func `differences name the place, and are bounded`() {
         #expect(StateDifference.lines(from: [1, 2, 3], to: [1, 5]) == ["[1]: 2 → 5", "[2]: removed 3"])
-        #expect(StateDifference.lines(from: (1 as Int?) as Any, to: (nil as Int?) as Any) == ["Optional(1) → nil"])
+        #expect(StateDifference.lines(from: (1 as Int?) as Any, to: (nil as Int?) as Any) == ["1 → nil"])
         #expect(StateDifference.lines(from: User(), to: User()).isEmpty)
+        #expect(
+            StateDifference.lines(from: ["a": 1, "b": 2, "c": 3], to: ["b": 2, "c": 4, "d": 5])
+                == ["[\"a\"]: removed 1", "[\"c\"]: 3 → 4", "[\"d\"]: added 5"])
+        #expect(StateDifference.lines(from: Set([1, 2]), to: Set([2, 3])) == ["removed 1", "added 3"])
+        #expect(
+            StateDifference.lines(from: WholeAction.user(.age(1)), to: WholeAction.user(.age(2))) == ["1 → 2"])
+        #expect(
+            StateDifference.lines(from: WholeAction.count(1), to: WholeAction.user(.age(2)))
+                == ["WholeAction.count(1) → WholeAction.user(UserAction.age(2))"])
         let many = StateDifference.lines(from: [Int](repeating: 0, count: 1_000), to: [Int](repeating: 1, count: 1_000))
         #expect(many.count == StateDifference.maximumLines + 1 && many.last == "…")
     }

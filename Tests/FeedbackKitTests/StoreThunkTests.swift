@@ -95,8 +95,8 @@ import Testing
         #expect(fault.code == .depthExceeded)
         #expect(
             fault.message == """
-                the dispatch was ended: forever came about by more than 100 actions each of which led to the next, \
-                and StoreLimits.depth is 100; let the thunk loop instead of yielding its own action, or raise the limit
+                the dispatch was ended: TallyWork.forever came about by more than 100 actions each of which led to \
+                the next, and StoreLimits.depth is 100; let the thunk loop instead of yielding its own action, or raise the limit
                 """)
         #expect(faults.values == [fault])
         #expect(store.faultCount == 1 && store.lastFault == fault)

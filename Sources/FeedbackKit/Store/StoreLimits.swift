@@ -82,7 +82,6 @@ public struct StoreFault: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The action as text, cut to a bounded length.
     private static func brief(_ action: Any) -> String {
-        let text = String(describing: action)
-        return text.count <= 120 ? text : text.prefix(120) + "…"
+        ValueTree.brief(action, characters: 120)
     }
 }

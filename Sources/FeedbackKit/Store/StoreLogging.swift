@@ -12,16 +12,21 @@ public struct StoreLogOptions: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// Each action, as the reducer sees it: `action modify(increase)`.
+    /// Each action, as the reducer sees it: `action Action.modify(Modification.increase)`.
     public static let actions = StoreLogOptions(rawValue: 1)
     /// What each batch changed: `  counter: 1 → 2`, or `  no change`.
     public static let changes = StoreLogOptions(rawValue: 2)
-    /// Each async action that is given to the thunk: `async reset`.
+    /// Each async action that is given to the thunk: `async Work.reset`.
     public static let asyncActions = StoreLogOptions(rawValue: 4)
     /// Each batch that the middleware changed: `dispatched […]`, as it came.
     public static let middleware = StoreLogOptions(rawValue: 8)
     /// All of it.
     public static let all: StoreLogOptions = [.actions, .changes, .asyncActions, .middleware]
+
+    /// A value in one line, of bounded length however large it is.
+    static func text(_ value: Any) -> String {
+        ValueTree.brief(value, characters: StateDifference.maximumText)
+    }
 }
 
 extension BaseStore {
@@ -33,23 +38,25 @@ extension BaseStore {
     public func logging(
         _ options: StoreLogOptions = .all, to log: @escaping @Sendable (String) -> Void
     ) -> Subscription {
-        tap(
+        let tell: @Sendable (AsyncAction) -> Void = { action in log("async \(StoreLogOptions.text(action))") }
+        let note = options.contains(.asyncActions) ? tell : nil
+        return tap(
             { state, step in
                 guard let step else { return }
-                if options.contains(.asyncActions), let action = step.async { log("async \(action)") }
+                if let action = step.async { note?(action) }
                 if step.isReset { log("replay begins") }
                 if options.contains(.middleware), let before = step.before,
-                    "\(before)" != step.after.map({ "\($0)" })
+                    ValueTree(before) != ValueTree(step.after ?? [])
                 {
-                    log("dispatched \(before)")
+                    log("dispatched \(StoreLogOptions.text(before))")
                 }
                 if options.contains(.actions) {
-                    for action in step.after ?? [] { log("action \(action)") }
+                    for action in step.after ?? [] { log("action \(StoreLogOptions.text(action))") }
                 }
                 guard options.contains(.changes), step.after != nil || step.isReset else { return }
                 guard step.isChange else { return log("  no change") }
                 for line in StateDifference.lines(from: step.previous, to: state) { log("  " + line) }
-            }, finish: {})
+            }, note: note, finish: {})
     }
 
     #if canImport(os)

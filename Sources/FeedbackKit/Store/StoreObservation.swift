@@ -39,11 +39,28 @@ extension BaseStore: StoreProtocol {
 
     /// Calls `see` with each state that the loop shows, and with what led to it; `nil`: the state is the current one at
     /// the beginning.
+    ///
+    /// - Parameter note: called with the async actions that serial dispatches come to, which lead to no state.
     @inlinable
     func tap(
-        _ see: @escaping @Sendable (State, Turn.Step?) -> Void, finish: @escaping @Sendable () -> Void
+        _ see: @escaping @Sendable (State, Turn.Step?) -> Void, note: (@Sendable (AsyncAction) -> Void)? = nil,
+        finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         turn.taps.add(1, ordering: .relaxed)
+        if let note {
+            let watcher = NoteWatcher(see: note)
+            turn.add(watcher)
+            let inner = loop.watch(
+                { [turn] state in
+                    watcher.isThere.store(true, ordering: .releasing)
+                    see(state, turn.shown)
+                }, finish: finish)
+            return Subscription { [turn] in
+                turn.remove(watcher)
+                inner.cancel()
+                turn.taps.subtract(1, ordering: .relaxed)
+            }
+        }
         let inner = loop.watch({ [turn] state in see(state, turn.shown) }, finish: finish)
         return Subscription { [turn] in
             inner.cancel()
@@ -88,17 +105,7 @@ extension BaseStore: StoreProtocol {
     public func watchAsyncActions(
         _ see: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let watcher = NoteWatcher(see: see)
-        turn.add(watcher)
-        let inner = tap(
-            { _, step in
-                watcher.isThere.store(true, ordering: .releasing)
-                if let action = step?.async { see(action) }
-            }, finish: finish)
-        return Subscription { [turn] in
-            turn.remove(watcher)
-            inner.cancel()
-        }
+        tap({ _, step in if let action = step?.async { see(action) } }, note: see, finish: finish)
     }
 
     /// Calls `see` with each batch that was reduced, and the states before and after it.

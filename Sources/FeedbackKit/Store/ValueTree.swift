@@ -2,9 +2,9 @@
 ///
 /// Deterministic: dictionaries and sets are sorted by the text of their keys and elements. Finite: cycles through
 /// classes, depth and size are cut off, and the cut is visible as `…`.
-struct ValueTree: Equatable {
+package struct ValueTree: Equatable {
     /// What holds the children together.
-    enum Shape {
+    package enum Shape {
         /// No children; the head is the text.
         case leaf
         /// `Head(label: child, …)`, in the order of declaration.
@@ -18,27 +18,46 @@ struct ValueTree: Equatable {
     }
 
     /// A child and what it is called: a field's name, a key's text; empty if it has no name.
-    struct Child: Equatable {
-        var label: String
-        var tree: ValueTree
+    package struct Child: Equatable {
+        package var label: String
+        package var tree: ValueTree
+
+        package init(label: String, tree: ValueTree) {
+            self.label = label
+            self.tree = tree
+        }
     }
 
     /// Limits on reading.
-    enum Limit {
+    package enum Limit {
         /// How deep a value is read.
-        static let depth = 24
+        package static let depth = 24
         /// How many nodes are read of a value, all levels together.
-        static let nodes = 20_000
+        package static let nodes = 20_000
     }
 
-    var shape: Shape
-    var head: String
-    var children: [Child] = []
+    package var shape: Shape
+    package var head: String
+    package var children: [Child] = []
+    /// Whether something of the value lies deeper, or is wider, than it was read. Of parts of a tree it is not known.
+    package private(set) var isCut = false
     /// The value itself, where it has no fields and its text may not tell it from others.
     private var identity: AnyHashable?
 
     /// What was cut off.
-    static var ellipsis: ValueTree { ValueTree(shape: .leaf, head: "…") }
+    private static var ellipsis: ValueTree { ValueTree(shape: .leaf, head: "…") }
+
+    /// What is said of two values that may differ where they were not read.
+    package static var cutNote: String {
+        "… the same as far as it is compared: \(Limit.depth) levels deep, \(Limit.nodes) parts wide"
+    }
+
+    /// Whether two values may differ where they were not read: whether there is something, and `==` says nothing else.
+    package static func mayDifferBeyond<Value>(_ tree: ValueTree, _ old: Value, _ new: Value) -> Bool {
+        func isEqual<T: Equatable>(_ old: T) -> Bool { (new as? T).map { $0 == old } ?? false }
+        guard tree.isCut else { return false }
+        return (old as? any Equatable).map { !isEqual($0) } ?? true
+    }
 
     private init(shape: Shape, head: String, children: [Child] = []) {
         self.shape = shape
@@ -55,18 +74,26 @@ struct ValueTree: Equatable {
     /// Reads a value.
     ///
     /// - Complexity: O(size of the value, at most ``Limit/nodes``), and sorting its dictionaries and sets.
-    init(_ value: Any) {
+    package init(_ value: Any) {
         var reader = Reader()
         self = reader.read(value, depth: 0)
+        isCut = reader.isCut
     }
 
     private struct Reader {
         var left = Limit.nodes
+        var isCut = false
         /// The objects on the way down to here.
         var path: Set<ObjectIdentifier> = []
 
+        /// Notes that something is cut off.
+        mutating func cut() -> ValueTree {
+            isCut = true
+            return .ellipsis
+        }
+
         mutating func read(_ value: Any, depth: Int) -> ValueTree {
-            guard left > 0, depth < Limit.depth else { return .ellipsis }
+            guard left > 0, depth < Limit.depth else { return cut() }
             left -= 1
             if type(of: value) == AnyHashable.self, let any = value as? AnyHashable {
                 return read(any.base, depth: depth + 1)
@@ -133,7 +160,7 @@ struct ValueTree: Equatable {
             // What the compiler adds to an actor is no field of it.
             for child in children where child.label != "$defaultActor" {
                 guard left > 0 else {
-                    read.append(Child(label: "", tree: .ellipsis))
+                    read.append(Child(label: "", tree: cut()))
                     break
                 }
                 read.append(Child(label: label(child.label), tree: self.read(child.value, depth: depth + 1)))
@@ -152,7 +179,7 @@ struct ValueTree: Equatable {
             var children: [Child] = []
             for child in mirror.children {
                 guard left > 0 else {
-                    children.append(Child(label: "…", tree: .ellipsis))
+                    children.append(Child(label: "…", tree: cut()))
                     break
                 }
                 let pair = Array(Mirror(reflecting: child.value).children)
@@ -191,7 +218,7 @@ struct ValueTree: Equatable {
 
 extension ValueTree {
     /// The brackets around the children.
-    var brackets: (open: String, close: String) {
+    package var brackets: (open: String, close: String) {
         switch shape {
         case .leaf: (head, "")
         case .fields: (head + "(", ")")
@@ -203,7 +230,7 @@ extension ValueTree {
     /// The whole tree in one line.
     ///
     /// - Complexity: O(nodes).
-    var line: String {
+    package var line: String {
         if shape == .leaf { return head }
         if shape == .map, children.isEmpty { return "[:]" }
         let inner = children.map(\.line).joined(separator: ", ")
@@ -211,7 +238,15 @@ extension ValueTree {
     }
 }
 
+extension ValueTree {
+    /// A value in one line of at most so many characters, and an ellipsis.
+    package static func brief(_ value: Any, characters: Int) -> String {
+        let line = ValueTree(value).line
+        return line.utf8.count <= characters || line.count <= characters ? line : line.prefix(characters) + "…"
+    }
+}
+
 extension ValueTree.Child {
     /// Name and value in one line.
-    var line: String { label.isEmpty ? tree.line : "\(label): \(tree.line)" }
+    package var line: String { label.isEmpty ? tree.line : "\(label): \(tree.line)" }
 }
