@@ -25,6 +25,13 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     private struct Progress: Sendable {
         var stage: Stage
         var state: State
+
+        /// Goes on to a state; answers the one before, so that it is not released under a lock.
+        mutating func move(to new: State) -> State {
+            let old = state
+            state = new
+            return old
+        }
     }
 
     let loop: Loop<State, Event>
@@ -139,7 +146,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
             return FailureReport.report(message, at: place)
         }
         guard pattern.matches(entry.event) else {
-            progress.with { $0.state = entry.state }
+            _ = progress.with { $0.move(to: entry.state) }
             let message =
                 "expected to receive \(pattern.name), got \(describe(entry.event))\(pattern.difference(entry.event))"
             return FailureReport.report(message, at: place)
@@ -240,7 +247,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         let (entries, lost) = recorder.takeAll()
         guard let last = entries.last else { return }
         let state = lost > 0 ? loop.state : last.state
-        progress.with { $0.state = state }
+        _ = progress.with { $0.move(to: state) }
         let names = unasserted(entries, lost)
         FailureReport.report("before \(operation): \(names); assert each with receive", at: place)
     }
@@ -294,7 +301,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     private func check(
         _ entry: LoopRecorder<State, Event>.Entry, _ expectation: Expectation, _ verb: String, at place: SourcePlace
     ) {
-        progress.with { $0.state = entry.state }
+        _ = progress.with { $0.move(to: entry.state) }
         let old = entry.old
         let message: String
         switch (entry.outcome, expectation) {

@@ -12,7 +12,8 @@ package final class SharedValue<Value: Sendable>: Sendable {
     /// A copy of it.
     package var value: Value { storage.withLock { $0 } }
 
-    /// Changes it under the lock; `change` must call nobody.
+    /// Changes it under the lock; `change` must call nobody, and release nothing that is not the library's own: what it
+    /// replaces, it answers with.
     package func with<R: Sendable>(_ change: (inout Value) -> R) -> R {
         storage.withLock { change(&$0) }
     }

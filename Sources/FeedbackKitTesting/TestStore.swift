@@ -45,15 +45,17 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - simulation: runs it; by default one of its own with seed 0.
+    ///   - observer: told everything that happens in the loop.
     ///   - build: makes the loop. It must turn on the simulation and have the observer; nothing of it may have run
     ///     elsewhere.
     public init(
         in simulation: Simulation = Simulation(),
+        observer: (any LoopObserver<State, Event>)? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column,
         building build: (Simulation, any LoopObserver<State, Event>) -> Loop<State, Event>
     ) {
-        let recorder = LoopRecorder<State, Event>(next: nil)
+        let recorder = LoopRecorder<State, Event>(next: observer)
         driver = LoopDriver(
             build(simulation, recorder), in: simulation, recordedBy: recorder, kind: "TestStore",
             at: SourcePlace(fileID, filePath, line, column))
@@ -87,12 +89,16 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         initial: State,
         feedbacks: [Feedback<State, Event>] = [],
         in simulation: Simulation = Simulation(),
+        mailboxLimit: Int = .max,
+        overflow: Overflow = .dropNewest,
+        observer: (any LoopObserver<State, Event>)? = nil,
         reducer: Reducer<State, Event>,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column
     ) {
         self.init(
-            initial: initial, feedbacks: feedbacks, in: simulation,
+            initial: initial, feedbacks: feedbacks, in: simulation, mailboxLimit: mailboxLimit, overflow: overflow,
+            observer: observer,
             reduce: { state, event in
                 reducer(&state, event)
                 return .handled

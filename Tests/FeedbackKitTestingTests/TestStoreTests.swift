@@ -323,6 +323,69 @@ private func answering(
         store.finish()
     }
 
+    @Test func `an observer of the test's own is told everything, however the loop is made`() {
+        final class Watching: LoopObserver {
+            typealias State = Counter
+            typealias Event = CounterEvent
+            let log = Log()
+            func loopDidTransition(from old: Counter, to new: Counter, on event: CounterEvent) {
+                log.add("\(old.count) → \(new.count)")
+            }
+        }
+        let observer = Watching()
+        let reducer = Reducer<Counter, CounterEvent> { state, event in _ = reduceCounter(&state, event) }
+        let stores: [TestStore<Counter, CounterEvent>] = [
+            TestStore(initial: Counter(), observer: observer, reducer: reducer),
+            TestStore(initial: Counter(), observer: observer, reduce: reduceCounter),
+            TestStore(observer: observer) { simulation, observer in
+                Loop(
+                    initial: Counter(), executor: simulation, clock: simulation.clock, observer: observer,
+                    reduce: reduceCounter)
+            },
+        ]
+        for store in stores {
+            store.start()
+            store.send(.add(3)) { $0.count = 3 }
+            store.finish()
+        }
+        #expect(observer.log.lines == ["0 → 3", "0 → 3", "0 → 3"])
+    }
+
+    @Test func `a state that is let go may ask the test for its state`() {
+        final class Asking: Sendable {
+            private let ask: @Sendable () -> Void
+            init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
+            deinit { ask() }
+        }
+        struct Holder: Sendable {
+            var asking: Asking?
+        }
+        let asked = Log()
+        let test = SharedValue<(@Sendable () -> Void)?>(nil)
+        let store = TestStore<Holder, Int>(
+            initial: Holder(),
+            reduce: { state, event in
+                state = Holder(
+                    asking: event == 0
+                        ? nil
+                        : Asking {
+                            asked.add("asked")
+                            test.value?()
+                        })
+                return .handled
+            })
+        let look: @Sendable () -> Void = { [weak store] in _ = store?.state }
+        test.with { $0 = look }
+        store.start()
+        let messages = failures {
+            store.send(1)
+            store.send(0)
+        }
+        #expect(messages.count == 2)
+        #expect(asked.lines == ["asked"])
+        store.finish()
+    }
+
     @Test func `says that it was dropped without an end`() {
         let messages = failures {
             do {

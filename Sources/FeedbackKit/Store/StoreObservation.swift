@@ -42,7 +42,7 @@ extension BaseStore: StoreProtocol {
     ///
     /// - Parameter note: called with the async actions that serial dispatches come to, which lead to no state.
     @inlinable
-    func tap(
+    package func tap(
         _ see: @escaping @Sendable (State, Turn.Step?) -> Void, note: (@Sendable (AsyncAction) -> Void)? = nil,
         finish: @escaping @Sendable () -> Void
     ) -> Subscription {

@@ -172,10 +172,16 @@ extension Feedback where S == any State, E == any Event {
         _ pick: @escaping @Sendable (any State) -> Seen?,
         _ perform: @escaping @Sendable (AsyncStream<Seen>) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
-        self = .feeding(name: name, buffering: buffering) { state, _ in
-            pick(state)
-        } to: { states, send in
-            for await event in perform(states) { await send.offer(event) }
+        self.init(name: name, cancellation: .never) {
+            let feed = StateFeed<Seen>(buffering: buffering)
+            return { state, _ in
+                guard let seen = pick(state), let states = feed.add(seen) else { return .nothing }
+                let events = perform(states)
+                return .run { send in
+                    for await event in events { await send.offer(event) }
+                    feed.end()
+                }.untilStop()
+            }
         }
     }
 }

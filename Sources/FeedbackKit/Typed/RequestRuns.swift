@@ -73,9 +73,9 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
         }
     }
 
-    /// Sets and dictionaries have no order that stays the same from run to run; descriptions do.
+    /// Sets and dictionaries have no order that stays the same from run to run; descriptions do, which are bounded here.
     private func inOrder(_ ids: [ID]) -> [ID] {
         guard ids.count > 1 else { return ids }
-        return ids.map { (id: $0, text: String(reflecting: $0)) }.sorted { $0.text < $1.text }.map(\.id)
+        return ids.map { (id: $0, text: ValueTree($0).line) }.sorted { $0.text < $1.text }.map(\.id)
     }
 }
