@@ -1,3 +1,4 @@
+import Dispatch
 import FeedbackKit
 import Synchronization
 import Testing
@@ -8,6 +9,14 @@ final class Seen: Sendable {
     var lines: [String] { storage.withLock { $0 } }
     func add(_ line: String) { storage.withLock { $0.append(line) } }
 }
+
+// snippet: queue
+struct OnQueue: LoopExecutor {
+    let queue: DispatchQueue
+    var eventsPerTurn: Int { 256 }
+    func enqueue(_ turn: @escaping @Sendable () -> Void) { queue.async(execute: turn) }
+}
+// end
 
 @Suite(.timeLimit(.minutes(5))) struct `The page about semantics` {
     @Test func `shows each state to all feedbacks before the next event`() {
@@ -129,6 +138,27 @@ final class Seen: Sendable {
         #expect((first, second, third) == (.accepted, .dropped(.mailboxFull), .accepted))
         await loop.stop()
         #expect(loop.state == 4)
+    }
+
+    @Test(arguments: [false, true])
+    func `turns on a dispatch queue`(isConcurrent: Bool) async {
+        let queue = DispatchQueue(label: "loop", attributes: isConcurrent ? .concurrent : [])
+        let key = DispatchSpecificKey<String>()
+        queue.setSpecific(key: key, value: "here")
+        let elsewhere = Seen()
+        let isHere: @Sendable () -> Bool = { DispatchQueue.getSpecific(key: key) == "here" }
+        let loop = Loop<Int, Int>(initial: 0, executor: OnQueue(queue: queue)) { state, event in
+            if !isHere() { elsewhere.add("\(event)") }
+            state += event
+            return .handled
+        }
+        loop.start()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { for _ in 0..<1_000 { loop.send(1) } } }
+        }
+        await loop.stop()
+        #expect(loop.state == 4_000)
+        #expect(elsewhere.lines.isEmpty)
     }
 
     @Test func `gives each executor the share of events that the table says`() {

@@ -55,6 +55,31 @@ func press(_ stopwatch: inout Stopwatch, _ button: Button) -> Reduction {
 }
 // end
 
+// snippet: basket
+struct Basket: Equatable, Sendable {
+    var fruit: [String] = []
+}
+enum Change: Equatable, Sendable {
+    case add(String)
+}
+enum Order: Sendable {
+    case fetch(String)
+}
+
+let filling = Reducer<Basket, Change, SimulationClock> { (basket: inout Basket, change, _) in
+    switch change {
+    case .add(let name): basket.fruit.append(name)
+    }
+}
+let fetching = Thunk<Basket, Change, Order, SimulationClock> { _, order, clock, send async in
+    switch order {
+    case .fetch(let name):
+        try? await clock.sleep(for: .seconds(1))
+        send(.sync(.add(name)))
+    }
+}
+// end
+
 @Suite(.timeLimit(.minutes(5))) struct `The page about testing` {
     // snippet: transitions
     @Test func `a lamp gets brighter`() {
@@ -140,6 +165,22 @@ func press(_ stopwatch: inout Stopwatch, _ button: Button) -> Reduction {
         #expect(first == second)
         #expect(first.lines.contains("note 3 seconds"))
     }
+
+    // snippet: store
+    @Test func `a basket is filled from afar`() {
+        let test = TestBaseStore<Basket, Order, Change> { simulation in
+            BaseStore(
+                state: Basket(), reducer: filling, thunk: fetching, environment: simulation.clock,
+                publishOn: simulation,
+                clock: simulation.clock)
+        }
+        test.dispatch(sync: .add("pear")) { $0.fruit = ["pear"] }
+        test.dispatch(async: .fetch("apple"))
+        test.advance(by: .seconds(1))
+        test.receive(.add("apple")) { $0.fruit = ["pear", "apple"] }
+        test.finish()
+    }
+    // end
 
     // snippet: explore
     @Test func `no order of two senders loses a press`() {

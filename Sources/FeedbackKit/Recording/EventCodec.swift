@@ -28,24 +28,19 @@ public struct EventCodec: Sendable {
 
 /// Puts types of event together.
 @resultBuilder
-public enum EventCodecBuilder {
+public enum EventCodecBuilder: CodecBuilder {
+    /// A type in the codec.
+    public typealias Entry = EventCodec.Entry
+
     /// One type.
-    public static func buildExpression<E: Event & Codable>(_ type: E.Type) -> [EventCodec.Entry] {
+    public static func buildExpression<E: Event & Codable>(_ type: E.Type) -> [Entry] {
         [
-            EventCodec.Entry(
+            Entry(
                 entry: .init(
                     identity: E.identity, type: ObjectIdentifier(type), decode: { try E(from: $0) },
                     encode: { value, encoder in try (value as? E)?.encode(to: encoder) }))
         ]
     }
-    /// One after the other.
-    public static func buildBlock(_ parts: [EventCodec.Entry]...) -> [EventCodec.Entry] { parts.flatMap(\.self) }
-    /// `if` without `else`.
-    public static func buildOptional(_ part: [EventCodec.Entry]?) -> [EventCodec.Entry] { part ?? [] }
-    /// `if` with `else`.
-    public static func buildEither(first: [EventCodec.Entry]) -> [EventCodec.Entry] { first }
-    /// `if` with `else`.
-    public static func buildEither(second: [EventCodec.Entry]) -> [EventCodec.Entry] { second }
 }
 
 /// An event together with how it is written. Decoding one needs an ``EventCodec`` in the decoder's
@@ -53,7 +48,7 @@ public enum EventCodecBuilder {
 public struct CodedEvent: Codable, Sendable {
     /// The event.
     public let event: any Event
-    private let write: @Sendable (any Event, any Encoder) throws -> Void
+    private let write: TypeRegistry<any Event>.Write
 
     /// An event of a type that the codec knows; throws a ``RecordingError`` that names the type if it does not.
     public init(_ event: any Event, codec: EventCodec) throws(RecordingError) {
@@ -67,16 +62,11 @@ public struct CodedEvent: Codable, Sendable {
         guard let codec = decoder.userInfo[.eventCodec] as? EventCodec else {
             throw TypeRegistry<any Event>.missing("EventCodec", key: "eventCodec")
         }
-        let container = try decoder.container(keyedBy: CodedKey.self)
-        let entry = try codec.registry.entry(container.decode(String.self, forKey: .type))
-        event = try entry.decode(container.superDecoder(forKey: .value))
-        write = entry.encode
+        (event, write) = try codec.registry.read(from: decoder)
     }
 
     /// Encodes the event and its type's identity.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodedKey.self)
-        try container.encode(type(of: event).identity, forKey: .type)
-        try write(event, container.superEncoder(forKey: .value))
+        try TypeRegistry.write(event, identity: type(of: event).identity, to: encoder, by: write)
     }
 }

@@ -17,7 +17,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
     /// What is no longer part of the recording.
     struct Released: Sendable {
         var states: [State] = []
-        var entries: [Entry] = []
+        var entries = Deque<Entry>()
     }
 
     let limit: Int
@@ -43,7 +43,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
 
     /// Begins, or begins anew, with a state.
     mutating func begin(with state: State, at time: Duration) -> Released {
-        let old = Released(states: [initial, final].compactMap(\.self), entries: Array(entries))
+        let old = Released(states: [initial, final].compactMap(\.self), entries: entries)
         (initial, final, begin) = (state, state, time)
         entries = []
         (count, sincePlace) = (0, 0)

@@ -28,24 +28,19 @@ public struct StateCodec: Sendable {
 
 /// Puts types of state together.
 @resultBuilder
-public enum StateCodecBuilder {
+public enum StateCodecBuilder: CodecBuilder {
+    /// A type in the codec.
+    public typealias Entry = StateCodec.Entry
+
     /// One type.
-    public static func buildExpression<S: State & Codable>(_ type: S.Type) -> [StateCodec.Entry] {
+    public static func buildExpression<S: State & Codable>(_ type: S.Type) -> [Entry] {
         [
-            StateCodec.Entry(
+            Entry(
                 entry: .init(
                     identity: S.identity, type: ObjectIdentifier(type), decode: { try S(from: $0) },
                     encode: { value, encoder in try (value as? S)?.encode(to: encoder) }))
         ]
     }
-    /// One after the other.
-    public static func buildBlock(_ parts: [StateCodec.Entry]...) -> [StateCodec.Entry] { parts.flatMap(\.self) }
-    /// `if` without `else`.
-    public static func buildOptional(_ part: [StateCodec.Entry]?) -> [StateCodec.Entry] { part ?? [] }
-    /// `if` with `else`.
-    public static func buildEither(first: [StateCodec.Entry]) -> [StateCodec.Entry] { first }
-    /// `if` with `else`.
-    public static func buildEither(second: [StateCodec.Entry]) -> [StateCodec.Entry] { second }
 }
 
 /// A state together with how it is written. Decoding one needs a ``StateCodec`` in the decoder's
@@ -53,7 +48,7 @@ public enum StateCodecBuilder {
 public struct CodedState: Codable, Sendable {
     /// The state.
     public let state: any State
-    private let write: @Sendable (any State, any Encoder) throws -> Void
+    private let write: TypeRegistry<any State>.Write
 
     /// A state of a type that the codec knows; throws a ``RecordingError`` that names the type if it does not.
     public init(_ state: any State, codec: StateCodec) throws(RecordingError) {
@@ -67,16 +62,11 @@ public struct CodedState: Codable, Sendable {
         guard let codec = decoder.userInfo[.stateCodec] as? StateCodec else {
             throw TypeRegistry<any State>.missing("StateCodec", key: "stateCodec")
         }
-        let container = try decoder.container(keyedBy: CodedKey.self)
-        let entry = try codec.registry.entry(container.decode(String.self, forKey: .type))
-        state = try entry.decode(container.superDecoder(forKey: .value))
-        write = entry.encode
+        (state, write) = try codec.registry.read(from: decoder)
     }
 
     /// Encodes the state and its type's identity.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodedKey.self)
-        try container.encode(type(of: state).identity, forKey: .type)
-        try write(state, container.superEncoder(forKey: .value))
+        try TypeRegistry.write(state, identity: type(of: state).identity, to: encoder, by: write)
     }
 }

@@ -56,6 +56,44 @@ struct TypeRegistry<Value: Sendable>: Sendable {
     }
 }
 
+extension TypeRegistry {
+    /// Writes a value of a known type.
+    typealias Write = @Sendable (Value, any Encoder) throws -> Void
+
+    /// Reads a value, and says how it is written again.
+    func read(from decoder: any Decoder) throws -> (value: Value, write: Write) {
+        let container = try decoder.container(keyedBy: CodedKey.self)
+        let entry = try entry(container.decode(String.self, forKey: .type))
+        return (try entry.decode(container.superDecoder(forKey: .value)), entry.encode)
+    }
+
+    /// Writes a value and its type's identity.
+    static func write(_ value: Value, identity: String, to encoder: any Encoder, by write: Write) throws {
+        var container = encoder.container(keyedBy: CodedKey.self)
+        try container.encode(identity, forKey: .type)
+        try write(value, container.superEncoder(forKey: .value))
+    }
+}
+
+/// Puts the types of a codec together.
+public protocol CodecBuilder {
+    /// A type in the codec.
+    associatedtype Entry
+}
+
+extension CodecBuilder {
+    /// One after the other.
+    public static func buildBlock(_ parts: [Entry]...) -> [Entry] { parts.flatMap(\.self) }
+    /// `if` without `else`.
+    public static func buildOptional(_ part: [Entry]?) -> [Entry] { part ?? [] }
+    /// `if` with `else`.
+    public static func buildEither(first: [Entry]) -> [Entry] { first }
+    /// `if` with `else`.
+    public static func buildEither(second: [Entry]) -> [Entry] { second }
+    /// `for`.
+    public static func buildArray(_ parts: [[Entry]]) -> [Entry] { parts.flatMap(\.self) }
+}
+
 /// How a value and its type stand in the data.
 enum CodedKey: String, CodingKey {
     case type, value

@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// A part of a store's state, and a subset of its actions.
 ///
 /// After Recombine's `LensedStore`, with the document's order of parameters. It has no state, queue or loop of its own:
@@ -149,7 +147,7 @@ extension StoreProtocol {
 /// What a watcher saw last.
 @usableFromInline
 final class Last<Value: Equatable & Sendable>: Sendable {
-    @usableFromInline let value = Mutex<Value?>(nil)
+    @usableFromInline let memory = LoopMemory<Value?>(nil)
 
     @inlinable
     init() {}
@@ -157,9 +155,8 @@ final class Last<Value: Equatable & Sendable>: Sendable {
     /// The value, if it differs from the last one, which it then is. Called on one turn after the other.
     @inlinable
     func update(_ new: Value) -> Value? {
-        let old = value.withLock { $0 }
-        guard old != new else { return nil }
-        value.withLock { $0 = new }
+        guard memory.value != new else { return nil }
+        memory.value = new
         return new
     }
 }
