@@ -77,6 +77,18 @@ import Testing
         withExtendedLifetime(watching) {}
     }
 
+    @Test func `a store that can only be read has lenses, too`() {
+        let reader = store.readOnly.lensing(state: \.user).lensing(state: \.age)
+        let (changes, updates) = (Record<Int>(), Record<Int>())
+        let watching = [reader.watchChanges { changes.add($0) }, reader.watchStates { updates.add($0) }]
+        store.dispatch(sync: .user(.age(2)))
+        store.dispatch(sync: .count(7))
+        #expect(reader.state == 2)
+        #expect(changes.values == [1, 2])
+        #expect(updates.values == [1, 2, 2])
+        withExtendedLifetime(watching) {}
+    }
+
     @Test func `a lens may narrow the state only, or the actions only`() {
         let ages = store.lensing(state: \.user.age)
         ages.dispatch(sync: .user(.age(7)))

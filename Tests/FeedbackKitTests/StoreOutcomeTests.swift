@@ -1,5 +1,7 @@
 import FeedbackKit
 import FeedbackKitTesting
+import Foundation
+import Glibc
 import Synchronization
 import Testing
 
@@ -66,6 +68,21 @@ import Testing
         #expect(await turns.run(until: { await first.value }) == .incomplete)
         #expect(await turns.run(until: { await second.value }) == .incomplete)
         #expect(await turns.run(until: { await third.value }) == .finished)
+        store.cancel()
+        turns.run()
+    }
+
+    @Test(arguments: [Overflow.dropNewest, .dropOldest])
+    func `an empty dispatch ends when what waits before it has been taken`(overflow: Overflow) async {
+        let turns = HeldTurns()
+        let store = store(on: turns, mailboxLimit: 1, overflow: overflow)
+        store.dispatch(sync: 5)
+        let empty = store.dispatch(sync: [])
+        let seen = await turns.run(until: { [store] in
+            _ = await empty.value
+            return store.state
+        })
+        #expect(seen == 5)
         store.cancel()
         turns.run()
     }
@@ -146,6 +163,31 @@ import Testing
         dispatch.cancel()
         #expect(await turns.run(until: { await dispatch.value }) == .cancelled)
         withExtendedLifetime(watching) {}
+        store.cancel()
+        turns.run()
+    }
+
+    @Test func `actions that are still computed as a replay begins are refused, and not lost`() async {
+        let turns = HeldTurns()
+        let store = store(on: turns)
+        let recording = Recording<Int, Int>(application: "", initial: 100, entries: [.init(at: 0, actions: [1])])
+        let (results, dispatched) = (Record<DispatchResult>(), Gate())
+        Thread.detachNewThread {
+            let actions = (0..<1).lazy.map { _ -> EitherAction<Work, Int> in
+                Task { await store.replay(recording, pace: .immediately) }
+                while !store.isReplaying || !turns.isWaiting { sched_yield() }
+                return .sync(5)
+            }
+            results.add(store.dispatch(serially: false, collect: false, actions: actions).result)
+            dispatched.open()
+        }
+        await dispatched.opened()
+        while store.isReplaying {
+            turns.run()
+            await Task.yield()
+        }
+        #expect(results.values == [.locked])
+        #expect(store.state == 101)
         store.cancel()
         turns.run()
     }

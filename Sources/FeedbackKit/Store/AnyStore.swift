@@ -75,6 +75,30 @@ public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
         watch(true, see, finish)
     }
 
+    /// A part of the state.
+    public func lensing<Part: Equatable & Sendable>(
+        state lens: @escaping @Sendable (SubState) -> Part
+    ) -> ReadOnlyStore<Part> {
+        let (read, watch) = (read, watch)
+        return ReadOnlyStore<Part>(read: { lens(read()) }) { changesOnly, see, finish in
+            guard changesOnly else { return watch(false, { see(lens($0)) }, finish) }
+            let last = Last<Part>()
+            return watch(true, { state in if let new = last.update(lens(state)) { see(new) } }, finish)
+        }
+    }
+
+    private init(
+        read: @escaping @Sendable () -> SubState,
+        watch:
+            @escaping @Sendable (
+                _ changesOnly: Bool, @escaping @Sendable (SubState) -> Void, @escaping @Sendable () -> Void
+            )
+            -> Subscription
+    ) {
+        self.read = read
+        self.watch = watch
+    }
+
     /// All updates, the current state first.
     public var states: AsyncStream<SubState> { stream(.unbounded) { watchStates($0, finish: $1) } }
 

@@ -193,7 +193,8 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         }
         if collect { batches = [Array(batches.joined())] }
         batches.removeAll(where: \.isEmpty)
-        guard !turn.mayEvict else {
+        // Nothing at all needs no ticket, and ends when everything before it has been taken.
+        guard !turn.mayEvict || batches.isEmpty else {
             return dispatchWithTicket(serially: false, collect: false, batches.map { .sync($0) })
         }
         guard turn.announce(batches.count) else { return Dispatch(.locked) }
