@@ -122,6 +122,36 @@ import Testing
         system.cancel()
     }
 
+    @Test func `recordings that begin and end while events come are each whole`() async throws {
+        let system = System {
+            InitialState { Number() }
+            Transitions { From(Number.self) { On(Add.self, transitionTo: Number(value: $0.value + 1)) } }
+        }
+        let recorder = SystemRecorder(
+            system, events: EventCodec { Add.self }, states: StateCodec { Number.self })
+        system.start()
+        let senders = (0..<2).map { _ in
+            Task {
+                while !Task.isCancelled {
+                    system.send(Add())
+                    await Task.yield()
+                }
+            }
+        }
+        for round in 0..<200 {
+            recorder.start(limit: 1 + round, overflow: .dropOldest)
+            if round.isMultiple(of: 3) { recorder.start(limit: 200, overflow: .dropOldest) }
+            for _ in 0..<5 { await Task.yield() }
+            let stopped = try await recorder.stop(fingerprint: { "\(($0 as? Number)?.value ?? -1)" })
+            let recording = try #require(stopped)
+            let initial = try #require(recording.initial?.state as? Number)
+            #expect("\(initial.value + recording.actionCount)" == recording.fingerprint)
+            #expect(recording.entries.map(\.at) == recording.entries.map(\.at).sorted())
+        }
+        for sender in senders { sender.cancel() }
+        await system.stop()
+    }
+
     @Test func `a store's recorder that moves its beginning on asks the reducer nothing`() async throws {
         let reduced = Counter()
         let reducer = Reducer<Int, Int> { (state: inout Int, action: Int) in

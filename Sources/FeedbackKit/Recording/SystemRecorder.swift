@@ -38,12 +38,18 @@ public final class SystemRecorder: Sendable {
 
         /// Notes what the system shows, on its turn. The clock is asked, and what goes is released, outside the lock.
         func see(_ state: any State, _ event: (any Event)?) {
-            let known = machine.withLock(\.session)
-            let elapsed = known?.elapsed()
+            let (known, before): (Session?, (any State)?) = machine.withLock { machine in
+                guard machine.session == nil else { return (machine.session, nil) }
+                defer { machine.state = state }
+                return (nil, machine.state)
+            }
+            withExtendedLifetime(before) {}
+            guard let known else { return }
+            let elapsed = known.elapsed()
             let old: (state: (any State)?, log: Log.Released?) = machine.withLock { machine in
                 defer { machine.state = state }
                 // A recording that was started meanwhile has only just begun.
-                let time = machine.session === known ? elapsed ?? .zero : .zero
+                let time = machine.session === known ? elapsed : .zero
                 guard let event else { return (machine.state, machine.log?.begin(with: state, at: time)) }
                 return (machine.state, machine.log?.append([event], leadingTo: state, at: time))
             }
