@@ -46,6 +46,34 @@ import Testing
         await loop.stop()
     }
 
+    /// Many senders that cannot wait, on loops whose lock they find taken: what was accepted is taken, in each sender's
+    /// order, also when the loop is stopped at once.
+    @Test(arguments: [false, true]) func `nothing that was accepted is lost, however crowded`(isWatched: Bool) async {
+        for round in 0..<200 {
+            let loop = Loop<[[Int]], (sender: Int, number: Int)>(initial: Array(repeating: [], count: 8)) { state, event in
+                state[event.sender].append(event.number)
+                return .handled
+            }
+            let watching = isWatched ? loop.watch { _ in } : nil
+            loop.start()
+            let accepted = Record<Int>()
+            await withTaskGroup(of: Void.self) { group in
+                for sender in 0..<8 {
+                    group.addTask {
+                        let results = (0..<40).map { loop.send((sender, $0)) }
+                        accepted.add(results.count { $0 == .accepted })
+                    }
+                }
+                if round % 2 == 0 { group.addTask { loop.beginStop() } }
+            }
+            await loop.stop()
+            #expect(loop.state.reduce(0) { $0 + $1.count } == accepted.values.reduce(0, +))
+            #expect(loop.state.allSatisfy { $0 == $0.sorted() && Set($0).count == $0.count })
+            if round % 2 == 1 { #expect(loop.counters.events == 320) }
+            watching?.cancel()
+        }
+    }
+
     /// How a feedback of the model treats what it runs.
     private enum Strategy: CaseIterable {
         case cancelOnNewState, continueOnNewState, cancelOnEven, replacePrevious, named, namedAndKept

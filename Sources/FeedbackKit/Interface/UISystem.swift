@@ -119,7 +119,7 @@ extension UISystem where PublishedState == RawState {
     /// Publishes the states of a system as they are, equal ones included. The current state is there at once, and is
     /// published once.
     public convenience init(system: System) {
-        let (state, shown) = system.loop.guarded.withLock { ($0.machine.state, $0.machine.counters.transitions) }
+        let (state, shown) = system.loop.core.guarded.withLock { ($0.machine.state, $0.machine.counters.transitions) }
         self.init(
             system, initial: RawState(state: state), shown: shown, map: { RawState(state: $0) },
             areSame: { _, _ in false })

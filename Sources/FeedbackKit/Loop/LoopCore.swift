@@ -297,7 +297,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
             return nil
         }
-        if var state = begun {
+        if var state = consume begun {
             var following: Event?
             var other: Machine.Other?
             var step = take(event, &state, observer, mayGoOn: true, &following, &other)
@@ -582,8 +582,8 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             case .idle: return
             case .stopped: return didStop()
             case .reduce:
-                guard let taken = event else { return }
-                event = nil  // The next one is put there under the lock, where nothing may be released.
+                // Taken out: the next one is put there under the lock, where nothing may be released.
+                guard let taken = event.take() else { return }
                 step = take(taken, &state, observer, mayGoOn: left > 1, &event, &other)
                 left -= 1
             case .other:
@@ -617,7 +617,14 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// Takes the next item, from the inbox if there is no other. Under the lock.
     @inlinable
     func next(_ machine: inout Machine, _ event: inout Event?, _ other: inout Machine.Other?) -> Machine.Step {
-        let step = machine.next(&event, &other)
+        lookAgain(machine.next(&event, &other), &machine, &event, &other)
+    }
+
+    /// Before a turn ends, looks into the inbox: who puts something there relies on that. Under the lock.
+    @inlinable
+    func lookAgain(
+        _ step: Machine.Step, _ machine: inout Machine, _ event: inout Event?, _ other: inout Machine.Other?
+    ) -> Machine.Step {
         guard step == .idle, inbox.isOpen else { return step }
         isActive.store(false, ordering: .sequentiallyConsistent)
         guard inbox.hasLetters else { return step }
@@ -674,9 +681,13 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             }
             return .notTaken
         }
-        var old: State?
         var entered: Machine.Entered?
-        let step = guarded.withLock { $0.machine.enter(state, mayGoOn: mayGoOn, &old, &entered, &event, &other) }
+        // The new state going in, and then the old one, which is not to be released under the lock.
+        var exchanged = state
+        let step = guarded.withLock { guarded in
+            let step = guarded.machine.enter(&exchanged, mayGoOn: mayGoOn, &entered, &event, &other)
+            return lookAgain(step, &guarded.machine, &event, &other)
+        }
         if let entered { show(state, taken, entered, nil) }
         return step
     }

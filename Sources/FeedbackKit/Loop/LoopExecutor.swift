@@ -152,7 +152,7 @@ extension LoopExecutor where Self == OnTaskExecutor {
 }
 
 extension LoopExecutor where Self == OnSerialExecutor {
-    /// A serial executor of the caller's own, such as a dispatch queue's.
+    /// A serial executor of the caller's own.
     public static func serial(_ executor: any SerialExecutor) -> OnSerialExecutor { OnSerialExecutor(executor) }
 }
 

@@ -588,6 +588,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @inlinable
     package mutating func enter(_ new: State) -> Entered {
         state = new
+        return noteEntered()
+    }
+
+    /// There is a new state.
+    @inlinable
+    mutating func noteEntered() -> Entered {
         serial += 1
         counters.transitions += 1
         var endings: [Ending] = []
@@ -596,20 +602,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// Enters a state. If nobody sees it and `mayGoOn`, takes the next item, too; else leaves in `entered` who sees it.
-    /// The old state is handed out, so that what it holds is not released under the lock.
+    /// The old state is left in the place of the new one, so that what it holds is not released under the lock.
     @inlinable
     package mutating func enter(
-        _ new: State, mayGoOn: Bool, _ old: inout State?, _ entered: inout Entered?, _ event: inout Event?,
-        _ other: inout Other?
+        _ new: inout State, mayGoOn: Bool, _ entered: inout Entered?, _ event: inout Event?, _ other: inout Other?
     ) -> Step {
-        old = state
+        swap(&state, &new)
         if mayGoOn, feedbacks.isEmpty, watchers.isEmpty {
-            state = new
             serial += 1
             counters.transitions += 1
             return next(&event, &other)
         }
-        entered = enter(new)
+        entered = noteEntered()
         return .notTaken
     }
 
