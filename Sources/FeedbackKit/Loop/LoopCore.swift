@@ -575,7 +575,8 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         _ observer: Observer?
     ) {
         var left = executor?.eventsPerTurn ?? .max
-        let job = executor?.isPool == true ? PoolJob.current : nil
+        var job: PoolJob?
+        var mayHaveJob = executor?.isPool == true
         var (event, state, step, other) = (event, state, step, other)
         while true {
             switch step {
@@ -601,7 +602,12 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             case .notTaken:
                 if left <= 0, let executor { return goOnLater(executor) }
                 step = guarded.withLock { next(&$0.machine, &event, &other) }
-                if let job, job.isLoaded.load(ordering: .relaxed), step == .reduce || step == .other { job.handOn() }
+                guard step == .reduce || step == .other else { continue }
+                if mayHaveJob {
+                    mayHaveJob = false
+                    job = PoolJob.current
+                }
+                if let job, job.isLoaded.load(ordering: .relaxed) { job.handOn() }
             }
         }
     }
