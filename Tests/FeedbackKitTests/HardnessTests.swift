@@ -50,7 +50,8 @@ import Testing
     /// order, also when the loop is stopped at once.
     @Test(arguments: [false, true]) func `nothing that was accepted is lost, however crowded`(isWatched: Bool) async {
         for round in 0..<200 {
-            let loop = Loop<[[Int]], (sender: Int, number: Int)>(initial: Array(repeating: [], count: 8)) { state, event in
+            let loop = Loop<[[Int]], (sender: Int, number: Int)>(initial: Array(repeating: [], count: 8)) {
+                state, event in
                 state[event.sender].append(event.number)
                 return .handled
             }

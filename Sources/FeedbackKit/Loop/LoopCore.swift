@@ -154,7 +154,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// A picture of the loop.
     ///
     /// - Complexity: O(number of feedbacks), and printing the state.
-    @usableFromInline var snapshot: LoopSnapshot { guarded.withLock { $0.machine }.snapshot() }
+    @usableFromInline var snapshot: LoopSnapshot { withMailbox { $0.machine }.snapshot() }
 
     /// What the loop has counted.
     @inlinable
@@ -313,6 +313,11 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// Queues an event without waiting for the lock. `nil`: it must be waited for.
     @inlinable
     func deliverUnlocked(_ event: Event, _ origin: Machine.Origin?) -> SendResult? {
+        // A turn that is under way is not disturbed.
+        if origin == nil, isActive.load(ordering: .relaxed), inbox.push((event, nil)) {
+            wakeIfInactive()
+            return .accepted
+        }
         let taken: (Machine.Sent, Executor?)? = guarded.withLockIfAvailable { guarded in
             if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
             return (guarded.machine.send(event, origin: origin, holdBeforeStart: true), guarded.surroundings.executor)
@@ -323,11 +328,17 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             return sent.result
         }
         guard inbox.push((event, origin)) else { return nil }
-        // Either the turn sees the event before it ends, or it is seen here that there is none: both look in one order.
-        if isActive.load(ordering: .sequentiallyConsistent) { return .accepted }
+        wakeIfInactive()
+        return .accepted
+    }
+
+    /// Something has been put into the inbox. Either a turn sees it before it ends, or it is seen here that there is none:
+    /// both look in one order.
+    @inlinable
+    func wakeIfInactive() {
+        if isActive.load(ordering: .sequentiallyConsistent) { return }
         let (needsTurn, executor) = withMailbox { ($0.machine.wakeIfWaiting(), $0.surroundings.executor) }
         if needsTurn { schedule(on: executor) }
-        return .accepted
     }
 
     /// Tells the observer what was dropped, and fails where that is the policy.
