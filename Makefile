@@ -65,7 +65,10 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library and the exp
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 
-soak: $(VENV)/peers ## what takes long: ten minutes of fuzzing, a hundred thousand expressions beside the peers
+soak: $(VENV)/peers build-tests ## what takes long: the library's random tests fifty times over, fuzzing, peers
+	SOAK_FACTOR=50 swift test --skip-build --filter HardnessTests --filter CompoundEffectTests \
+		--filter ObserverOrderTests >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
+	@grep -aE '^(✔|━) Test run' .build/soak.log
 	Tests/Fuzz/CommonExpression/run.sh 600
 	swift build -c release --product cel-eval
 	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1

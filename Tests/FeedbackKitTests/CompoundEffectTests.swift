@@ -432,7 +432,7 @@ import Testing
     }
 
     /// Effects of every shape, at random: whatever happens, nothing is left when all has ended, and the mailbox is empty.
-    @Test(arguments: 0..<200) func `nothing is left of any effect`(seed: Int) {
+    @Test(arguments: 0..<(200 * soakFactor)) func `nothing is left of any effect`(seed: Int) {
         final class Maker: Sendable {
             private let numbers: Mutex<SplitMix64>
             init(seed: UInt64) { numbers = Mutex(SplitMix64(seed: seed)) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Random walks that are held against a model of what the rules say. Each is reproduced from its seed.
 @Suite(.timeLimit(.minutes(5))) struct `What holds in every run` {
-    @Test(arguments: 1...40)
+    @Test(arguments: 1...UInt64(40 * soakFactor))
     func `any interleaving of senders keeps each sender's order`(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let senders = Int.random(in: 1...12, using: &random)
@@ -49,7 +49,7 @@ import Testing
     /// Many senders that cannot wait, on loops whose lock they find taken: what was accepted is taken, in each sender's
     /// order, also when the loop is stopped at once.
     @Test(arguments: [false, true]) func `nothing that was accepted is lost, however crowded`(isWatched: Bool) async {
-        for round in 0..<200 {
+        for round in 0..<(200 * soakFactor) {
             let loop = Loop<[[Int]], (sender: Int, number: Int)>(initial: Array(repeating: [], count: 8)) {
                 state, event in
                 state[event.sender].append(event.number)
@@ -84,7 +84,7 @@ import Testing
         case next, stay, unknown, cancelNamed
     }
 
-    @Test(arguments: 1...300)
+    @Test(arguments: 1...UInt64(300 * soakFactor))
     func `any sequence of states and strategies leaves exactly the effects running that the rules say`(seed: UInt64)
         async
     {
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...60)
+    @Test(arguments: 1...UInt64(60 * soakFactor))
     func `stop and cancel at any moment leave no task alive`(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let alive = Counter()

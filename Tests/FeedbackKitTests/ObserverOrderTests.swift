@@ -170,7 +170,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
     }
 
     /// Effects that end by themselves, by new states, by name from other threads, and with the loop, all at once.
-    @Test(arguments: 0..<60) func `an order at any interleaving`(round: Int) async {
+    @Test(arguments: 0..<(60 * soakFactor)) func `an order at any interleaving`(round: Int) async {
         let observer = Grammar<Int, Int>()
         let loop = Loop<Int, Int>(
             initial: 0,

@@ -108,3 +108,6 @@ final class SerialQueueExecutor: SerialExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 }
+
+/// How many times as long the random tests run: what `SOAK_FACTOR` says, else once.
+let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
