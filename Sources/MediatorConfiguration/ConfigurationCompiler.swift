@@ -1,4 +1,4 @@
-import CommonExpression
+public import CommonExpression
 
 /// Compiles configuration files: documents, then what was written, then what it means.
 ///
@@ -7,16 +7,21 @@ import CommonExpression
 public enum ConfigurationCompiler {
     /// Compiles files, in any order: the order changes nothing but which of two systems of one name is called the
     /// second. Linear in the files' size as long as rules under `any` do not name `state`; those cost once a state.
-    public static func compile(files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin)
-        -> CompilationResult
-    {
-        compile(files: files, effects: effects, unreadable: [])
+    ///
+    /// - Parameters:
+    ///   - files: The files' bytes.
+    ///   - effects: The side effects that there are.
+    ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    public static func compile(
+        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+    ) -> CompilationResult {
+        compile(files: files, effects: effects, unreadable: [], now: now)
     }
 
     /// Compiles files, with what was found while reading them.
-    static func compile(files: [ConfigurationFile], effects: [EffectSchema], unreadable: [Diagnostic])
-        -> CompilationResult
-    {
+    static func compile(
+        files: [ConfigurationFile], effects: [EffectSchema], unreadable: [Diagnostic], now: Timestamp?
+    ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
         var assembly = Assembly(findings, EffectTable(effects), isIncomplete: !unreadable.isEmpty)
@@ -27,7 +32,7 @@ public enum ConfigurationCompiler {
         } else {
             for file in sorted { assembly.add(file) }
         }
-        let graph = assembly.graph()
+        let graph = assembly.graph(now: now)
         return CompilationResult(
             graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: sorted.map(\.path))
     }
@@ -129,18 +134,18 @@ private struct Assembly {
 
     // Third stage
 
-    func graph() -> Graph? {
+    func graph(now: Timestamp?) -> Graph? {
         let named = unique(systems.map { ($0.name, $0.source, $0) }, "system")
         var scopes: [String: SystemScope] = [:]
         scopes.reserveCapacity(named.count)
         for name in brokenSystems { scopes[name] = SystemScope(brokenName: name) }
-        var graph = Graph()
-        graph.systems.reserveCapacity(named.count)
+        var whole = AnalysedConfiguration()
+        whole.systems.reserveCapacity(named.count)
         for (index, system) in named.enumerated() {
             let scope = SystemScope(system, index: index, session: session)
             scopes[scope.name] = scope
             let definition = SystemCompiler(scope, system, session).system()
-            if let definition { graph.systems.append(definition) }
+            whole.systems.append(AnalysedSystem(definition: definition, written: system, scope: scope))
         }
         let wiring = WiringCompiler(
             systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
@@ -149,12 +154,18 @@ private struct Assembly {
             let bus = wiring.bus(written, index: index)
             table.scopes[written.name.text] = bus.scope
             table.names.append(written.name.text)
-            if let definition = bus.definition { graph.buses.append(definition) }
+            whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
         for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
-            if let link = wiring.link(written, buses: table) { graph.links.append(link) }
+            if let link = wiring.link(written, buses: table) {
+                whole.links.append(AnalysedLink(definition: link, written: written))
+            }
         }
-        return findings.hasErrors ? nil : graph
+        GraphAnalysis(whole, findings).run(now: now)
+        guard !findings.hasErrors else { return nil }
+        return Graph(
+            systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
+            links: whole.links.map(\.definition))
     }
 
     /// Things sorted by name, each name once; of two, the first in the order of files counts.

@@ -1,3 +1,5 @@
+public import CommonExpression
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -56,7 +58,7 @@ public enum ConfigurationDirectory {
     }
 
     /// A regular file's bytes; nil for a directory or a link to `/dev/null`.
-    private static func contents(ofFile path: String) throws(Diagnostic) -> [UInt8]? {
+    static func contents(ofFile path: String) throws(Diagnostic) -> [UInt8]? {
         // Without O_NONBLOCK, opening a named pipe would wait for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(path, doing: "open", errno, isFile: true) }
@@ -114,8 +116,12 @@ public enum ConfigurationDirectory {
 
 extension ConfigurationCompiler {
     /// Reads a directory and compiles its files; what cannot be read is reported with everything else.
-    public static func compile(directory: String, effects: [EffectSchema] = EffectSchema.builtin) -> CompilationResult {
+    ///
+    /// - Parameter now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    public static func compile(
+        directory: String, effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+    ) -> CompilationResult {
         let (files, diagnostics) = ConfigurationDirectory.contents(of: directory)
-        return compile(files: files, effects: effects, unreadable: diagnostics)
+        return compile(files: files, effects: effects, unreadable: diagnostics, now: now)
     }
 }

@@ -27,11 +27,27 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
     public let caretOffset: Int
     /// How many characters of the excerpt are wrong, at least 1.
     public let caretLength: Int
+    /// What else plays a part, in order.
+    public let notes: [Note]
+
+    /// A place that plays a part in a finding.
+    public struct Note: Sendable, Hashable {
+        /// Where it is.
+        public let location: SourceLocation
+        /// What happens there, in one sentence without a full stop.
+        public let message: String
+
+        /// A note.
+        public init(location: SourceLocation, message: String) {
+            self.location = location
+            self.message = message
+        }
+    }
 
     /// A finding. Lengths below 1 and offsets below 0 are raised to these.
     public init(
         severity: Severity = .error, code: Code, location: SourceLocation? = nil, message: String, hint: String? = nil,
-        excerpt: String? = nil, caretOffset: Int = 0, caretLength: Int = 1
+        excerpt: String? = nil, caretOffset: Int = 0, caretLength: Int = 1, notes: [Note] = []
     ) {
         self.severity = severity
         self.code = code
@@ -41,6 +57,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
         self.excerpt = excerpt
         self.caretOffset = max(0, caretOffset)
         self.caretLength = max(1, caretLength)
+        self.notes = notes
     }
 
     /// Orders by file, line and column, those without a location first; then errors before warnings; then by code,
@@ -57,7 +74,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
             < (right.code.rawValue, right.message, right.hint ?? "")
     }
 
-    /// The finding as compilers print it, in up to four lines without a final line break:
+    /// The finding as compilers print it, in up to four lines and one for each note, without a final line break:
     ///
     ///     disk.yaml:7:13: error: 'disk-guard' has no state 'Normel' [unknown-state]
     ///         Cleaned: Normel
@@ -77,6 +94,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
             let caret = "^" + String(repeating: "~", count: caretLength - 1)
             output += "\n  \(excerpt)\n  " + String(repeating: " ", count: caretOffset) + painted(caret, "1;32")
         }
+        for note in notes { output += "\n  note: \(note.location): \(note.message)" }
         if let hint { output += "\n  hint: \(hint)" }
         return output
     }

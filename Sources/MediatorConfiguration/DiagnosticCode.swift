@@ -110,6 +110,31 @@ extension Diagnostic {
         public static let constantCondition = Code(rawValue: "constant-condition")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
+        /// The data of an initial state cannot be computed.
+        public static let initialState = Code(rawValue: "initial-state")
+
+        // The whole
+
+        /// Links that make each other fire without end.
+        public static let loop = Code(rawValue: "loop")
+        /// A limit on a link that is part of no loop (a warning).
+        public static let needlessLoop = Code(rawValue: "needless-loop")
+        /// A state that no transition leads to (a warning).
+        public static let unreachableState = Code(rawValue: "unreachable-state")
+        /// An event that nothing emits (a warning).
+        public static let uncausedEvent = Code(rawValue: "uncaused-event")
+        /// An event that some state does not handle, or none does (a warning).
+        public static let unhandledEvent = Code(rawValue: "unhandled-event")
+        /// A link that looks at states that are never reached (a warning).
+        public static let unreachableLink = Code(rawValue: "unreachable-link")
+        /// A bus on which nothing puts values (a warning).
+        public static let unwrittenBus = Code(rawValue: "unwritten-bus")
+        /// A bus whose values nobody takes (a warning).
+        public static let unreadBus = Code(rawValue: "unread-bus")
+        /// A value that no reader of its bus lets through (a warning).
+        public static let unmatchedValue = Code(rawValue: "unmatched-value")
+        /// A condition that no value of its bus fulfils (a warning).
+        public static let unmatchedCondition = Code(rawValue: "unmatched-condition")
 
         /// Every code, in the order above.
         public static let all: [Code] = [
@@ -119,6 +144,8 @@ extension Diagnostic {
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
+            .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+            .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
         ]
     }
 }

@@ -13,7 +13,7 @@ final class Findings {
     func report(
         _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String,
         hint: @autoclosure () -> String? = nil,
-        severity: Diagnostic.Severity = .error
+        severity: Diagnostic.Severity = .error, notes: [Diagnostic.Note] = []
     ) {
         if severity == .error { hasErrors = true }
         if code == .tag {
@@ -41,7 +41,7 @@ final class Findings {
                 severity: severity, code: code, location: source.location(at: span.start),
                 message: Self.printable(message), hint: hint().map(Self.printable),
                 excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
-                caretLength: excerpt.caretLength))
+                caretLength: excerpt.caretLength, notes: notes))
     }
 
     /// Text without control characters, since names and data may hold any and a terminal would obey them.

@@ -71,6 +71,18 @@ public struct SystemDefinition: Sendable {
     public var mailbox: BufferPolicy
     /// The states that count as ready; empty: ready when started.
     public var readyStates: [Int]
+    /// What becomes of an event that the state does not handle, beside that nothing changes.
+    public var unhandled = UnhandledPolicy.ignore
+}
+
+/// What becomes of an event that no rule of the state handles, beside that it is counted and nothing changes.
+public enum UnhandledPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Nothing.
+    case ignore
+    /// It is logged as a warning.
+    case warn
+    /// The system has failed.
+    case fault
 }
 
 /// A state: its name and the fields of its data.
@@ -340,6 +352,22 @@ public struct LinkDefinition: Sendable {
     public var conditionText: String?
     /// What it emits, as written (one line).
     public var emits: String
+    /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
+    public var loop: LoopLimit?
+}
+
+/// How often a link may fire as part of a loop.
+public struct LoopLimit: Sendable, Hashable {
+    /// How many times, at least 1.
+    public var count: Int
+    /// Within which time, at least 1 ms.
+    public var period: TimeSpan
+
+    /// A limit.
+    public init(count: Int, period: TimeSpan) {
+        self.count = count
+        self.period = period
+    }
 }
 
 /// Which values of a bus a link lets through.

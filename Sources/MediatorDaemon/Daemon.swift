@@ -71,7 +71,8 @@ public struct Daemon: Sendable {
     }
 
     private func buildHost() -> Host? {
-        let result = ConfigurationCompiler.compile(directory: configuration, effects: effects.schemas)
+        let result = ConfigurationCompiler.compile(
+            directory: configuration, effects: effects.schemas, now: Self.now())
         for diagnostic in result.diagnostics { report(diagnostic) }
         guard let graph = result.graph else {
             let count = result.diagnostics.count { $0.severity == .error }

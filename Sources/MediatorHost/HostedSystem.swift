@@ -15,6 +15,8 @@ final class HostedSystem: Sendable {
         var isReady = false
         var lastFault: Fault?
         var isFaulty = false
+        /// Whether it has failed for good: it got an event that it must handle, and did not.
+        var hasFailed = false
         /// When the last fault was, by the host's clock and by the calendar.
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
@@ -75,8 +77,9 @@ final class HostedSystem: Sendable {
         self.runners = runners
         faults.connect { [weak self] in self?.note($0) }
         loop.setObserver(
-            SystemObserver(definition: definition, repeats: repeats, logger: logger) { [weak self] in self?.entered($0)
-            })
+            SystemObserver(
+                definition: definition, repeats: repeats, logger: logger,
+                entered: { [weak self] in self?.entered($0) }, failed: { [weak self] in self?.fail($0) }))
     }
 
     /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
@@ -93,7 +96,9 @@ final class HostedSystem: Sendable {
         case .notStarted: return .starting
         case .stopping, .cancelling, .stopped: return .stopped
         case .running:
-            return status.withLock { !$0.isReady ? .starting : $0.isFaulty ? .degraded : .healthy }
+            return status.withLock {
+                $0.hasFailed ? .failed : !$0.isReady ? .starting : $0.isFaulty ? .degraded : .healthy
+            }
         }
     }
 
@@ -116,6 +121,16 @@ final class HostedSystem: Sendable {
             }
             return isOver || (isReadyState && !status.isReady) || state.previous == nil
         }
+        if isNews { healthChanged() }
+    }
+
+    /// Notes a fault after which the system counts as failed until it is started anew.
+    private func fail(_ fault: Fault) {
+        let isNews = status.withLock { status in
+            defer { status.hasFailed = true }
+            return !status.hasFailed
+        }
+        note(fault)
         if isNews { healthChanged() }
     }
 

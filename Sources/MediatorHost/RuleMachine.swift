@@ -59,9 +59,9 @@ struct RuleMachine: Sendable {
     static func initial(
         _ definition: SystemDefinition, now: Timestamp
     ) throws(EvaluationError) -> SystemState {
-        let machine = RuleMachine(definition: definition) { now }
-        let data = try machine.make(definition.initialState, from: .null, [.timestamp(now)])
+        let data = try definition.initialData(now: now)
         return SystemState(
-            index: definition.initialState.state, data: data, since: now, previous: nil, event: nil, serial: 1)
+            index: definition.initialState.state, data: .structure(data), since: now, previous: nil, event: nil,
+            serial: 1)
     }
 }

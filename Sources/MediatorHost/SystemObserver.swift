@@ -9,6 +9,8 @@ struct SystemObserver: LoopObserver {
     let repeats: RepeatLog
     let logger: Logger
     let entered: @Sendable (SystemState) -> Void
+    /// Called for an event that no rule handles, where that is a failure.
+    let failed: @Sendable (Fault) -> Void
 
     func loopDidStart(with state: SystemState) {
         entered(state)
@@ -27,9 +29,20 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
-        logger.debug(
-            "event not handled",
-            metadata: ["event": "\(definition.events[event.index].name)", "state": "\(name(state))"])
+        let event = definition.events[event.index].name
+        switch definition.unhandled {
+        case .ignore:
+            logger.debug("event not handled", metadata: ["event": "\(event)", "state": "\(name(state))"])
+        case .warn:
+            repeats.log(
+                logger, .warning, "event not handled", key: "unhandled \(event) \(state.index)",
+                ["event": "\(event)", "state": "\(name(state))"])
+        case .fault:
+            failed(
+                Fault(
+                    place: "state \(name(state)), \(definition.source)", message: "the event '\(event)' is not handled")
+            )
+        }
     }
 
     func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {

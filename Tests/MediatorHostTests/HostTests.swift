@@ -85,7 +85,9 @@ private final class Fixture: Sendable {
         let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
         let result = ConfigurationCompiler.compile(
             files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
-        for diagnostic in result.diagnostics { Issue.record("\(diagnostic.rendered())") }
+        for diagnostic in result.diagnostics where diagnostic.severity == .error {
+            Issue.record("\(diagnostic.rendered())")
+        }
         let graph = try #require(result.graph)
         let clock = clock
         let door = door
@@ -193,6 +195,34 @@ private let counter = """
         status = try fixture.host.systemStatus("counter")
         #expect(status.health == .healthy)
         #expect(status.faults == 1)
+    }
+
+    @Test(arguments: [("ignore", Health.healthy), ("warn", .healthy), ("fault", .failed)])
+    func `what becomes of an event that is not handled is the system's policy`(policy: String, health: Health)
+        async throws
+    {
+        let fixture = try Fixture(
+            """
+            system: door
+            states: { Shut: {}, Open: {} }
+            events: { Open: {}, Slam: {} }
+            external: any
+            unhandled: \(policy)
+            initialState: Shut
+            transitions: { Shut: { Open: Open }, Open: { Slam: Shut } }
+            """)
+        fixture.host.start()
+        try fixture.host.emit("Slam", to: "door", fields: [])
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("door")
+        #expect(status.loop.counters.unhandled == 1)
+        #expect(status.health == health)
+        #expect(status.lastFault?.message == (policy == "fault" ? "the event 'Slam' is not handled" : nil))
+        try fixture.host.emit("Open", to: "door", fields: [])
+        fixture.clock.advance(by: .seconds(61))
+        await fixture.settle()
+        #expect(try fixture.state("door").hasPrefix("Open"))
+        #expect(fixture.host.health == health)
     }
 
     @Test func `what is asked wrongly changes nothing and says what would be right`() throws {

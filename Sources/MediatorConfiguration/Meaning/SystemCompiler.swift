@@ -23,14 +23,18 @@ struct SystemCompiler {
         let ready = written.ready.compactMap(readyState)
         let feedbacks = written.feedbacks.compactMap { FeedbackCompiler($0, scope, lookup).feedback() }
         let transitions = TransitionCompiler(written.transitions, scope, lookup).compile()
-        guard let initial, let transitions, !session.findings.hasErrors else { return nil }
+        let isWhole = feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
+        if case .events(let names) = written.external {
+            for name in names { _ = lookup.event(name, of: scope) }
+        }
+        guard let initial, let transitions, isWhole else { return nil }
         return SystemDefinition(
             name: scope.name, description: written.description,
             source: written.source.location(at: written.name.span.start),
             states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
             events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
-            mailbox: written.mailbox, readyStates: ready)
+            mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled)
     }
 
     private func isWithinLimits() -> Bool {

@@ -121,7 +121,7 @@ struct WiringCompiler {
         return LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
-            emits: compiled.emits)
+            emits: compiled.emits, loop: written.loop)
     }
 
     private func condition(_ written: WrittenLink) -> String? {

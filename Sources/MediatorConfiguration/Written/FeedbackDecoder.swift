@@ -17,7 +17,8 @@ struct FeedbackDecoder {
     /// Reads a feedback.
     func feedback(_ entry: Node.Entry) -> WrittenFeedback? {
         guard let entries = decoder.entries(entry.value, "a feedback") else { return nil }
-        let keyed = Keyed(entries: entries, span: entry.key.span)
+        let keyed = Keyed(
+            entries: entries, known: Self.keys + effects.outcomes + effects.names, span: entry.key.span)
         let what = "the feedback '\(entry.key.text)'"
         let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
             .flatMap(decoder.selector)

@@ -5,6 +5,7 @@ struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
         "system", "description", "states", "events", "initialState", "ready", "mailbox", "feedbacks", "transitions",
+        "unhandled", "external",
     ]
 
     private let decoder: Decoder
@@ -32,14 +33,20 @@ struct SystemDecoder {
         let initial = decoder.required("initialState", of: keyed, "a system").flatMap {
             decoder.construct($0, "the initial state")
         }
-        let ready = keyed["ready"].flatMap { names($0, "ready") } ?? []
+        let ready = keyed["ready"].flatMap { names($0, "ready", "state") } ?? []
         let mailbox = keyed["mailbox"].map(mailbox) ?? .mailboxDefault
+        var unhandled = UnhandledPolicy.ignore
+        if let node = keyed["unhandled"], let chosen: UnhandledPolicy = decoder.choice(node, "unhandled") {
+            unhandled = chosen
+        }
+        let external = keyed["external"].map(external) ?? .events([])
         let feedbacks = keyed["feedbacks"].map(feedbacks) ?? []
         let transitions = keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
         guard let name else { return nil }
         return WrittenSystem(
             source: decoder.source, name: name, description: description, states: states, events: events,
-            initialState: initial, ready: ready, mailbox: mailbox, feedbacks: feedbacks, transitions: transitions)
+            initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled, external: external,
+            feedbacks: feedbacks, transitions: transitions)
     }
 
     /// States or events.
@@ -66,12 +73,18 @@ struct SystemDecoder {
     }
 
     /// A name or a list of names.
-    private func names(_ node: Node, _ what: String) -> [Scalar]? {
+    private func names(_ node: Node, _ what: String, _ kind: String) -> [Scalar]? {
         guard case .sequence(let items) = node.content else {
             return decoder.scalar(node, "'\(what)'").map { [$0] }
         }
-        if items.isEmpty { decoder.report(.empty, at: node.mark, "'\(what)' needs at least one state") }
-        return items.compactMap { decoder.scalar($0, "a state's name") }
+        if items.isEmpty { decoder.report(.empty, at: node.mark, "'\(what)' needs at least one \(kind)") }
+        return items.compactMap { decoder.scalar($0, "the name of a \(kind)") }
+    }
+
+    /// The events that come from outside.
+    private func external(_ node: Node) -> WrittenExternal {
+        if node.scalar?.text == Names.any { return .any }
+        return .events(names(node, "external", "event") ?? [])
     }
 
     private func mailbox(_ node: Node) -> BufferPolicy {

@@ -1,10 +1,12 @@
+import CommonExpression
+
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links"]
-    private static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description"]
+    static let keys = ["buses", "links", "loop"]
+    private static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external"]
     private static let linkKeys = [
-        "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent",
+        "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
     ]
     private let decoder: Decoder
 
@@ -23,8 +25,9 @@ struct WiringDecoder {
             }
         }
         var links: [WrittenLink] = []
+        let loop = keyed["loop"].flatMap(loop)
         if let node = keyed["links"], !node.isNull {
-            links = decoder.entries(node, "'links'")?.compactMap(link) ?? []
+            links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
         }
         return WrittenWiring(source: decoder.source, buses: buses, links: links, hidesBuses: hidesBuses)
     }
@@ -34,7 +37,7 @@ struct WiringDecoder {
         let what = "the bus '\(entry.key.text)'"
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
-            initialKey: nil, buffer: .busDefault, span: entry.key.span)
+            initialKey: nil, buffer: .busDefault, external: nil, span: entry.key.span)
         guard var keyed = decoder.keyed(entry.value, what, known: Self.busKeys) else { return bus }
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
@@ -43,11 +46,43 @@ struct WiringDecoder {
         bus.value = decoder.required("value", of: keyed, what, hint: "write the type of its values, such as string")
         bus.initial = keyed["initial"]
         bus.initialKey = keyed.key("initial")
+        bus.external = keyed["external"].flatMap { decoder.choice($0, "external") }
         bus.buffer = decoder.bufferPolicy(keyed, "a bus", default: .busDefault)
         return bus
     }
 
-    private func link(_ entry: Node.Entry) -> WrittenLink? {
+    /// How often links may fire as parts of loops: `{ limit: 10 per 1s }`.
+    private func loop(_ node: Node) -> LoopLimit? {
+        let hint = "write loop: { limit: 10 per 1s }"
+        guard case .mapping = node.content else {
+            decoder.report(.wrongShape, at: node.mark, "'loop' must be a mapping, not \(node.kind)", hint: hint)
+            return nil
+        }
+        guard let keyed = decoder.keyed(node, "a loop", known: ["limit"]),
+            let limit = decoder.required("limit", of: keyed, "a loop", hint: hint),
+            let text = decoder.scalar(limit, "the limit of a loop", hint: hint)
+        else { return nil }
+        let words = text.text.split(separator: " ")
+        guard words.count == 3, words[1] == "per", let count = Int(words[0]),
+            let period = TimeSpan(text: String(words[2]))
+        else {
+            decoder.report(
+                .wrongType, at: text.span, "the limit of a loop is a number of times per duration, not '\(text.text)'",
+                hint: hint)
+            return nil
+        }
+        guard (1...ConfigurationLimits.bufferLimit).contains(count),
+            period.isAtLeast(nanoseconds: ConfigurationLimits.shortestPeriod)
+        else {
+            decoder.report(
+                .outOfRange, at: text.span,
+                "the limit of a loop is from 1 to \(ConfigurationLimits.bufferLimit) times, per 1ms or more")
+            return nil
+        }
+        return LoopLimit(count: count, period: period)
+    }
+
+    private func link(_ entry: Node.Entry, _ shared: LoopLimit?) -> WrittenLink? {
         decoder.checkPublicName(entry.key, "a link")
         let what = "the link '\(entry.key.text)'"
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
@@ -55,9 +90,11 @@ struct WiringDecoder {
         let system = decoder.required("attach", of: keyed, what, hint: "write attach: and the system's name")
             .flatMap { decoder.scalar($0, "'attach'") }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
+        let loop = keyed["loop"].map(loop)
         guard let form = form(keyed, what), let system, condition == nil || condition?.1 != nil else { return nil }
         return WrittenLink(
-            source: decoder.source, name: entry.key, system: system, condition: condition?.1, form: form)
+            source: decoder.source, name: entry.key, system: system, condition: condition?.1, form: form,
+            loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
     }
 
     /// Decides the form; whatever does not fit it is one mistake.

@@ -10,8 +10,19 @@ struct WrittenSystem {
     var initialState: WrittenConstruct?
     var ready: [Scalar]
     var mailbox: BufferPolicy
+    var unhandled: UnhandledPolicy
+    /// Events that come from outside.
+    var external: WrittenExternal
     var feedbacks: [WrittenFeedback]
     var transitions: [WrittenTransitionList]
+}
+
+/// Which events come from outside, as written.
+enum WrittenExternal {
+    /// All of them.
+    case any
+    /// These.
+    case events([Scalar])
 }
 
 /// A state's or event's name and fields.

@@ -7,6 +7,13 @@ struct WrittenWiring {
     var hidesBuses: Bool
 }
 
+/// What programs outside, such as `mediatorctl`, do with a bus.
+enum ExternalUse: String, CaseIterable {
+    case write
+    case read
+    case both
+}
+
 /// A bus as written.
 struct WrittenBus {
     var source: SourceText
@@ -18,6 +25,8 @@ struct WrittenBus {
     var initial: Node?
     var initialKey: Scalar?
     var buffer: BufferPolicy
+    /// What is done with it from outside; nil: nothing.
+    var external: ExternalUse?
     var span: Span
 }
 
@@ -34,4 +43,8 @@ struct WrittenLink {
     var system: Scalar
     var condition: Scalar?
     var form: Form
+    /// How often it may fire as part of a loop.
+    var loop: LoopLimit?
+    /// Where that is written on the link itself.
+    var loopKey: Scalar?
 }

@@ -1,0 +1,30 @@
+/// All that was compiled, beside what was written of it: what the checks of the whole look at.
+struct AnalysedConfiguration {
+    /// By the index that links use.
+    var systems: [AnalysedSystem] = []
+    /// By the index that links use.
+    var buses: [AnalysedBus] = []
+    /// Those without a mistake.
+    var links: [AnalysedLink] = []
+}
+
+/// A system, compiled and as written.
+struct AnalysedSystem {
+    /// Nil if something is wrong with it.
+    let definition: SystemDefinition?
+    let written: WrittenSystem
+    let scope: SystemScope
+}
+
+/// A bus, compiled and as written.
+struct AnalysedBus {
+    /// Nil if something is wrong with it.
+    let definition: BusDefinition?
+    let written: WrittenBus
+}
+
+/// A link, compiled and as written.
+struct AnalysedLink {
+    let definition: LinkDefinition
+    let written: WrittenLink
+}

@@ -1,0 +1,234 @@
+import CommonExpression
+
+/// Checks of the whole, when every part is known: what is never reached, caused, handled, read or written, and what
+/// goes round in circles.
+struct GraphAnalysis {
+    private let whole: AnalysedConfiguration
+    private let findings: Findings
+    /// By system, which states can be reached; empty if something is wrong with the system.
+    private let reachable: [[Bool]]
+
+    /// A check of everything.
+    init(_ whole: AnalysedConfiguration, _ findings: Findings) {
+        self.whole = whole
+        self.findings = findings
+        reachable = whole.systems.map { $0.definition?.reachableStates() ?? [] }
+    }
+
+    /// Reports everything. Loops are looked for whatever else is wrong, since no other part can undo one; all else needs
+    /// every part to be known.
+    ///
+    /// - Parameter now: The time at which initial states are computed; nil: they are not.
+    func run(now: Timestamp?) {
+        let isKnown = !findings.hasErrors
+        let looping = LoopFinder(whole, reachable, findings).report()
+        guard isKnown else { return }
+        if let now { checkInitialStates(now) }
+        for index in whole.systems.indices { checkStates(index) }
+        checkEvents()
+        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name)) }
+        checkBuses()
+    }
+
+    private func warn(
+        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil
+    ) {
+        findings.report(code, in: source, at: span, message, hint: hint, severity: .warning)
+    }
+
+    // Systems
+
+    private func checkInitialStates(_ now: Timestamp) {
+        for system in whole.systems {
+            guard let definition = system.definition, let initial = system.written.initialState else { continue }
+            do throws(EvaluationError) {
+                _ = try definition.initialData(now: now)
+            } catch {
+                findings.report(
+                    .initialState, in: system.written.source, at: initial.name.span,
+                    "the initial state of '\(definition.name)' cannot be computed: \(error.message)")
+            }
+        }
+    }
+
+    private func checkStates(_ index: Int) {
+        let system = whole.systems[index]
+        guard let definition = system.definition, let written = system.written.states else { return }
+        for (state, record) in written.enumerated() where !reachable[index][state] {
+            let hint =
+                definition.transitions.isEmpty
+                ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
+            warn(
+                .unreachableState, in: system.written.source, at: record.name.span,
+                "the state '\(record.name.text)' is never reached", hint: hint)
+        }
+    }
+
+    /// By system, which events feedbacks, links or the outside cause.
+    private func caused() -> [[Bool]] {
+        var caused = whole.systems.map { Array(repeating: false, count: $0.definition?.events.count ?? 0) }
+        for (index, system) in whole.systems.enumerated() {
+            guard let definition = system.definition else { continue }
+            for feedback in definition.feedbacks {
+                for rules in feedback.outcomes.values {
+                    for rule in rules.values.joined() { caused[index][rule.event.event] = true }
+                }
+            }
+            switch system.written.external {
+            case .any: caused[index] = caused[index].map { _ in true }
+            case .events(let names):
+                for name in names {
+                    if let event = system.scope.eventNames.index(of: name.text) { caused[index][event] = true }
+                }
+            }
+        }
+        for link in whole.links {
+            switch link.definition.form {
+            case .systemToBus: break
+            case .busToSystem(_, _, let event): caused[link.definition.system][event.event] = true
+            case .systemToSystem(let target, _, let events):
+                for event in events.values { caused[target][event.event] = true }
+            }
+        }
+        return caused
+    }
+
+    private func checkEvents() {
+        let caused = caused()
+        for (index, system) in whole.systems.enumerated() {
+            guard let definition = system.definition, let written = system.written.events else { continue }
+            for (event, record) in written.enumerated() {
+                let name = record.name.text
+                guard caused[index][event] else {
+                    warn(
+                        .uncausedEvent, in: system.written.source, at: record.name.span,
+                        "nothing causes the event '\(name)': no feedback and no link emits it",
+                        hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
+                    continue
+                }
+                let states = definition.states.indices.filter { reachable[index][$0] }
+                let deaf = states.filter { definition.rules[$0][event].isEmpty }
+                let isDeaf = deaf.count == states.count
+                guard isDeaf || (!deaf.isEmpty && definition.unhandled == .warn) else { continue }
+                let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
+                let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
+                warn(
+                    .unhandledEvent, in: system.written.source, at: record.name.span,
+                    isDeaf ? "the event '\(name)' is handled \(place)" : "the event '\(name)' is not handled \(place)",
+                    hint: "where nothing is to change write \(name): stay")
+            }
+        }
+    }
+
+    // Links
+
+    private func check(_ link: AnalysedLink, isLooping: Bool) {
+        let source = link.written.source
+        if let key = link.written.loopKey, !isLooping {
+            warn(
+                .needlessLoop, in: source, at: key.span, "the link '\(link.definition.name)' is part of no loop",
+                hint: "leave 'loop' out")
+        }
+        switch link.definition.form {
+        case .busToSystem: break
+        case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _):
+            let system = link.definition.system
+            guard !selector.states.contains(where: { reachable[system][$0] }) else { return }
+            warn(
+                .unreachableLink, in: source, at: link.written.name.span,
+                "the link '\(link.definition.name)' never fires: '\(whole.systems[system].written.name.text)' is never in "
+                    + "the state\(selector.states.count > 1 ? "s" : "") it looks at",
+                hint: "it looks at \(selector.text)")
+        }
+    }
+
+    // Buses
+
+    private func checkBuses() {
+        var writers = whole.buses.map { _ in [AnalysedLink]() }
+        var readers = writers
+        for link in whole.links {
+            switch link.definition.form {
+            case .systemToBus(let bus, _, _): writers[bus].append(link)
+            case .busToSystem(let bus, _, _): readers[bus].append(link)
+            case .systemToSystem: break
+            }
+        }
+        for (index, bus) in whole.buses.enumerated() {
+            guard let definition = bus.definition else { continue }
+            let use = bus.written.external
+            let isWritten = !writers[index].isEmpty || use == .write || use == .both
+            let isRead = !readers[index].isEmpty || use == .read || use == .both
+            let source = bus.written.source
+            let span = bus.written.name.span
+            if !isWritten {
+                warn(
+                    .unwrittenBus, in: source, at: span,
+                    isRead
+                        ? "nothing puts a value on the bus '\(definition.name)'"
+                        : "nothing uses the bus '\(definition.name)'",
+                    hint: isRead
+                        ? "if values come from outside, such as by mediatorctl publish, add external: write"
+                        : "add links, or external: both if other programs use it")
+            } else if !isRead {
+                warn(
+                    .unreadBus, in: source, at: span, "nobody takes the values of the bus '\(definition.name)'",
+                    hint: "if other programs watch it, add external: read")
+            }
+            if isWritten, isRead { checkMatches(definition, use, writers[index], readers[index]) }
+        }
+    }
+
+    /// Values that nobody takes, and conditions that no value fulfils.
+    private func checkMatches(
+        _ bus: BusDefinition, _ use: ExternalUse?, _ writers: [AnalysedLink], _ readers: [AnalysedLink]
+    ) {
+        let filters = readers.compactMap { reader -> ValueFilter? in
+            if case .busToSystem(_, let filter, _) = reader.definition.form { filter } else { nil }
+        }
+        // A value that somebody else puts there is not what this one was meant to be.
+        let given = writers.compactMap { writer -> String? in
+            if case .systemToBus(_, _, let node) = writer.written.form { node.scalar?.text } else { nil }
+        }
+        let wanted = filters.compactMap { filter -> String? in
+            guard case .equals(.string(let text)) = filter, !given.contains(text) else { return nil }
+            return text
+        }
+        var written: [Known] = bus.initial.map { [.whole($0)] } ?? []
+        var isMatched = true
+        for writer in writers {
+            guard case .systemToBus(_, let selector, let programs) = writer.definition.form,
+                case .systemToBus(_, _, let node) = writer.written.form
+            else { continue }
+            let values = selector.states.compactMap { programs[$0].map { Known($0) } }
+            written += values
+            guard use != .read, use != .both, !values.isEmpty else { continue }
+            let isTaken = values.contains { value in filters.contains { $0.admits(value) != false } }
+            guard !isTaken else { continue }
+            isMatched = false
+            let near = node.scalar.flatMap { nearestName(to: $0.text, among: wanted) }
+            warn(
+                .unmatchedValue, in: writer.written.source, at: node.mark,
+                "no reader of the bus '\(bus.name)' lets this value through",
+                hint: near.map { "did you mean '\($0)'?" } ?? "its readers are "
+                    + readers.prefix(8).map { "'\($0.definition.name)'" }.joined(separator: ", "))
+        }
+        guard isMatched, use != .write, use != .both else { return }
+        for reader in readers {
+            guard case .busToSystem(_, let filter, _) = reader.definition.form,
+                !written.contains(where: { filter.admits($0) != false }),
+                case .busToSystem(_, let value, _) = reader.written.form
+            else { continue }
+            let texts = written.compactMap { known -> String? in
+                if case .whole(.string(let text)) = known { text } else { nil }
+            }
+            let near = value?.scalar.flatMap { nearestName(to: $0.text, among: texts) }
+            warn(
+                .unmatchedCondition, in: reader.written.source,
+                at: value?.mark ?? reader.written.condition?.span ?? reader.written.name.span,
+                "no value that is put on the bus '\(bus.name)' fulfils this",
+                hint: near.map { "did you mean '\($0)'?" }
+                    ?? "if values come from outside too, add external: write to the bus")
+        }
+    }
+}

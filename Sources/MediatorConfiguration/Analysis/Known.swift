@@ -1,0 +1,159 @@
+import CommonExpression
+
+/// What is known of data before anything runs.
+enum Known {
+    /// Nothing.
+    case nothing
+    /// All of it.
+    case whole(Value)
+    /// Some fields of a structure, by index.
+    case fields(StructureType, [Value?])
+
+    /// What is known of what a program makes.
+    init(_ program: DataProgram) {
+        switch program {
+        case .constant(let value): self = .whole(value)
+        case .structure(let type, let fields):
+            self = .fields(
+                type,
+                fields.map { field in
+                    if case .constant(let value) = field { value } else { nil }
+                })
+        case .template, .list, .map: self = .nothing
+        }
+    }
+
+    /// What is known of a state that a transition makes.
+    init(_ program: StateProgram, of system: SystemDefinition) {
+        self = .fields(
+            system.states[program.state].type,
+            program.fields.map { field in
+                if case .data(.constant(let value)) = field { value } else { nil }
+            })
+    }
+
+    /// A field, if it is known.
+    func field(_ index: Int) -> Value? {
+        switch self {
+        case .nothing: nil
+        case .whole(.structure(let structure)): structure.fields[index]
+        case .whole: nil
+        case .fields(_, let fields): fields[index]
+        }
+    }
+
+    /// The value, with nothing in the place of what is unknown.
+    fileprivate var value: Value {
+        switch self {
+        case .nothing: .null
+        case .whole(let value): value
+        case .fields(let type, let fields): .structure(Structure(type: type, fields: fields.map { $0 ?? .null }))
+        }
+    }
+
+    /// Whether what an expression reads by a path of names is known.
+    fileprivate func knows(_ path: ArraySlice<String>) -> Bool {
+        switch self {
+        case .nothing: return false
+        case .whole: return true
+        case .fields(let type, let fields):
+            guard let name = path.first, let index = type.index(of: name) else { return false }
+            return fields[index] != nil
+        }
+    }
+}
+
+extension Program {
+    /// Whether a condition holds, as far as what it reads is known; nil: that depends.
+    ///
+    /// - Parameter variables: What is known of each variable of its environment, in order.
+    func decided(_ variables: [(name: String, known: Known)]) -> Bool? {
+        if case .bool(let constant)? = constant { return constant }
+        for path in references {
+            guard let name = path.first, let variable = variables.first(where: { $0.name == name }),
+                variable.known.knows(path.dropFirst())
+            else { return nil }
+        }
+        return try? evaluateBool(variables.map(\.known.value))
+    }
+}
+
+extension StateSelector {
+    /// Whether it picks a state; nil: that depends on data.
+    func picks(_ state: Int, _ known: Known) -> Bool? {
+        guard states.contains(state) else { return false }
+        var isSure = true
+        for (field, value) in equals {
+            guard let given = known.field(field) else {
+                isSure = false
+                continue
+            }
+            if given != value { return false }
+        }
+        guard let condition = conditions[state] else { return isSure ? true : nil }
+        switch condition.decided([("state", known), ("now", .nothing)]) {
+        case false?: return false
+        case true? where isSure: return true
+        default: return nil
+        }
+    }
+}
+
+extension ValueFilter {
+    /// Whether it lets a value through; nil: that depends.
+    func admits(_ known: Known) -> Bool? {
+        switch self {
+        case .all: return true
+        case .equals(let expected):
+            switch known {
+            case .nothing: return nil
+            case .whole(let value): return value == expected
+            case .fields(_, let fields):
+                guard case .structure(let structure) = expected else { return nil }
+                let differs = zip(fields, structure.fields).contains { given, wanted in
+                    given.map { $0 != wanted } ?? false
+                }
+                return differs ? false : nil
+            }
+        case .condition(let condition): return condition.decided([("value", known), ("now", .nothing)])
+        }
+    }
+}
+
+extension SystemDefinition {
+    /// The rules that may decide what becomes of an event in a state, in order, up to the first that surely holds.
+    func possibleRules(in state: Int, on event: Int, _ data: Known = .nothing) -> [TransitionRule] {
+        var possible: [TransitionRule] = []
+        for rule in rules[state][event] {
+            guard let condition = rule.condition else {
+                possible.append(rule)
+                break
+            }
+            switch condition.decided([("state", .nothing), ("event", data), ("now", .nothing)]) {
+            case false?: continue
+            case true?:
+                possible.append(rule)
+                return possible
+            case nil: possible.append(rule)
+            }
+        }
+        return possible
+    }
+
+    /// Which states can be reached from the initial one, whatever events come.
+    func reachableStates() -> [Bool] {
+        var reached = Array(repeating: false, count: states.count)
+        reached[initialState.state] = true
+        var waiting = [initialState.state]
+        while let state = waiting.popLast() {
+            for event in events.indices where !rules[state][event].isEmpty {
+                for rule in possibleRules(in: state, on: event) {
+                    guard case .to(let program) = rule.outcome, !reached[program.state] else { continue }
+                    reached[program.state] = true
+                    waiting.append(program.state)
+                }
+            }
+        }
+        return reached
+    }
+}

@@ -1,0 +1,338 @@
+import CommonExpression
+
+/// Finds links that make each other fire without end.
+///
+/// What fires is a link, or a feedback that emits at once, in a state or on a value of a bus. Firing leads to an event,
+/// the event to transitions, and each transition to what fires in the state it leads to: a graph, whose cycles are
+/// candidates. A system cannot go the same way twice without coming back first, so a transition counts only where the
+/// events of what fires again and again lead back to where it began; leaving out the others may break cycles, until
+/// nothing changes. What remains can go on without an event from outside or a timer, as far as conditions that depend
+/// on data allow it. A link with a limit breaks its loops.
+struct LoopFinder {
+    /// What fires.
+    private struct Firing {
+        /// The link; nil: a feedback.
+        var link: Int?
+        /// The system that is, and the state it enters; nil for a link from a bus.
+        var state: Int?
+        var system: Int
+        /// What happens, in words.
+        var label: String
+        var source: SourceLocation
+    }
+
+    /// Where firing may lead: to other firings, by a transition of a system or at once by a bus.
+    private struct Step {
+        var system: Int
+        /// From and to which state; nil for a bus.
+        var from: Int?
+        var to: Int?
+        var next: [Int]
+    }
+
+    /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
+    private static let budget = 500_000
+
+    private let whole: AnalysedConfiguration
+    private let reachable: [[Bool]]
+    private let findings: Findings
+    private var firings: [Firing] = []
+    private var steps: [[Step]] = []
+    /// By system and state, what may fire when it is entered, with its selector.
+    private var inState: [Int: [Int: [(firing: Int, selector: StateSelector)]]] = [:]
+    /// By bus, what its values make fire.
+    private var onBus: [Int: [(firing: Int, filter: ValueFilter)]] = [:]
+
+    /// A search of everything.
+    init(_ whole: AnalysedConfiguration, _ reachable: [[Bool]], _ findings: Findings) {
+        self.whole = whole
+        self.reachable = reachable
+        self.findings = findings
+    }
+
+    /// Reports loops in which no link has a limit. Returns the names of the links with a limit that are part of a loop.
+    func report() -> Set<String> {
+        let suspects = suspects()
+        guard !suspects.isEmpty else { return [] }
+        var search = self
+        guard search.build(suspects) else {
+            if let link = whole.links.first(where: { suspects.contains($0.definition.system) }) {
+                findings.report(
+                    .tooLarge, in: link.written.source, at: link.written.name.span,
+                    "too many states are linked to each other to be searched for loops",
+                    hint: "make several systems of those with many states")
+            }
+            return []
+        }
+        let all = search.cycles(without: { _ in false })
+        let limited = Set(
+            all.groups.joined().compactMap { firing -> String? in
+                guard let link = search.firings[firing].link, whole.links[link].definition.loop != nil else {
+                    return nil
+                }
+                return whole.links[link].definition.name
+            })
+        let open = search.cycles { firing in
+            search.firings[firing].link.map { whole.links[$0].definition.loop != nil } ?? false
+        }
+        search.report(open.groups, open.edges)
+        return limited
+    }
+
+    /// Systems that links join in a circle.
+    private func suspects() -> Set<Int> {
+        let count = whole.systems.count
+        var edges = Array(repeating: [Int](), count: count + whole.buses.count)
+        var own: Set<Int> = []
+        for link in whole.links {
+            let system = link.definition.system
+            switch link.definition.form {
+            case .systemToBus(let bus, _, _): edges[system].append(count + bus)
+            case .busToSystem(let bus, _, _): edges[count + bus].append(system)
+            case .systemToSystem(let target, _, _):
+                edges[system].append(target)
+                if target == system { own.insert(system) }
+            }
+        }
+        let components = stronglyConnectedComponents(edges)
+        var sizes: [Int: Int] = [:]
+        for component in components { sizes[component, default: 0] += 1 }
+        return own.union((0..<count).filter { sizes[components[$0], default: 0] > 1 })
+    }
+
+    // What fires, and where that leads
+
+    private mutating func build(_ suspects: Set<Int>) -> Bool {
+        for (index, link) in whole.links.enumerated() where suspects.contains(link.definition.system) {
+            addFirings(of: link, index)
+        }
+        var emissions: [(firing: Int, states: [Int: EventProgram], staysInState: Bool)] = []
+        for system in suspects.sorted() {
+            guard let definition = whole.systems[system].definition else { continue }
+            for feedback in definition.feedbacks {
+                // What waits or runs a command goes on by the clock or the world, not by itself.
+                guard case .atOnce = feedback.schedule, feedback.effect == EffectSchema.emit.name else { continue }
+                for state in feedback.selector.states where reachable[system][state] {
+                    guard let rule = feedback.outcomes[state]?[feedback.effect]?.first else { continue }
+                    let label =
+                        "'\(definition.name)' is '\(definition.states[state].name)': its feedback '\(feedback.name)' emits "
+                        + "'\(definition.events[rule.event.event].name)'"
+                    let firing = add(
+                        Firing(link: nil, state: state, system: system, label: label, source: feedback.source),
+                        feedback.selector)
+                    emissions.append((firing, [state: rule.event], feedback.strategy == .cancelOnNewState))
+                }
+            }
+        }
+        steps = Array(repeating: [], count: firings.count)
+        var budget = Self.budget
+        for firing in firings.indices {
+            guard let link = firings[firing].link else { continue }
+            switch whole.links[link].definition.form {
+            case .systemToBus(let bus, _, let programs):
+                guard let state = firings[firing].state, let program = programs[state] else { continue }
+                let value = Known(program)
+                let next = onBus[bus, default: []].filter { $0.filter.admits(value) != false }.map(\.firing)
+                steps[firing].append(Step(system: -1, from: nil, to: nil, next: next))
+                budget -= next.count
+            case .busToSystem(_, _, let event):
+                addSteps(firing, event, to: firings[firing].system, only: nil, &budget)
+            case .systemToSystem(let target, _, let events):
+                guard let state = firings[firing].state, let event = events[state], suspects.contains(target) else {
+                    continue
+                }
+                addSteps(firing, event, to: target, only: nil, &budget)
+            }
+            guard budget > 0 else { return false }
+        }
+        for emission in emissions {
+            for (state, event) in emission.states {
+                addSteps(
+                    emission.firing, event, to: firings[emission.firing].system,
+                    only: emission.staysInState ? state : nil, &budget)
+            }
+            guard budget > 0 else { return false }
+        }
+        return true
+    }
+
+    private mutating func add(_ firing: Firing, _ selector: StateSelector?) -> Int {
+        firings.append(firing)
+        if let state = firing.state, let selector {
+            inState[firing.system, default: [:]][state, default: []].append((firings.count - 1, selector))
+        }
+        return firings.count - 1
+    }
+
+    private mutating func addFirings(of link: AnalysedLink, _ index: Int) {
+        let definition = link.definition
+        let system = definition.system
+        guard let owner = whole.systems[system].definition else { return }
+        func add(_ selector: StateSelector, _ emits: (Int) -> String) {
+            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
+                let label = "'\(owner.name)' is '\(owner.states[state].name)': \(emits(state))"
+                _ = self.add(
+                    Firing(link: index, state: state, system: system, label: label, source: definition.source), selector
+                )
+            }
+        }
+        switch definition.form {
+        case .systemToBus(let bus, let selector, _):
+            let name = whole.buses[bus].written.name.text
+            add(selector) { _ in "'\(definition.name)' puts \(definition.emits) on the bus '\(name)'" }
+        case .systemToSystem(let target, let selector, let events):
+            guard let receiver = whole.systems[target].definition else { return }
+            add(selector) { state in
+                let event = events[state].map { receiver.events[$0.event].name } ?? ""
+                return "'\(definition.name)' sends '\(event)' to '\(receiver.name)'"
+            }
+        case .busToSystem(let bus, let filter, let event):
+            let name = whole.buses[bus].written.name.text
+            let label =
+                "the bus '\(name)' has a value: '\(definition.name)' sends '\(owner.events[event.event].name)' "
+                + "to '\(owner.name)'"
+            let firing = self.add(
+                Firing(link: index, state: nil, system: system, label: label, source: definition.source), nil)
+            onBus[bus, default: []].append((firing, filter))
+        }
+    }
+
+    /// Notes each transition that an event may cause, and what fires then.
+    private mutating func addSteps(
+        _ firing: Int, _ event: EventProgram, to system: Int, only state: Int?, _ budget: inout Int
+    ) {
+        guard let definition = whole.systems[system].definition else { return }
+        let data = Known(event.data)
+        for from in definition.states.indices where reachable[system][from] && (state ?? from) == from {
+            guard budget > 0 else { return }
+            for rule in definition.possibleRules(in: from, on: event.event, data) {
+                budget -= 1
+                guard case .to(let program) = rule.outcome else { continue }
+                let known = Known(program, of: definition)
+                let next = inState[system]?[program.state, default: []].filter {
+                    $0.selector.picks(program.state, known) != false
+                }
+                steps[firing].append(
+                    Step(system: system, from: from, to: program.state, next: next?.map(\.firing) ?? []))
+                budget -= next?.count ?? 0
+            }
+        }
+    }
+
+    // Cycles
+
+    /// The components of firings that can go on without end, and where each leads.
+    private func cycles(without isCut: (Int) -> Bool) -> (groups: [[Int]], edges: [[Int]]) {
+        var alive = steps.enumerated().map { firing, steps in
+            isCut(firing) ? [] : steps.map { step in Self.without(step, isCut) }
+        }
+        while true {
+            let edges = alive.map { $0.flatMap(\.next) }
+            let components = stronglyConnectedComponents(edges)
+            let groups = Self.cyclic(components, edges)
+            if groups.isEmpty { return ([], edges) }
+            // What a cycle sets off again and again, though it need not lead back, moves systems too.
+            let lively = Self.reached(from: groups.joined(), edges)
+            var ways: [Int: Set<[Int]>] = [:]
+            for firing in lively {
+                for step in steps[firing] where !isCut(firing) {
+                    if let from = step.from, let to = step.to { ways[step.system, default: []].insert([from, to]) }
+                }
+            }
+            var places: [Int: [Int]] = [:]
+            for (system, ways) in ways {
+                var graph = Array(repeating: [Int](), count: whole.systems[system].definition?.states.count ?? 0)
+                for way in ways { graph[way[0]].append(way[1]) }
+                places[system] = stronglyConnectedComponents(graph)
+            }
+            var changed = false
+            for firing in alive.indices {
+                for index in alive[firing].indices where !alive[firing][index].next.isEmpty {
+                    let step = alive[firing][index]
+                    guard let from = step.from, let to = step.to else { continue }
+                    let isPossible = places[step.system].map { $0[from] == $0[to] } ?? false
+                    if !isPossible {
+                        alive[firing][index].next = []
+                        changed = true
+                    }
+                }
+            }
+            if !changed { return (groups, edges) }
+        }
+    }
+
+    private static func without(_ step: Step, _ isCut: (Int) -> Bool) -> Step {
+        var step = step
+        step.next.removeAll(where: isCut)
+        return step
+    }
+
+    /// The components that are cycles.
+    private static func cyclic(_ components: [Int], _ edges: [[Int]]) -> [[Int]] {
+        var groups: [Int: [Int]] = [:]
+        for (node, component) in components.enumerated() { groups[component, default: []].append(node) }
+        return groups.values.filter { $0.count > 1 || edges[$0[0]].contains($0[0]) }.sorted { $0[0] < $1[0] }
+    }
+
+    private static func reached(from start: some Sequence<Int>, _ edges: [[Int]]) -> Set<Int> {
+        var reached = Set(start)
+        var waiting = Array(reached)
+        while let node = waiting.popLast() {
+            for next in edges[node] where reached.insert(next).inserted { waiting.append(next) }
+        }
+        return reached
+    }
+
+    // Reports
+
+    /// Reports each component by shortest cycles, until every link of it has been named.
+    private func report(_ groups: [[Int]], _ edges: [[Int]]) {
+        for group in groups {
+            let members = Set(group)
+            var named: Set<Int> = []
+            for start in group {
+                guard let link = firings[start].link, !named.contains(link) else { continue }
+                guard let cycle = shortest(from: start, within: members, edges) else { continue }
+                named.formUnion(cycle.compactMap { firings[$0].link })
+                report(cycle, from: link)
+            }
+        }
+    }
+
+    /// The shortest way from a firing back to it.
+    private func shortest(from start: Int, within members: Set<Int>, _ edges: [[Int]]) -> [Int]? {
+        var before: [Int: Int] = [:]
+        var waiting = [start]
+        var position = 0
+        while position < waiting.count {
+            let node = waiting[position]
+            position += 1
+            for next in edges[node] where members.contains(next) {
+                if next == start {
+                    var cycle = [node]
+                    while let last = cycle.last, last != start, let earlier = before[last] { cycle.append(earlier) }
+                    return cycle.reversed()
+                }
+                guard before[next] == nil else { continue }
+                before[next] = node
+                waiting.append(next)
+            }
+        }
+        return nil
+    }
+
+    private func report(_ cycle: [Int], from link: Int) {
+        let written = whole.links[link].written
+        let links = cycle.compactMap { firings[$0].link }.map { "'\(whole.links[$0].definition.name)'" }
+        let message =
+            links.count == 1
+            ? "the link \(links[0]) can set itself off without end"
+            : "the links \(links.dropLast().joined(separator: ", ")) and \(links[links.count - 1]) can set each other off "
+                + "without end"
+        let notes = cycle.map { Diagnostic.Note(location: firings[$0].source, message: firings[$0].label) }
+        findings.report(
+            .loop, in: written.source, at: written.name.span, message,
+            hint: "break the circle, or say on one link how often it may fire: loop: { limit: 10 per 1s }",
+            notes: notes)
+    }
+}

@@ -1,0 +1,67 @@
+extension Diagnostic.Code {
+    /// What kind of mistake it is, in one sentence without a full stop; the code itself if it is none of ``all``.
+    public var meaning: String { Self.meanings[self] ?? rawValue }
+
+    /// Whether findings of this code are warnings.
+    public var isWarning: Bool { Self.warnings.contains(self) }
+
+    private static let warnings: Set<Self> = [
+        .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+        .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
+    ]
+
+    private static let meanings: [Self: String] = [
+        .unreadable: "A file or directory is missing, is not what it should be, or cannot be read",
+        .tooLarge: "A file, or the number of files, nodes, states, events or rules, exceeds its limit",
+        .tooDeep: "Lists and mappings lie too deep in each other",
+        .tooManyFindings: "A file has more mistakes than are reported",
+        .encoding: "A file is not UTF-8, or has characters that YAML does not allow",
+        .syntax: "A document is not YAML",
+        .tab: "A tab where YAML wants spaces",
+        .duplicateKey: "A key stands twice in one mapping",
+        .mergeKey: "`<<`, which YAML 1.2 does not know",
+        .tag: "An explicit tag such as `!!str`",
+        .alias: "An alias without its anchor, or within it",
+        .wrongShape: "A list where a mapping should be, or the like",
+        .unknownKey: "A key that has no meaning where it stands",
+        .missingKey: "A key that must be there",
+        .conflictingKeys: "Keys that exclude each other",
+        .empty: "A list or mapping that needs at least one entry",
+        .invalidName: "A name with characters, or of a length, that names may not have",
+        .reservedName: "A name with a meaning of its own: `any`, `stay`",
+        .unknownChoice: "A word that is none of those possible here",
+        .documentKind: "A document that is neither a system nor buses and links, or both",
+        .duplicateName: "Two systems, buses, links or states of one name",
+        .unknownState: "No such state",
+        .unknownEvent: "No such event",
+        .unknownSystem: "No such system",
+        .unknownBus: "No such bus",
+        .unknownType: "No such type",
+        .unknownField: "No such field",
+        .unknownEffect: "No such side effect, or none at all",
+        .unknownParameter: "The side effect has no such parameter",
+        .unknownOutcome: "The side effect has no such outcome",
+        .missingField: "A field that must be given and is not",
+        .missingParameter: "A parameter that must be given and is not",
+        .wrongType: "Data or an expression of the wrong type",
+        .outOfRange: "A number or duration too small or too large",
+        .notConstant: "An expression with variables where only a fixed value can stand",
+        .invalidExpression: "An expression that cannot be read, or is too long or too deep",
+        .unknownVariable: "An expression uses a name that is not there",
+        .unknownFunction: "An expression calls a function that is not there",
+        .unreachableRule: "A rule after one that always holds",
+        .constantCondition: "A condition that is always true or always false",
+        .linkForm: "A link whose keys fit none of the four forms",
+        .initialState: "The data of an initial state cannot be computed",
+        .loop: "Links that make each other fire without end",
+        .needlessLoop: "A limit on a link that is part of no loop",
+        .unreachableState: "A state that no transition leads to",
+        .uncausedEvent: "An event that nothing emits",
+        .unhandledEvent: "An event that some state does not handle, or none does",
+        .unreachableLink: "A link that looks at states that are never reached",
+        .unwrittenBus: "A bus on which nothing puts values",
+        .unreadBus: "A bus whose values nobody takes",
+        .unmatchedValue: "A value that no reader of its bus lets through",
+        .unmatchedCondition: "A condition that no value of its bus fulfils",
+    ]
+}

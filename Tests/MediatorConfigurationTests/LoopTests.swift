@@ -1,0 +1,246 @@
+import CommonExpression
+import MediatorConfiguration
+import Testing
+
+@Suite struct `Loops through links` {
+    /// Two lamps with a switch each.
+    private static let lamps = ["left", "right"].map { name in
+        """
+        system: \(name)
+        states: { Off: {}, On: {} }
+        events: { TurnOn: {}, TurnOff: {} }
+        external: any
+        initialState: Off
+        transitions:
+          Off: { TurnOn: On }
+          On: { TurnOff: Off }
+        ---
+
+        """
+    }.joined()
+
+    private func codes(_ text: String) -> [Diagnostic.Code] { compile(text).diagnostics.map(\.code) }
+
+    private func loops(_ text: String) -> Int { codes(text).count { $0 == .loop } }
+
+    @Test func `a lamp that follows another is in a circle, but the circle ends when both are on`() {
+        let links = """
+            links:
+              there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn }
+              back: { attach: right, toSystem: left, onState: On, emitEvent: TurnOn }
+            """
+        #expect(codes(Self.lamps + links) == [])
+    }
+
+    @Test func `lamps that follow each other both ways can blink for ever`() throws {
+        let links = """
+            links:
+              on-there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn }
+              on-back: { attach: right, toSystem: left, onState: On, emitEvent: TurnOn }
+              off-there: { attach: left, toSystem: right, onState: Off, emitEvent: TurnOff }
+              off-back: { attach: right, toSystem: left, onState: Off, emitEvent: TurnOff }
+            """
+        #expect(loops(Self.lamps + links) == 2)
+    }
+
+    private static let blinking = """
+        links:
+          on-there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn }
+          off-back: { attach: right, toSystem: left, onState: On, emitEvent: TurnOff }
+          off-there: { attach: left, toSystem: right, onState: Off, emitEvent: TurnOff }
+          on-back: { attach: right, toSystem: left, onState: Off, emitEvent: TurnOn }
+        """
+
+    @Test func `every hop of a loop is named`() {
+        #expect(
+            messages(Self.lamps + Self.blinking) == """
+                a.yaml:21:3: error: the links 'off-back', 'off-there', 'on-back' and 'on-there' can set each other off without end [loop]
+                    off-back: { attach: right, toSystem: left, onState: On, emitEvent: TurnOff }
+                    ^~~~~~~~
+                  note: a.yaml:21:3: 'right' is 'On': 'off-back' sends 'TurnOff' to 'left'
+                  note: a.yaml:22:3: 'left' is 'Off': 'off-there' sends 'TurnOff' to 'right'
+                  note: a.yaml:23:3: 'right' is 'Off': 'on-back' sends 'TurnOn' to 'left'
+                  note: a.yaml:20:3: 'left' is 'On': 'on-there' sends 'TurnOn' to 'right'
+                  hint: break the circle, or say on one link how often it may fire: loop: { limit: 10 per 1s }
+                """)
+    }
+
+    @Test func `a limit on one link or on the document allows it`() throws {
+        let limited = Self.blinking.replacing(
+            "TurnOff }\n  on-back", with: "TurnOff, loop: { limit: 10 per 1s } }\n  on-back")
+        let result = compile(Self.lamps + limited)
+        #expect(result.diagnostics == [])
+        let link = try #require(result.graph?.links.first { $0.name == "off-there" })
+        #expect(link.loop?.count == 10)
+        #expect(link.loop?.period.seconds == 1)
+        let whole = compile(Self.lamps + "loop: { limit: 3 per 500ms }\n" + Self.blinking)
+        #expect(whole.diagnostics == [])
+        #expect(whole.graph?.links.allSatisfy { $0.loop?.count == 3 } == true)
+    }
+
+    @Test func `a limit outside of every loop is needless`() {
+        let links = """
+            links:
+              there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn, loop: { limit: 10 per 1s } }
+            """
+        #expect(codes(Self.lamps + links) == [.needlessLoop])
+    }
+
+    /// A system that answers what it is asked over a bus, and the system that asks.
+    private static func conversation(answer: String, ask: String = "Answer: Asking") -> String {
+        """
+        system: asker
+        states: { Asking: {}, Silent: {} }
+        events: { Answer: {} }
+        initialState: Asking
+        transitions: { any: { \(ask) }, Silent: { Answer: Asking } }
+        ---
+        system: replier
+        states: { Idle: {}, Asked: { number: int } }
+        events: { Question: { number: int } }
+        initialState: Idle
+        transitions: { any: { Question: { to: Asked, set: { number: "${event.number}" } } } }
+        ---
+        buses:
+          questions: { kind: passthrough, value: int }
+          answers: { kind: passthrough, value: string, external: both }
+        links:
+          ask: { attach: asker, to: questions, onState: Asking, emitValue: 1 }
+          hear: { attach: replier, to: questions, emitEvent: { Question: { number: "${value}" } } }
+          reply: { attach: replier, to: answers, onState: Asked, emitValue: yes }
+          take: { attach: asker, to: answers, \(answer), emitEvent: Answer }
+        """
+    }
+
+    @Test func `a loop over two buses is found`() {
+        #expect(
+            codes(Self.conversation(answer: "onValue: yes"))
+                == [.unreachableState, .loop].sorted { $0.rawValue > $1.rawValue })
+    }
+
+    @Test func `values that do not fit cut a loop`() {
+        #expect(loops(Self.conversation(answer: "onValue: no")) == 0)
+        #expect(loops(Self.conversation(answer: "when: value.startsWith('n')")) == 0)
+        #expect(loops(Self.conversation(answer: "when: value.startsWith('y')")) == 1)
+        #expect(loops(Self.conversation(answer: "when: value == string(now)")) == 1)
+    }
+
+    @Test func `a rule that says stay cuts a loop`() {
+        #expect(loops(Self.conversation(answer: "onValue: yes", ask: "Answer: stay")) == 0)
+    }
+
+    @Test func `fixed data of an event that fits no condition cuts a loop`() {
+        func text(_ level: Int) -> String {
+            """
+            system: a
+            states: { Low: {}, High: {} }
+            events: { Level: { value: int } }
+            external: any
+            initialState: Low
+            transitions:
+              any:
+                Level:
+                  - { when: event.value > 5, to: High }
+                  - { when: event.value < 3, to: Low }
+            ---
+            links:
+              again: { attach: a, toSystem: a, onState: High, emitEvent: { Level: { value: \(level) } } }
+            """
+        }
+        #expect(loops(text(9)) == 1)
+        #expect(loops(text(4)) == 0)
+        #expect(loops(text(1)) == 0)
+    }
+
+    @Test func `a feedback that emits at once is a hop, one that waits is not`() {
+        func text(_ schedule: String) -> String {
+            """
+            system: a
+            states: { Idle: {}, Busy: {} }
+            events: { Start: {}, Done: {} }
+            initialState: Idle
+            feedbacks: { finish: { onState: Busy, \(schedule)emit: Done } }
+            transitions: { Idle: { Start: Busy }, Busy: { Done: Idle } }
+            ---
+            links: { again: { attach: a, toSystem: a, onState: Idle, emitEvent: Start } }
+            """
+        }
+        #expect(loops(text("")) == 1)
+        #expect(loops(text("after: 1s, ")) == 0)
+    }
+
+    @Test func `what a circle sets off beside itself may keep it going`() {
+        // The link to 'latch' is not part of the circle, but without its reset the circle would end.
+        func text(_ reset: String) -> String {
+            """
+            system: pump
+            states: { A: {}, B: {} }
+            events: { Toggle: {} }
+            external: any
+            initialState: A
+            transitions: { A: { Toggle: B }, B: { Toggle: A } }
+            ---
+            system: latch
+            states: { Open: {}, Shut: {} }
+            events: { Close: {}, Reset: {} }
+            external: any
+            initialState: Open
+            transitions: { Open: { Close: Shut }, Shut: { Reset: Open } }
+            ---
+            links:
+              close: { attach: pump, toSystem: latch, onState: any, emitEvent: Close }
+              toggle: { attach: latch, toSystem: pump, onState: Shut, emitEvent: Toggle }
+              \(reset)
+            """
+        }
+        #expect(loops(text("reset: { attach: pump, toSystem: latch, onState: any, emitEvent: Reset }")) == 1)
+        #expect(loops(text("")) == 0)
+    }
+
+    @Test func `a loop is told beside other mistakes`() {
+        let text = Self.lamps + Self.blinking + "\n---\nsystem: other\nstates: { A: {} }\ninitialState: B\n"
+        #expect(codes(text) == [.loop, .unknownState])
+    }
+
+    @Test func `a ring of a thousand systems is searched quickly`() {
+        let systems = (0..<1000).map { number in
+            """
+            system: s\(number)
+            states: { Off: {}, On: {} }
+            events: { Toggle: {} }
+            initialState: Off
+            transitions: { Off: { Toggle: On }, On: { Toggle: Off } }
+            ---
+
+            """
+        }
+        let links = (0..<1000).map { number in
+            "  l\(number): { attach: s\(number), toSystem: s\((number + 1) % 1000), onState: any, emitEvent: Toggle }\n"
+        }
+        let clock = ContinuousClock()
+        var count = 0
+        let duration = clock.measure { count = loops(systems.joined() + "links:\n" + links.joined()) }
+        #expect(count == 1)
+        #expect(duration < .seconds(30))
+    }
+
+    @Test func `states by the hundred linked to states by the hundred do not take for ever`() {
+        let states = (0..<500).map { "S\($0): {}" }.joined(separator: ", ")
+        let events = (0..<200).map { "E\($0): {}" }.joined(separator: ", ")
+        let rules = (0..<200).map { "    E\($0): S\($0)" }.joined(separator: "\n")
+        let links = (0..<200).map { "  l\($0): { attach: a, toSystem: a, onState: any, emitEvent: E\($0) }" }
+        let text = """
+            system: a
+            states: { \(states) }
+            events: { \(events) }
+            initialState: S0
+            transitions:
+              any:
+            \(rules)
+            ---
+            links:
+            \(links.joined(separator: "\n"))
+            """
+        #expect(codes(text).contains { $0 == .loop || $0 == .tooLarge })
+    }
+}
