@@ -94,7 +94,8 @@ let package = Package(
         ),
         .target(
             name: "MediatorCommands",
-            dependencies: ["CommonExpression", "MediatorControl", "Varlink", argumentParser], swiftSettings: strict),
+            dependencies: ["CommonExpression", "MediatorConfiguration", "MediatorControl", "Varlink", argumentParser],
+            swiftSettings: strict),
 
         // Layer 4: the programs, which only begin.
         .executableTarget(name: "mediatord", dependencies: ["MediatorDaemon"], swiftSettings: strict),
@@ -144,7 +145,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SideEffectsTests",
-            dependencies: ["SideEffects", "MediatorHost", "CommonExpression", "FeedbackKitTesting", logging],
+            dependencies: [
+                "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
+                logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -19,6 +19,8 @@ public struct CommandEnvironment: Sendable {
     public var write: @Sendable (String) throws -> Void
     /// Writes to standard error.
     public var writeError: @Sendable (String) -> Void
+    /// Reads standard input, at most so many bytes.
+    public var readInput: @Sendable (Int) -> [UInt8]
     /// Called before a command that goes on until it is interrupted: from then on ^C ends the program with 0.
     public var endQuietlyWhenInterrupted: @Sendable () -> Void
 
@@ -32,6 +34,7 @@ public struct CommandEnvironment: Sendable {
         columns: Int?,
         write: @escaping @Sendable (String) throws -> Void,
         writeError: @escaping @Sendable (String) -> Void,
+        readInput: @escaping @Sendable (Int) -> [UInt8] = { _ in [] },
         endQuietlyWhenInterrupted: @escaping @Sendable () -> Void
     ) {
         self.variable = variable
@@ -42,6 +45,7 @@ public struct CommandEnvironment: Sendable {
         self.columns = columns
         self.write = write
         self.writeError = writeError
+        self.readInput = readInput
         self.endQuietlyWhenInterrupted = endQuietlyWhenInterrupted
     }
 
@@ -59,6 +63,7 @@ public struct CommandEnvironment: Sendable {
             columns: isTerminal ? terminalColumns() : nil,
             write: { guard writeAll($0, to: STDOUT_FILENO) else { throw OutputClosed() } },
             writeError: { _ = writeAll($0, to: STDERR_FILENO) },
+            readInput: { read(STDIN_FILENO, atMost: $0) },
             // All output is written at once, so nothing is lost by ending right here; _exit(2) may be called in a
             // signal handler.
             endQuietlyWhenInterrupted: { signal(SIGINT) { _ in _exit(CommandStatus.success.rawValue) } }
@@ -74,6 +79,29 @@ public struct CommandEnvironment: Sendable {
     /// Whether colours are wanted: on a terminal that knows them, unless NO_COLOR is set (no-color.org).
     var wantsColor: Bool {
         isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
+    }
+
+    /// The bytes of a descriptor, to its end or the limit; what can no longer be read is not there.
+    private static func read(_ descriptor: Int32, atMost limit: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let room = min(65_536, limit - bytes.count)
+            var code: Int32 = 0
+            let chunk = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+                let result = Glibc.read(descriptor, buffer.baseAddress, room)
+                code = result < 0 ? errno : 0
+                count = max(0, result)
+            }
+            if code == EINTR { continue }
+            if code == EAGAIN {
+                var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&wait, 1, -1)
+                continue
+            }
+            if chunk.isEmpty { break }
+            bytes += chunk
+        }
+        return bytes
     }
 
     private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {

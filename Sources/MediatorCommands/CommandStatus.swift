@@ -2,7 +2,7 @@
 public enum CommandStatus: Int32, Sendable, CaseIterable {
     /// Done; for `status` also: all is well.
     case success = 0
-    /// The daemon, or the check of the arguments against what it told, said no.
+    /// The daemon, or the check of the arguments against what it told, said no; or a configuration is not valid.
     case refused = 1
     /// The command line is wrong.
     case usage = 2
@@ -17,7 +17,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     public var meaning: String {
         switch self {
         case .success: "done; for status: everything is healthy or stopped on purpose"
-        case .refused: "the daemon said no: unknown name, wrong value, not accepted"
+        case .refused: "refused: unknown name, wrong value, not accepted; validate: not valid"
         case .usage: "wrong command line"
         case .noConnection: "no connection to the daemon, no answer in time, or it went away"
         case .permissionDenied: "the daemon does not allow it"

@@ -98,7 +98,7 @@ public enum Mediatorctl {
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mediatorctl",
-        abstract: "Look into a running mediatord, and act on it.",
+        abstract: "Look into a running mediatord, act on it, and check its configuration.",
         discussion: """
             EXAMPLES
               mediatorctl status
@@ -106,6 +106,7 @@ struct RootCommand: ParsableCommand {
               mediatorctl tap uplink
               mediatorctl emit backup Pause
               mediatorctl publish uplink.status offline
+              mediatorctl validate /etc/mediatord
 
             EXIT STATUS
             \(CommandStatus.table)
@@ -117,7 +118,7 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            EvalVerb.self,
+            EvalVerb.self, ValidateVerb.self,
         ]
     )
 }

@@ -39,7 +39,8 @@ enum Layers {
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
             + foundation,
-        // A client's errors and JSON values are the protocol's.
+        // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the
+        // very code that the daemon starts with.
         "MediatorCommands": [
             "CommonExpression", "MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser",
         ]

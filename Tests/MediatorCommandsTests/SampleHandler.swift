@@ -285,6 +285,8 @@ final class Bench: Sendable {
         _ arguments: [String],
         columns: Int? = nil,
         variables: [String: String] = [:],
+        input: String = "",
+        isTerminal: Bool = false,
         onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
     ) async -> Result {
         let output = Mutex("")
@@ -294,13 +296,14 @@ final class Bench: Sendable {
             userID: 0,
             now: { now },
             localTime: CalendarTime.utc,
-            isTerminal: columns != nil,
+            isTerminal: isTerminal || columns != nil,
             columns: columns,
             write: { text in
                 output.withLock { $0 += text }
                 try onWrite(text)
             },
             writeError: { text in error.withLock { $0 += text } },
+            readInput: { Array(input.utf8.prefix($0)) },
             endQuietlyWhenInterrupted: {}
         )
         let status = await Mediatorctl.run(arguments, in: environment)

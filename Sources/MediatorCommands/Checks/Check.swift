@@ -1,0 +1,68 @@
+import MediatorConfiguration
+import Varlink
+
+/// A checked configuration, and how it is told.
+struct Check {
+    /// What was checked, as the command line names it.
+    let paths: [String]
+    /// What was found.
+    let result: CompilationResult
+    /// Whether a warning makes it invalid.
+    let deniesWarnings: Bool
+
+    /// The verdict.
+    var isValid: Bool { result.graph != nil && !(deniesWarnings && result.warnings > 0) }
+
+    /// For people: the findings as the daemon prints them, and a line that sums them up.
+    func human(colour: Bool, isQuiet: Bool) -> String {
+        var lines = result.diagnostics.map { $0.rendered(colour: colour) }
+        if !isQuiet {
+            let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }
+            lines.append(
+                PlainText.cleaned(result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)))
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// For programs: one object, whose members are documented and do not change.
+    var json: JSONValue {
+        .object([
+            "valid": .bool(isValid),
+            "errors": .int(Int64(result.errors)),
+            "warnings": .int(Int64(result.warnings)),
+            "files": .array(result.files.map { .string($0) }),
+            "systems": result.graph.map { .int(Int64($0.systems.count)) } ?? .null,
+            "buses": result.graph.map { .int(Int64($0.buses.count)) } ?? .null,
+            "links": result.graph.map { .int(Int64($0.links.count)) } ?? .null,
+            "findings": .array(result.diagnostics.map(Self.json)),
+        ])
+    }
+
+    private static func json(_ diagnostic: Diagnostic) -> JSONValue {
+        var object: JSONObject = [
+            "severity": .string(diagnostic.severity.rawValue),
+            "code": .string(diagnostic.code.rawValue),
+            "message": .string(diagnostic.message),
+        ]
+        if let location = diagnostic.location {
+            object["file"] = .string(location.file)
+            object["line"] = .int(Int64(location.line))
+            object["column"] = .int(Int64(location.column))
+            object["length"] = .int(Int64(diagnostic.caretLength))
+        }
+        if let hint = diagnostic.hint { object["hint"] = .string(hint) }
+        if !diagnostic.notes.isEmpty {
+            object["notes"] = .array(
+                diagnostic.notes.map { note in
+                    .object([
+                        "file": .string(note.location.file),
+                        "line": .int(Int64(note.location.line)),
+                        "column": .int(Int64(note.location.column)),
+                        "message": .string(note.message),
+                    ])
+                })
+        }
+        if let excerpt = diagnostic.excerpt { object["excerpt"] = .string(excerpt) }
+        return .object(object)
+    }
+}

@@ -1,0 +1,74 @@
+"""`mediatorctl validate`: the daemon's own check, without a daemon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import REPOSITORY
+from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+from test_bad_configuration import GOOD
+
+
+def validate(binaries: Binaries, *arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [binaries.mediatorctl, "validate", *arguments], input=text, capture_output=True, text=True, timeout=20
+    )
+
+
+def test_the_shipped_configuration_has_no_warning(binaries: Binaries) -> None:
+    result = validate(binaries, REPOSITORY / "Config", "--deny-warnings")
+    assert result.returncode == 0, result.stdout
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD.replace("Press: Off", "Press: Of"),
+        GOOD.replace("initialState: Off", 'initialState: { On: { level: "${1 / (int(now) - int(now))}" } }'),
+        GOOD + "---\nlinks: { x: { attach: lamp, toSystem: lamp, onState: any, emitEvent: Press } }\n",
+    ],
+)
+def test_it_says_what_the_daemon_says(binaries: Binaries, daemon: Callable[..., Daemon], text: str) -> None:
+    one = daemon({"a.yaml": text}, ready=False)
+    assert one.wait_exit() == CONFIGURATION_INVALID
+    result = validate(binaries, "--quiet", one.config)
+    assert result.returncode == 1
+    assert result.stdout in one.log
+    assert ": error: " in result.stdout
+
+
+def test_standard_input_and_files_are_one_configuration(binaries: Binaries, tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").write_text("links: { x: { attach: lamp, toSystem: lamp, onState: Off, emitEvent: Pres } }")
+    result = validate(binaries, "-", tmp_path / "link.yaml", "--json", text=GOOD)
+    assert result.returncode == 1
+    report = json.loads(result.stdout)
+    assert report["valid"] is False
+    assert report["files"] == [str(tmp_path / "link.yaml"), "<stdin>"]
+    (finding,) = report["findings"]
+    assert (finding["code"], finding["hint"]) == ("unknown-event", "did you mean 'Press'?")
+
+
+def test_sarif(binaries: Binaries) -> None:
+    result = validate(binaries, "-", "--format", "sarif", text=GOOD.replace("Press: Off", "Press: Of"))
+    log = json.loads(result.stdout)
+    assert log["version"] == "2.1.0"
+    (found,) = log["runs"][0]["results"]
+    rule = log["runs"][0]["tool"]["driver"]["rules"][found["ruleIndex"]]
+    assert rule["id"] == found["ruleId"] == "unknown-state"
+
+
+def test_the_command_line_is_checked(binaries: Binaries) -> None:
+    assert validate(binaries, "--format", "xml").returncode == 2
+
+
+def test_nothing_is_run_or_written(binaries: Binaries, tmp_path: Path) -> None:
+    text = GOOD + f"feedbacks: {{ touch: {{ onState: any, run: [touch, {tmp_path}/touched] }} }}\n"
+    (tmp_path / "a.yaml").write_text(text)
+    assert validate(binaries, tmp_path).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]

@@ -1,0 +1,136 @@
+import Glibc
+import MediatorCommands
+import Testing
+import Varlink
+
+/// `mediatorctl validate`, which needs no daemon.
+@Suite struct ValidateTests {
+    static let good = """
+        system: lamp
+        states: { Off: {}, On: {} }
+        events: { Press: {} }
+        external: [Press]
+        initialState: Off
+        transitions: { Off: { Press: On }, On: { Press: Off } }
+        """
+    static let broken = good.replacing("Press: Off", with: "Press: Of")
+    static let doubtful = good.replacing("external: [Press]\n", with: "")
+
+    @Test func `a valid configuration is summed up`() async {
+        let result = await Bench.run(["validate", "-"], input: Self.good)
+        #expect(result.output == "standard input is valid: 1 system, 0 buses and 0 links in 1 file\n")
+        #expect(result.status == .success)
+        #expect(result.error == "")
+    }
+
+    @Test func `an error is shown with its place, and ends with 1`() async {
+        let result = await Bench.run(["validate", "-"], input: Self.broken)
+        #expect(
+            result.output == """
+                <stdin>:6:49: error: 'lamp' has no state 'Of' [unknown-state]
+                  transitions: { Off: { Press: On }, On: { Press: Of } }
+                                                                  ^~
+                  hint: did you mean 'Off'?
+                standard input is not valid: 1 error in 1 file
+
+                """)
+        #expect(result.status == .refused)
+    }
+
+    @Test func `a warning is an error where that is wanted`() async {
+        let allowed = await Bench.run(["validate", "-"], input: Self.doubtful)
+        #expect(allowed.status == .success)
+        #expect(
+            allowed.output.hasSuffix("standard input is valid: 1 system, 0 buses and 0 links in 1 file; 1 warning\n"))
+        let denied = await Bench.run(["validate", "-", "--deny-warnings"], input: Self.doubtful)
+        #expect(denied.status == .refused)
+        #expect(denied.output.hasSuffix("standard input is not valid: 1 warning in 1 file\n"))
+    }
+
+    @Test func `quietly only findings are printed`() async {
+        #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.good).output == "")
+        #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.broken).output.hasSuffix("'Off'?\n"))
+    }
+
+    @Test func `colours are for terminals`() async {
+        let onTerminal = await Bench.run(["validate", "-"], input: Self.broken, isTerminal: true)
+        #expect(onTerminal.output.contains("\u{1B}[1;31merror: \u{1B}[0m"))
+        let without = await Bench.run(
+            ["validate", "-"], variables: ["NO_COLOR": "1"], input: Self.broken, isTerminal: true)
+        #expect(!without.output.contains("\u{1B}"))
+    }
+
+    @Test func `an initial state that cannot be computed is an error`() async {
+        let text = """
+            system: a
+            states: { A: { n: int } }
+            initialState: { A: { n: "${1 / (int(now) - int(now))}" } }
+            """
+        let result = await Bench.run(["validate", "-"], input: text)
+        #expect(result.status == .refused)
+        #expect(
+            result.output.hasPrefix(
+                "<stdin>:3:17: error: the initial state of 'a' cannot be computed: 1 / 0: division by zero [initial-state]\n"
+            ))
+    }
+
+    @Test func `json is one object`() async throws {
+        let result = await Bench.run(["validate", "--format", "json", "-"], input: Self.broken)
+        let json = try JSONValue(parsing: result.output)
+        #expect(json["valid"] == false)
+        #expect(json["errors"] == 1)
+        #expect(json["warnings"] == 0)
+        #expect(json["files"] == ["<stdin>"])
+        #expect(json["systems"] == .null)
+        let finding = try #require(json["findings"]?.arrayValue?.first)
+        #expect(
+            finding == [
+                "severity": "error", "code": "unknown-state", "message": "'lamp' has no state 'Of'",
+                "file": "<stdin>", "line": 6, "column": 49, "length": 2, "hint": "did you mean 'Off'?",
+                "excerpt": "transitions: { Off: { Press: On }, On: { Press: Of } }",
+            ])
+        #expect(
+            try JSONValue(parsing: await Bench.run(["validate", "--json", "-"], input: Self.good).output)["valid"]
+                == true)
+    }
+
+    @Test func `sarif has a rule and a result for each finding`() async throws {
+        let result = await Bench.run(["validate", "--format", "sarif", "-"], input: Self.broken)
+        let json = try JSONValue(parsing: result.output)
+        #expect(json["version"] == "2.1.0")
+        let run = try #require(json["runs"]?.arrayValue?.first)
+        #expect(run["tool"]?["driver"]?["rules"]?.arrayValue?.first?["id"] == "unknown-state")
+        let found = try #require(run["results"]?.arrayValue?.first)
+        #expect(found["ruleId"] == "unknown-state")
+        #expect(found["ruleIndex"] == 0)
+        #expect(found["level"] == "error")
+        let place = try #require(found["locations"]?.arrayValue?.first?["physicalLocation"])
+        #expect(place["artifactLocation"]?["uri"] == "%3Cstdin%3E")
+        #expect(place["region"] == ["startLine": 6, "startColumn": 49, "endColumn": 51])
+    }
+
+    @Test func `several files are one configuration, and one that is missing is told`() async throws {
+        let result = await Bench.run(["validate", "/nowhere/a.yaml", "-", "/nowhere/a.yaml"], input: Self.good)
+        #expect(
+            result.output
+                == """
+                /nowhere/a.yaml:1:1: error: cannot open '/nowhere/a.yaml': No such file or directory [unreadable]
+                  hint: is the path right?
+                /nowhere/a.yaml, -, /nowhere/a.yaml is not valid: 1 error in 1 file
+
+                """.replacing(", -,", with: ", standard input,"))
+        #expect(result.status == .refused)
+    }
+
+    @Test func `help has examples and says how it ends`() async {
+        let result = await Bench.run(["validate", "--help"])
+        #expect(result.status == .success)
+        #expect(result.output.contains("EXAMPLES\n  mediatorctl validate"))
+        #expect(result.output.contains("EXIT STATUS\n  0  valid\n"))
+    }
+
+    @Test(arguments: [["validate", "--format", "xml"], ["validate", "--json", "--format", "sarif"]])
+    func `a wrong command line ends with 2`(arguments: [String]) async {
+        #expect(await Bench.run(arguments).status == .usage)
+    }
+}
