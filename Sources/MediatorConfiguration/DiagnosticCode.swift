@@ -125,7 +125,7 @@ extension Diagnostic {
         public static let uncausedEvent = Code(rawValue: "uncaused-event")
         /// An event that some state does not handle, or none does (a warning).
         public static let unhandledEvent = Code(rawValue: "unhandled-event")
-        /// A link that looks at states that are never reached (a warning).
+        /// A link that looks for data that its states never have (a warning).
         public static let unreachableLink = Code(rawValue: "unreachable-link")
         /// A bus on which nothing puts values (a warning).
         public static let unwrittenBus = Code(rawValue: "unwritten-bus")

@@ -58,7 +58,7 @@ extension Diagnostic.Code {
         .unreachableState: "A state that no transition leads to",
         .uncausedEvent: "An event that nothing emits",
         .unhandledEvent: "An event that some state does not handle, or none does",
-        .unreachableLink: "A link that looks at states that are never reached",
+        .unreachableLink: "A link that looks for data that its states never have",
         .unwrittenBus: "A bus on which nothing puts values",
         .unreadBus: "A bus whose values nobody takes",
         .unmatchedValue: "A value that no reader of its bus lets through",

@@ -58,10 +58,28 @@ struct GraphAnalysis {
             let hint =
                 definition.transitions.isEmpty
                 ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
-            warn(
+            findings.report(
                 .unreachableState, in: system.written.source, at: record.name.span,
-                "the state '\(record.name.text)' is never reached", hint: hint)
+                "the state '\(record.name.text)' is never reached", hint: hint, severity: .warning,
+                notes: bystanders(of: state, in: index))
         }
+    }
+
+    /// Feedbacks and links that look only at states that are never reached, of which this is the first.
+    private func bystanders(of state: Int, in system: Int) -> [Diagnostic.Note] {
+        func waits(_ selector: StateSelector) -> Bool {
+            selector.states.first == state && !selector.states.contains { reachable[system][$0] }
+        }
+        let feedbacks = whole.systems[system].definition?.feedbacks.filter { waits($0.selector) } ?? []
+        var notes = feedbacks.map {
+            Diagnostic.Note(location: $0.source, message: "so the feedback '\($0.name)' never runs")
+        }
+        for link in whole.links where link.definition.system == system {
+            guard let selector = link.definition.selector, waits(selector) else { continue }
+            let message = "so the link '\(link.definition.name)' never fires"
+            notes.append(Diagnostic.Note(location: link.definition.source, message: message))
+        }
+        return Array(notes.prefix(8))
     }
 
     /// By system, which events feedbacks, links or the outside cause.
@@ -129,17 +147,19 @@ struct GraphAnalysis {
                 .needlessLoop, in: source, at: key.span, "the link '\(link.definition.name)' is part of no loop",
                 hint: "leave 'loop' out")
         }
-        switch link.definition.form {
-        case .busToSystem: break
-        case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _):
-            let system = link.definition.system
-            guard !selector.states.contains(where: { reachable[system][$0] }) else { return }
-            warn(
-                .unreachableLink, in: source, at: link.written.name.span,
-                "the link '\(link.definition.name)' never fires: '\(whole.systems[system].written.name.text)' is never in "
-                    + "the state\(selector.states.count > 1 ? "s" : "") it looks at",
-                hint: "it looks at \(selector.text)")
+        let system = link.definition.system
+        guard let selector = link.definition.selector, let definition = whole.systems[system].definition else { return }
+        let states = selector.states.filter { reachable[system][$0] }
+        // Where no state is reached, each state is told, and its links with it.
+        guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
+        let isPossible = states.contains { state in
+            definition.entries(of: state, reachable[system]).contains { selector.picks(state, $0) != false }
         }
+        if isPossible { return }
+        let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
+        warn(
+            .unreachableLink, in: source, at: link.written.name.span,
+            "the link '\(link.definition.name)' never fires: \(names) never has the data it looks for")
     }
 
     // Buses
@@ -229,6 +249,16 @@ struct GraphAnalysis {
                 "no value that is put on the bus '\(bus.name)' fulfils this",
                 hint: near.map { "did you mean '\($0)'?" }
                     ?? "if values come from outside too, add external: write to the bus")
+        }
+    }
+}
+
+extension LinkDefinition {
+    /// Which states it looks at; nil for a link from a bus.
+    fileprivate var selector: StateSelector? {
+        switch form {
+        case .busToSystem: nil
+        case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _): selector
         }
     }
 }

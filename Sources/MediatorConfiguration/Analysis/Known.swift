@@ -140,6 +140,21 @@ extension SystemDefinition {
         return possible
     }
 
+    /// What is known of a state's data, once for each way into it from a state that can be reached.
+    func entries(of state: Int, _ reachable: [Bool]) -> [Known] {
+        var entries: [Known] = []
+        if initialState.state == state { entries.append(Known(initialState, of: self)) }
+        for from in states.indices where reachable[from] {
+            for event in events.indices where !rules[from][event].isEmpty {
+                for rule in possibleRules(in: from, on: event) {
+                    guard case .to(let program) = rule.outcome, program.state == state else { continue }
+                    entries.append(Known(program, of: self))
+                }
+            }
+        }
+        return entries
+    }
+
     /// Which states can be reached from the initial one, whatever events come.
     func reachableStates() -> [Bool] {
         var reached = Array(repeating: false, count: states.count)

@@ -32,6 +32,8 @@ struct LoopFinder {
 
     /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
     private static let budget = 500_000
+    /// How many places are looked at for the shortest way round a loop.
+    private static let longestSearch = 20_000
 
     private let whole: AnalysedConfiguration
     private let reachable: [[Bool]]
@@ -75,7 +77,7 @@ struct LoopFinder {
         let open = search.cycles { firing in
             search.firings[firing].link.map { whole.links[$0].definition.loop != nil } ?? false
         }
-        search.report(open.groups, open.edges)
+        search.report(open.groups, open.steps)
         return limited
     }
 
@@ -222,7 +224,7 @@ struct LoopFinder {
     // Cycles
 
     /// The components of firings that can go on without end, and where each leads.
-    private func cycles(without isCut: (Int) -> Bool) -> (groups: [[Int]], edges: [[Int]]) {
+    private func cycles(without isCut: (Int) -> Bool) -> (groups: [[Int]], steps: [[Step]]) {
         var alive = steps.enumerated().map { firing, steps in
             isCut(firing) ? [] : steps.map { step in Self.without(step, isCut) }
         }
@@ -230,7 +232,7 @@ struct LoopFinder {
             let edges = alive.map { $0.flatMap(\.next) }
             let components = stronglyConnectedComponents(edges)
             let groups = Self.cyclic(components, edges)
-            if groups.isEmpty { return ([], edges) }
+            if groups.isEmpty { return ([], alive) }
             // What a cycle sets off again and again, though it need not lead back, moves systems too.
             let lively = Self.reached(from: groups.joined(), edges)
             var ways: [Int: Set<[Int]>] = [:]
@@ -257,7 +259,7 @@ struct LoopFinder {
                     }
                 }
             }
-            if !changed { return (groups, edges) }
+            if !changed { return (groups, alive) }
         }
     }
 
@@ -286,36 +288,61 @@ struct LoopFinder {
     // Reports
 
     /// Reports each component by shortest cycles, until every link of it has been named.
-    private func report(_ groups: [[Int]], _ edges: [[Int]]) {
+    private func report(_ groups: [[Int]], _ steps: [[Step]]) {
         for group in groups {
             let members = Set(group)
             var named: Set<Int> = []
             for start in group {
                 guard let link = firings[start].link, !named.contains(link) else { continue }
-                guard let cycle = shortest(from: start, within: members, edges) else { continue }
+                guard let cycle = shortest(from: start, within: members, steps) else { continue }
                 named.formUnion(cycle.compactMap { firings[$0].link })
                 report(cycle, from: link)
             }
         }
     }
 
-    /// The shortest way from a firing back to it.
-    private func shortest(from start: Int, within members: Set<Int>, _ edges: [[Int]]) -> [Int]? {
-        var before: [Int: Int] = [:]
-        var waiting = [start]
+    /// A step of the search for the shortest way: what fires, and in which states systems are then.
+    private struct Place: Hashable {
+        var firing: Int
+        var states: [Int: Int]
+    }
+
+    /// The shortest way from a firing back to it: one that remembers in which state each system is, if the search for it
+    /// is not too long.
+    private func shortest(from start: Int, within members: Set<Int>, _ steps: [[Step]]) -> [Int]? {
+        shortest(from: start, within: members, steps, remembers: true)
+            ?? shortest(from: start, within: members, steps, remembers: false)
+    }
+
+    private func shortest(from start: Int, within members: Set<Int>, _ steps: [[Step]], remembers: Bool) -> [Int]? {
+        func states(_ states: [Int: Int], at firing: Int) -> [Int: Int] {
+            var states = states
+            if remembers, let state = firings[firing].state { states[firings[firing].system] = state }
+            return states
+        }
+        var seen: Set<Place> = []
+        var waiting = [(place: Place(firing: start, states: states([:], at: start)), before: -1)]
         var position = 0
-        while position < waiting.count {
-            let node = waiting[position]
-            position += 1
-            for next in edges[node] where members.contains(next) {
-                if next == start {
-                    var cycle = [node]
-                    while let last = cycle.last, last != start, let earlier = before[last] { cycle.append(earlier) }
-                    return cycle.reversed()
+        while position < waiting.count, position < Self.longestSearch {
+            let place = waiting[position].place
+            defer { position += 1 }
+            for step in steps[place.firing] {
+                if remembers, let from = step.from, let known = place.states[step.system], known != from { continue }
+                var after = place.states
+                if remembers, let to = step.to { after[step.system] = to }
+                for next in step.next where members.contains(next) {
+                    if next == start {
+                        var cycle: [Int] = []
+                        var index = position
+                        while index >= 0 {
+                            cycle.append(waiting[index].place.firing)
+                            index = waiting[index].before
+                        }
+                        return cycle.reversed()
+                    }
+                    let next = Place(firing: next, states: states(after, at: next))
+                    if seen.insert(next).inserted { waiting.append((next, position)) }
                 }
-                guard before[next] == nil else { continue }
-                before[next] = node
-                waiting.append(next)
             }
         }
         return nil

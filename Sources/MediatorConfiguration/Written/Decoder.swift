@@ -86,9 +86,10 @@ struct Decoder {
         guard let scalar = scalar(node, what) else { return nil }
         if let choice = Choice(rawValue: scalar.text) { return choice }
         let words = Choice.allCases.map(\.rawValue)
+        let quoted = words.map { "'\($0)'" }
         report(
             .unknownChoice, at: scalar.span,
-            "\(what) is \(words.map { "'\($0)'" }.joined(separator: " or ")), not '\(scalar.text)'",
+            "\(what) is \(quoted.dropLast().joined(separator: ", ")) or \(quoted[quoted.count - 1]), not '\(scalar.text)'",
             hint: nearestName(to: scalar.text, among: words).map { "did you mean '\($0)'?" })
         return nil
     }
