@@ -6,6 +6,8 @@ struct CheckedTree: Sendable {
         case dynamic
         /// A variable of the environment, by its slot.
         case variable(slot: Int)
+        /// A constant of the environment.
+        case constant(Value)
         /// A field of a known structure type, by its position.
         case field(index: Int, of: StructureType)
         /// Nothing: its evaluation fails, because types were not checked.

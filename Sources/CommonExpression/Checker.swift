@@ -13,6 +13,7 @@ struct Checker {
     private let source: SourceText
     let environment: Environment
     let slots: [String: Int]
+    private let constants: [String: Environment.Constant]
     /// The functions of the host by name.
     let hostFunctions: [String: Environment.Function]
     /// Names that begin the functions with a namespace.
@@ -37,6 +38,8 @@ struct Checker {
         slots = Dictionary(
             environment.variables.enumerated().map { ($0.element.name, $0.offset) },
             uniquingKeysWith: { first, _ in first })
+        constants = Dictionary(
+            environment.constants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         hostFunctions = Dictionary(
             environment.functions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let hostNamespaces = Functions.namespaces(of: hostFunctions.keys)
@@ -144,6 +147,10 @@ struct Checker {
             setVariable(id, slot: slot)
             return
         }
+        if let constant = constants[name] {
+            set(id, StaticType(constant.type), .constant(constant.value))
+            return
+        }
         if let type = ValueType.denotations[name] {
             set(id, .type, .type(type))
         } else if let type = structureType(named: name) {
@@ -154,14 +161,15 @@ struct Checker {
     }
 
     private mutating func reportUnknownVariable(_ name: String, at range: SourceRange) {
-        let suggestion = nearestName(to: name, among: slots.keys) ?? Functions.literalLike(name)
+        let suggestion =
+            nearestName(to: name, among: Array(slots.keys) + Array(constants.keys)) ?? Functions.literalLike(name)
         let advice =
             if let suggestion {
                 "; did you mean '\(suggestion)'?"
-            } else if slots.isEmpty {
+            } else if slots.isEmpty, constants.isEmpty {
                 "; there are no variables here"
             } else {
-                "; known are \(NameList.text(environment.variables.map(\.name)))"
+                "; known are \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
             }
         report(.unknownVariable, "unknown variable '\(Excerpt.of(name))'\(advice)", at: range, suggestion: suggestion)
     }

@@ -44,7 +44,7 @@ extension Checker {
         guard !name.isEmpty else { return nil }
         var found: StructureType?
         var seen: Set<ObjectIdentifier> = []
-        var open = environment.variables.map(\.type)
+        var open = environment.variables.map(\.type) + environment.constants.map(\.type)
         while let type = open.popLast() {
             switch type {
             case .list(let element), .optional(let element): open.append(element)

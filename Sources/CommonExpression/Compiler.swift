@@ -81,6 +81,7 @@ struct Compiler {
         if case .failure(let error) = checked.meanings[id] {
             return .value { _ throws(EvaluationError) in throw error }
         }
+        if case .constant(let value) = checked.meanings[id] { return .constant(value) }
         if case .type(let type) = checked.meanings[id] { return .constant(.typeValue(type)) }
         switch tree.nodes[id].kind {
         // A name without meaning lies below a qualified variable and is never evaluated.

@@ -16,8 +16,28 @@ public struct Environment: Sendable {
         }
     }
 
+    /// A name for one value, known when an expression is checked.
+    public struct Constant: Sendable {
+        /// The name, without a dot.
+        public let name: String
+        /// The type with which expressions are checked; the value is of it.
+        public let type: ValueType
+        /// The value.
+        public let value: Value
+
+        /// Names a value.
+        public init(name: String, type: ValueType, value: Value) {
+            self.name = name
+            self.type = type
+            self.value = value
+        }
+    }
+
     /// The variables; evaluation takes one value for each, in this order. Of two with one name the first counts.
     public var variables: [Variable]
+    /// The constants: what depends on nothing else is computed once, when the expression is compiled. A variable of the
+    /// same name hides one.
+    public var constants: [Constant] = []
     /// The limits.
     public var limits: Limits
 
