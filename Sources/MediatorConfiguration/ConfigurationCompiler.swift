@@ -24,17 +24,19 @@ public enum ConfigurationCompiler {
     ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
-        var assembly = Assembly(findings, EffectTable(effects), isIncomplete: !unreadable.isEmpty)
+        var assembly = Assembly(
+            findings, EffectTable(effects), isIncomplete: unreadable.contains { $0.severity == .error })
         let sorted = files.sorted { $0.path < $1.path }
-        if files.count > ConfigurationLimits.files {
-            let message = "\(files.count) files are more than the \(ConfigurationLimits.files) that are allowed"
+        let paths = sorted.flatMap { [$0.path] + $0.dropIns.map(\.path) }
+        if paths.count > ConfigurationLimits.files {
+            let message = "\(paths.count) files are more than the \(ConfigurationLimits.files) that are allowed"
             findings.report(Diagnostic(code: .tooLarge, message: message))
         } else {
             for file in sorted { assembly.add(file) }
         }
         let graph = assembly.graph(now: now)
         return CompilationResult(
-            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: sorted.map(\.path))
+            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted())
     }
 }
 
@@ -61,18 +63,7 @@ private struct Assembly {
     // First and second stage
 
     mutating func add(_ file: ConfigurationFile) {
-        guard file.contents.count <= ConfigurationLimits.fileSize else {
-            let location = SourceLocation(file: file.path, line: 1, column: 1)
-            let message =
-                "this file has \(file.contents.count) bytes, more than the "
-                + "\(ConfigurationLimits.fileSize) that are allowed"
-            findings.report(Diagnostic(code: .tooLarge, location: location, message: message))
-            mayHideSystems = true
-            mayHideBuses = true
-            return
-        }
-        let source = SourceText(path: file.path, contents: file.contents)
-        let list = DocumentReader.read(source, findings)
+        let list = LayeredReader.read(file, findings)
         brokenSystems += list.brokenSystems
         mayHideSystems = mayHideSystems || list.mayDefineSystems
         mayHideBuses = mayHideBuses || list.mayDefineBuses

@@ -13,21 +13,32 @@ private func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, 
 
 /// Reads a directory's configuration files.
 public enum ConfigurationDirectory {
-    /// The files `*.yaml` and `*.yml` of a directory, sorted by name. Hidden files, directories below, and links to
-    /// `/dev/null` are passed over.
+    /// The files `*.yaml` and `*.yml` of a directory with their drop-ins, sorted by name. Hidden files, directories
+    /// below, empty files and links to `/dev/null` are passed over.
     ///
     /// - Throws: The first of what ``ConfigurationCompiler/compile(directory:effects:)`` would report: the directory
     ///   is missing, is none or cannot be read, has too many files, or a file cannot be read or is too large.
     public static func read(_ path: String) throws(Diagnostic) -> [ConfigurationFile] {
-        let (files, diagnostics) = contents(of: path)
-        if let first = diagnostics.min() { throw first }
-        return files
+        let contents = ConfigurationLayers([path]).read()
+        if let first = contents.findings.filter({ $0.severity == .error }).min() { throw first }
+        return contents.files
     }
 
-    /// The readable files of a directory, and what is wrong with the others.
-    static func contents(of path: String) -> (files: [ConfigurationFile], diagnostics: [Diagnostic]) {
+    /// What a directory's entry is.
+    enum Entry {
+        /// A file with something in it.
+        case file([UInt8])
+        /// An empty file or a link to `/dev/null`.
+        case mask
+        /// A directory.
+        case directory
+    }
+
+    /// The names in a directory that are wanted; nil if there is no such directory.
+    static func names(in path: String, where isWanted: (String) -> Bool) throws(Diagnostic) -> [String]? {
         guard let directory = opendir(path) else {
-            return ([], [problem(path, doing: "read the directory", errno, isFile: false)])
+            if errno == ENOENT { return nil }
+            throw problem(path, doing: "read the directory", errno, isFile: false)
         }
         defer { closedir(directory) }
         var names: [String] = []
@@ -35,30 +46,23 @@ public enum ConfigurationDirectory {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard !name.hasPrefix("."), name.hasSuffix(".yaml") || name.hasSuffix(".yml") else { continue }
+            guard !name.hasPrefix("."), isWanted(name) else { continue }
             names.append(name)
             guard names.count <= ConfigurationLimits.files else {
                 let message = "'\(path)' has more than the \(ConfigurationLimits.files) files that are allowed"
-                return ([], [Diagnostic(code: .tooLarge, message: message)])
+                throw Diagnostic(code: .tooLarge, message: message)
             }
         }
-        var files: [ConfigurationFile] = []
-        var diagnostics: [Diagnostic] = []
-        for name in names.sorted() {
-            let file = path.hasSuffix("/") ? path + name : path + "/" + name
-            do {
-                if let contents = try contents(ofFile: file) {
-                    files.append(ConfigurationFile(path: file, contents: contents))
-                }
-            } catch {
-                diagnostics.append(error)
-            }
-        }
-        return (files, diagnostics)
+        return names.sorted()
     }
 
-    /// A regular file's bytes; nil for a directory or a link to `/dev/null`.
-    static func contents(ofFile path: String) throws(Diagnostic) -> [UInt8]? {
+    /// That a directory is not there.
+    static func missing(_ path: String) -> Diagnostic {
+        problem(path, doing: "read the directory", ENOENT, isFile: false)
+    }
+
+    /// What lies at a path, read in whole.
+    static func entry(_ path: String) throws(Diagnostic) -> Entry {
         // Without O_NONBLOCK, opening a named pipe would wait for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(path, doing: "open", errno, isFile: true) }
@@ -68,8 +72,8 @@ public enum ConfigurationDirectory {
         var null = stat()
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
-        case S_IFDIR: return nil
-        case S_IFCHR where stat("/dev/null", &null) == 0 && null.st_rdev == status.st_rdev: return nil
+        case S_IFDIR: return .directory
+        case S_IFCHR where stat("/dev/null", &null) == 0 && null.st_rdev == status.st_rdev: return .mask
         default:
             let location = SourceLocation(file: path, line: 1, column: 1)
             throw Diagnostic(code: .unreadable, location: location, message: "this is not a regular file")
@@ -96,7 +100,7 @@ public enum ConfigurationDirectory {
                 code: .tooLarge, location: SourceLocation(file: path, line: 1, column: 1),
                 message: "this file has more than the \(limit) bytes that are allowed")
         }
-        return contents
+        return contents.isEmpty ? .mask : .file(contents)
     }
 
     private static func problem(_ path: String, doing: String, _ code: Int32, isFile: Bool) -> Diagnostic {
@@ -121,7 +125,16 @@ extension ConfigurationCompiler {
     public static func compile(
         directory: String, effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
     ) -> CompilationResult {
-        let (files, diagnostics) = ConfigurationDirectory.contents(of: directory)
-        return compile(files: files, effects: effects, unreadable: diagnostics, now: now)
+        compile(layers: ConfigurationLayers([directory]), effects: effects, now: now)
+    }
+
+    /// Reads layers of directories and compiles their files; what cannot be read is reported with everything else.
+    ///
+    /// - Parameter now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    public static func compile(
+        layers: ConfigurationLayers, effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+    ) -> CompilationResult {
+        let contents = layers.read()
+        return compile(files: contents.files, effects: effects, unreadable: contents.findings, now: now)
     }
 }

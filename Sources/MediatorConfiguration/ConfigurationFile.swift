@@ -4,12 +4,18 @@ public struct ConfigurationFile: Sendable, Hashable {
     public var path: String
     /// The bytes, UTF-8 with or without a byte order mark.
     public var contents: [UInt8]
+    /// The files that change it, in any order: they are applied in the order of their names without directories. They
+    /// have none of their own.
+    public var dropIns: [ConfigurationFile] = []
 
     /// A file of the given bytes.
     public init(path: String, contents: [UInt8]) {
         self.path = path
         self.contents = contents
     }
+
+    /// The path without its directories.
+    var name: Substring { path.split(separator: "/", omittingEmptySubsequences: true).last ?? "" }
 
     /// A file of the given text.
     public init(path: String, text: String) {

@@ -16,7 +16,7 @@ extension ConfigurationCompiler {
     /// with everything else. A path given twice counts once. Nothing is written, and nothing is run.
     ///
     /// - Parameters:
-    ///   - paths: Directories, files, and `-` for standard input.
+    ///   - paths: Directories, files, and `-` for standard input; none: the layers of ``ConfigurationLayers/system``.
     ///   - standardInput: Reads standard input; called at most once. It need not return more than
     ///     ``ConfigurationLimits/fileSize`` bytes and one.
     ///   - effects: The side effects that there are.
@@ -25,6 +25,7 @@ extension ConfigurationCompiler {
         paths: [String], standardInput: () -> [UInt8], effects: [EffectSchema] = EffectSchema.builtin,
         now: Timestamp? = nil
     ) -> CompilationResult {
+        if paths.isEmpty { return compile(layers: .system, effects: effects, now: now) }
         var files: [String: ConfigurationFile] = [:]
         var diagnostics: [Diagnostic] = []
         var seen: Set<String> = []
@@ -32,12 +33,12 @@ extension ConfigurationCompiler {
             if path == standardInputPath {
                 files[standardInputName] = ConfigurationFile(path: standardInputName, contents: standardInput())
             } else if isDirectory(path) {
-                let (found, problems) = ConfigurationDirectory.contents(of: path)
-                for file in found { files[file.path] = file }
-                diagnostics += problems
+                let contents = ConfigurationLayers([path]).read()
+                for file in contents.files { files[file.path] = file }
+                diagnostics += contents.findings
             } else {
                 do throws(Diagnostic) {
-                    if let contents = try ConfigurationDirectory.contents(ofFile: path) {
+                    if case .file(let contents) = try ConfigurationDirectory.entry(path) {
                         files[path] = ConfigurationFile(path: path, contents: contents)
                     }
                 } catch {

@@ -21,6 +21,11 @@ extension Diagnostic {
         /// A file is not UTF-8, or has characters that YAML does not allow.
         public static let encoding = Code(rawValue: "encoding")
 
+        /// A drop-in without a file that it changes (a warning).
+        public static let unusedDropIn = Code(rawValue: "unused-drop-in")
+        /// A drop-in removes what is not there (a warning).
+        public static let nothingToRemove = Code(rawValue: "nothing-to-remove")
+
         // YAML
 
         /// A document is not YAML.
@@ -138,7 +143,8 @@ extension Diagnostic {
 
         /// Every code, in the order above.
         public static let all: [Code] = [
-            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .syntax, .tab, .duplicateKey, .mergeKey,
+            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .unusedDropIn, .nothingToRemove, .syntax,
+            .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,

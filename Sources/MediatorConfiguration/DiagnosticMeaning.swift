@@ -6,7 +6,8 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+        .unusedDropIn, .nothingToRemove, .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent,
+        .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
     ]
 
@@ -16,6 +17,8 @@ extension Diagnostic.Code {
         .tooDeep: "Lists and mappings lie too deep in each other",
         .tooManyFindings: "A file has more mistakes than are reported",
         .encoding: "A file is not UTF-8, or has characters that YAML does not allow",
+        .unusedDropIn: "A drop-in without a file that it changes",
+        .nothingToRemove: "A drop-in removes what is not there",
         .syntax: "A document is not YAML",
         .tab: "A tab where YAML wants spaces",
         .duplicateKey: "A key stands twice in one mapping",

@@ -16,6 +16,7 @@ final class Findings {
         severity: Diagnostic.Severity = .error, notes: [Diagnostic.Note] = []
     ) {
         if severity == .error { hasErrors = true }
+        let (source, span) = source.resolved(span)
         if code == .tag {
             tagged[source.path, default: []].insert(span.start)
         } else if tagged[source.path]?.contains(span.start) ?? false {

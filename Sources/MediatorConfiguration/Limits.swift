@@ -4,6 +4,8 @@ public enum ConfigurationLimits {
     public static let fileSize = 1 << 20
     /// Files of one configuration.
     public static let files = 10_000
+    /// Bytes of a file with all its drop-ins: 16 MiB.
+    public static let layeredSize = 1 << 24
     /// How deep lists and mappings may lie in each other.
     public static let nesting = 64
     /// Nodes (keys and values) of one file, aliases counted as what they stand for.

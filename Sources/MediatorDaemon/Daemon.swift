@@ -15,8 +15,8 @@ import Varlink
 ///
 /// It is a plain value, so that a test, or a program of one's own, can run it like `mediatord` does.
 public struct Daemon: Sendable {
-    /// The directory with the configuration.
-    public var configuration: String
+    /// The directories with the configuration.
+    public var configuration: ConfigurationLayers
     /// The path of the control socket.
     public var socket: String
     /// How long systems may take to become ready before the daemon goes on without them.
@@ -36,7 +36,8 @@ public struct Daemon: Sendable {
 
     /// A daemon that has not been started.
     public init(
-        configuration: String, socket: String, logger: Logger, report: @escaping @Sendable (Diagnostic) -> Void
+        configuration: ConfigurationLayers, socket: String, logger: Logger,
+        report: @escaping @Sendable (Diagnostic) -> Void
     ) {
         self.configuration = configuration
         self.socket = socket
@@ -72,7 +73,7 @@ public struct Daemon: Sendable {
 
     private func buildHost() -> Host? {
         let result = ConfigurationCompiler.compile(
-            directory: configuration, effects: effects.schemas, now: Self.now())
+            layers: configuration, effects: effects.schemas, now: Self.now())
         for diagnostic in result.diagnostics { report(diagnostic) }
         guard let graph = result.graph else {
             let count = result.diagnostics.count { $0.severity == .error }
@@ -101,7 +102,8 @@ public struct Daemon: Sendable {
 
     private func openSocket(_ host: Host, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
-        let control = HostControl(host: host, configuration: [configuration], started: started, logger: logger)
+        let control = HostControl(
+            host: host, configuration: configuration.directories, started: started, logger: logger)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"

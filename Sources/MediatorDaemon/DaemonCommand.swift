@@ -14,13 +14,14 @@ public struct DaemonCommand: AsyncParsableCommand {
         commandName: "mediatord",
         abstract: "Run the small state machines of this host.",
         discussion: """
-            Reads every *.yaml and *.yml file of the configuration directory, checks them all, and runs the systems, \
-            buses and links they describe, until SIGTERM, SIGINT or SIGHUP. A configuration with an error starts nothing.
+            Reads every *.yaml and *.yml file of the configuration directories with their drop-ins (*.yaml.d), checks \
+            them all, and runs the systems, buses and links they describe, until SIGTERM, SIGINT or SIGHUP. A \
+            configuration with an error starts nothing.
 
             Look inside with mediatorctl.
 
             EXAMPLES
-              mediatord --config /etc/mediatord
+              mediatord
               mediatord --config Config --log-level debug
 
             EXIT CODES
@@ -33,8 +34,12 @@ public struct DaemonCommand: AsyncParsableCommand {
             """,
         version: Version.current)
 
-    @Option(name: .long, help: ArgumentHelp("The directory with the configuration.", valueName: "dir"))
-    var config = "/etc/mediatord"
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A directory with the configuration, instead of \(ConfigurationLayers.system); may be repeated: files of "
+                + "an earlier one override those of a later one.", valueName: "dir"))
+    var config: [String] = []
 
     @Option(
         name: .long,
@@ -70,7 +75,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         let level = logLevel.level
         let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
         let path = socket ?? Self.usualSocket
-        var daemon = Daemon(configuration: config, socket: path, logger: logger) { diagnostic in
+        let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
+        var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
         daemon.readyLimit = .seconds(readyLimit)

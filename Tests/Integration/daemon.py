@@ -59,7 +59,9 @@ class Daemon:
         self.config = self.directory / "config"
         self.config.mkdir()
         for name, text in config.items():
-            (self.config / name).write_text(text)
+            path = self.config / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
         self.socket = socket or self.directory / "control"
         self.notify = NotifySocket()
         self._lines: list[str] = []

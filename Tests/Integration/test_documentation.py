@@ -94,9 +94,13 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, wiring = blocks(CONFIGURATION, "yaml")
+    system, wiring, drop_in = blocks(CONFIGURATION, "yaml")[:3]
     one = daemon({"system.yaml": system, "wiring.yaml": wiring})
     assert "backup" in one.ctl("list").stdout
+    feedback = re.compile(r"^ +retry ", re.MULTILINE)
+    assert feedback.search(one.ctl("show", "backup").stdout)
+    other = daemon({"system.yaml": system, "wiring.yaml": wiring, "system.yaml.d/50-local.yaml": drop_in})
+    assert not feedback.search(other.ctl("show", "backup").stdout)
 
 
 def test_the_guide_names_every_option_and_verb(binaries: Binaries) -> None:

@@ -48,6 +48,30 @@ import Testing
             let keys = (0..<1_001).map { "key\($0): 1\n" }.joined()
             return compiled(Array("system: lamp\nstates: { Off: {} }\ninitialState: Off\n\(keys)".utf8))
         },
+        .unusedDropIn: {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "drop-in-\(UUID().uuidString)")
+            let dropIns = folder.appending(path: "lmap.yaml.d")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try? FileManager.default.createDirectory(at: dropIns, withIntermediateDirectories: true)
+            try? Data("system: lamp\ndescription: a lamp\n".utf8).write(to: dropIns.appending(path: "10-own.yaml"))
+            return ConfigurationCompiler.compile(directory: folder.path).diagnostics.map { found in
+                let place = found.location.map {
+                    SourceLocation(
+                        file: $0.file.replacingOccurrences(of: folder.path, with: "/etc/mediatord"), line: $0.line,
+                        column: $0.column)
+                }
+                return Diagnostic(
+                    severity: found.severity, code: found.code, location: place,
+                    message: found.message.replacingOccurrences(of: folder.path, with: "/etc/mediatord"),
+                    hint: found.hint)
+            }
+        },
+        .nothingToRemove: {
+            var file = ConfigurationFile(
+                path: "lamp.yaml", text: "system: lamp\nstates: { Off: {} }\ninitialState: Off\n")
+            file.dropIns = [ConfigurationFile(path: "lamp.yaml.d/10-own.yaml", text: "system: lamp\nready: null\n")]
+            return ConfigurationCompiler.compile(files: [file]).diagnostics
+        },
         .encoding: { compiled(Array("system: caf".utf8) + [0xE9, 0x0A]) },
     ]
 

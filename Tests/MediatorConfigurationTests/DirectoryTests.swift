@@ -7,35 +7,6 @@ import Glibc
 import Musl
 #endif
 
-/// A directory that is gone with its owner.
-private final class TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/mediator-configuration-XXXXXX".utf8CString)
-        path = try #require(mkdtemp(&template).map { String(cString: $0) })
-    }
-
-    func write(_ name: String, _ text: String) throws {
-        let file = try #require(fopen("\(path)/\(name)", "w"))
-        defer { fclose(file) }
-        #expect(fputs(text, file) >= 0)
-    }
-
-    deinit {
-        if let directory = opendir(path) {
-            while let entry = readdir(directory) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                if name != ".", name != ".." { remove("\(path)/\(name)") }
-            }
-            closedir(directory)
-        }
-        rmdir(path)
-    }
-}
-
 @Suite struct `A directory` {
     private let directory: TemporaryDirectory
 

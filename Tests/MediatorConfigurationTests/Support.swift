@@ -23,7 +23,8 @@ func graph(_ text: String, sourceLocation: Testing.SourceLocation = #_sourceLoca
 extension CompilationResult {
     /// What was found in the parts: without what is only worth a word because a test's files are parts themselves.
     var partial: [Diagnostic] {
-        diagnostics.filter { $0.severity == .error || $0.code == .constantCondition }
+        let own: Set<Diagnostic.Code> = [.constantCondition, .unusedDropIn, .nothingToRemove]
+        return diagnostics.filter { $0.severity == .error || own.contains($0.code) }
     }
 }
 

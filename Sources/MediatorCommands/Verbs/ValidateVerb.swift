@@ -29,8 +29,10 @@ struct ValidateVerb: LocalVerb {
             """
     )
 
-    @Argument(help: ArgumentHelp("Directories, files, and - for standard input.", valueName: "path"))
-    var paths: [String] = ["/etc/mediatord"]
+    @Argument(
+        help: ArgumentHelp(
+            "Directories, files, and - for standard input; none: what mediatord reads.", valueName: "path"))
+    var paths: [String] = []
 
     @Option(help: "How to print findings: human, json (one object) or sarif (2.1.0, for code hosting).")
     var format: Format?
@@ -54,7 +56,9 @@ struct ValidateVerb: LocalVerb {
         let result = ConfigurationCompiler.compile(
             paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
             now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
-        let check = Check(paths: paths, result: result, deniesWarnings: denyWarnings)
+        let check = Check(
+            paths: paths.isEmpty ? ConfigurationLayers.system.directories : paths, result: result,
+            deniesWarnings: denyWarnings)
         switch json ? .json : format ?? .human {
         case .human: try environment.write(check.human(colour: environment.wantsColor, isQuiet: quiet))
         case .json: try environment.write("\(check.json)\n")

@@ -30,17 +30,19 @@ struct DocumentList {
 struct DocumentReader {
     private let source: SourceText
     private let findings: Findings
+    private let isDropIn: Bool
     private var result = DocumentList()
     private var nodes = 0
 
-    private init(_ source: SourceText, _ findings: Findings) {
+    private init(_ source: SourceText, _ findings: Findings, isDropIn: Bool) {
+        self.isDropIn = isDropIn
         self.source = source
         self.findings = findings
     }
 
     /// Reads a file. Everything wrong with its YAML is reported.
-    static func read(_ source: SourceText, _ findings: Findings) -> DocumentList {
-        var reader = DocumentReader(source, findings)
+    static func read(_ source: SourceText, _ findings: Findings, isDropIn: Bool = false) -> DocumentList {
+        var reader = DocumentReader(source, findings, isDropIn: isDropIn)
         if let fault = Encoding.firstFault(in: source) {
             let span = Span(start: fault.offset, end: fault.offset + 1)
             findings.report(.encoding, in: source, at: span, fault.message, hint: fault.hint)
@@ -98,7 +100,7 @@ struct DocumentReader {
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor
     ) -> Failure? {
         var documentStart = cursor.base
-        var builder = TreeBuilder(source: source, findings: findings, nodes: nodes)
+        var builder = TreeBuilder(source: source, findings: findings, nodes: nodes, isDropIn: isDropIn)
         while true {
             var event = yaml_event_t()
             guard yaml_parser_parse(parser, &event) == 1 else {

@@ -17,10 +17,29 @@ struct Node {
     var content: Content
     /// Where it begins and ends.
     var span: Span
+    /// Whether it is a mapping marked `!replace`: in a drop-in it takes the place of one instead of adding to it.
+    var replaces = false
 
     /// The scalar, if it is one.
     var scalar: Scalar? {
         if case .scalar(let scalar) = content { scalar } else { nil }
+    }
+
+    /// The same node, in a text that holds its own from an offset on.
+    func moved(by offset: Int) -> Node {
+        func moved(_ span: Span) -> Span { Span(start: span.start + offset, end: span.end + offset) }
+        func moved(_ scalar: Scalar) -> Scalar {
+            Scalar(text: scalar.text, style: scalar.style, span: moved(scalar.span))
+        }
+        // Nodes lie at most as deep in each other as a document allows.
+        let content: Content =
+            switch content {
+            case .scalar(let scalar): .scalar(moved(scalar))
+            case .sequence(let items): .sequence(items.map { $0.moved(by: offset) })
+            case .mapping(let entries):
+                .mapping(entries.map { Entry(key: moved($0.key), value: $0.value.moved(by: offset)) })
+            }
+        return Node(content: content, span: moved(span), replaces: replaces)
     }
 
     /// Whether it is nothing: an empty plain scalar, `~` or `null`.

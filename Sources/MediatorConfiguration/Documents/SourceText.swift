@@ -26,6 +26,43 @@ final class SourceText {
     /// Whether all bytes are ASCII, so that characters and bytes count alike.
     let isASCII: Bool
     private let lineStarts: [Int32]
+    /// The texts it is made of, each with the offset at which it begins; empty for a single file's.
+    private let parts: [(base: Int, text: SourceText)]
+
+    /// Several files' texts one after the other, a byte apart, under the first one's path. Places and excerpts are
+    /// those of the file that an offset lies in.
+    init(joining texts: [SourceText]) {
+        path = texts.first?.path ?? ""
+        isASCII = texts.allSatisfy(\.isASCII)
+        lineStarts = [0]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.bytes.count + 1 })
+        var parts: [(base: Int, text: SourceText)] = []
+        for text in texts {
+            parts.append((bytes.count, text))
+            bytes += text.bytes
+            bytes.append(0x0A)
+        }
+        self.bytes = bytes
+        self.parts = parts
+    }
+
+    /// The offsets at which the joined texts begin.
+    var bases: [Int] { parts.map(\.base) }
+
+    /// The file's own text in which a part lies, and its place there. Logarithmic.
+    func resolved(_ span: Span) -> (source: SourceText, span: Span) {
+        guard parts.count > 1 else {
+            return (parts.first?.text ?? self, span)
+        }
+        var low = 0
+        var high = parts.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if parts[middle].base <= span.start { low = middle } else { high = middle }
+        }
+        return (parts[low].text, Span(start: span.start - parts[low].base, end: span.end - parts[low].base))
+    }
 
     /// Takes a file's bytes, of which there may be at most `Int32.max`.
     init(path: String, contents: [UInt8]) {
@@ -48,6 +85,7 @@ final class SourceText {
         }
         isASCII = high < 0x80
         lineStarts = starts
+        parts = []
     }
 
     /// The index of the line that holds an offset, from 0. Logarithmic.
@@ -74,6 +112,10 @@ final class SourceText {
 
     /// The place of an offset; columns count Unicode scalars.
     func location(at offset: Int) -> SourceLocation {
+        if !parts.isEmpty {
+            let (source, span) = resolved(Span(start: offset, end: offset))
+            return source.location(at: span.start)
+        }
         let bounded = min(max(0, offset), bytes.count)
         let index = lineIndex(at: bounded)
         let start = Int(lineStarts[index])

@@ -25,6 +25,8 @@ struct TreeBuilder {
         /// Where its part of the builder's items or entries begins.
         var base: Int
         var key = Key.none
+        /// Whether it is marked `!replace`.
+        var replaces = false
     }
 
     /// A key whose value is awaited.
@@ -46,8 +48,12 @@ struct TreeBuilder {
 
     /// Nodes counted in this file so far, aliases as what they stand for.
     private(set) var nodes: Int
+    /// Marks a mapping of a drop-in that replaces.
+    private static let replaceTag = "!replace"
     private let source: SourceText
     private let findings: Findings
+    /// Whether the file changes another.
+    private let isDropIn: Bool
     private var frames: [Frame] = []
     /// The elements of all lists that are not closed yet, one list's after the other's.
     private var items: [Node] = []
@@ -56,7 +62,8 @@ struct TreeBuilder {
     private var anchors: [String: Anchored] = [:]
 
     /// A builder for one document of a file in which so many nodes were counted before.
-    init(source: SourceText, findings: Findings, nodes: Int) {
+    init(source: SourceText, findings: Findings, nodes: Int, isDropIn: Bool) {
+        self.isDropIn = isDropIn
         self.source = source
         self.findings = findings
         self.nodes = nodes
@@ -115,7 +122,8 @@ struct TreeBuilder {
     private mutating func open(
         isMapping: Bool, anchor: UnsafePointer<yaml_char_t>?, tag: UnsafePointer<yaml_char_t>?, _ span: Span
     ) -> Step {
-        complainOfTag(tag, span)
+        let replaces = isMapping && isDropIn && tag.map { String(cString: $0) == Self.replaceTag } ?? false
+        if !replaces { complainOfTag(tag, span) }
         guard count(1, at: span) else { return .abandoned(isFinal: true) }
         guard frames.count < ConfigurationLimits.nesting else {
             complainOfDepth(span)
@@ -132,7 +140,7 @@ struct TreeBuilder {
         frames.append(
             Frame(
                 start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
-                firstNode: nodes, base: isMapping ? entries.count : items.count))
+                firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces))
         return .more
     }
 
@@ -146,7 +154,8 @@ struct TreeBuilder {
             content = .sequence(Array(items[frame.base...]))
             items.removeSubrange(frame.base...)
         }
-        let node = Node(content: content, span: Span(start: frame.start, end: span.end))
+        let node = Node(
+            content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
         if let anchor = frame.anchor {
             anchors[anchor] = Anchored(node: node, nodes: nodes - frame.firstNode + 1, height: frame.height)
         }
@@ -262,7 +271,14 @@ struct TreeBuilder {
     }
 
     private func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {
-        guard tag != nil else { return }
+        guard let tag else { return }
+        if String(cString: tag) == Self.replaceTag {
+            findings.report(
+                .tag, in: source, at: Span(start: span.start, end: span.start + 1),
+                isDropIn ? "'!replace' marks a mapping" : "'!replace' has a meaning only in a drop-in",
+                hint: "leave it out\(isDropIn ? ": lists and single values always replace" : "")")
+            return
+        }
         findings.report(
             .tag, in: source, at: Span(start: span.start, end: span.start + 1),
             "tags such as '!!str' are not used here", hint: "text that begins with '!' needs quotes")

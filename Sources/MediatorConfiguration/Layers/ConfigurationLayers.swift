@@ -1,0 +1,192 @@
+import CommonExpression
+
+/// Directories whose files make up one configuration, by the rules of systemd's own (systemd.unit(5), "Unit File Load
+/// Path"; sysctl.d(5), "Configuration Directories and Precedence").
+///
+/// A file of a directory that comes first replaces one of the same name in a later one; an empty file or a link to
+/// `/dev/null` masks it. A directory `NAME.yaml.d` holds drop-ins, which change the file `NAME.yaml` wherever that lies:
+/// they are gathered from all directories, replace and mask each other by name in the same way, and are applied in the
+/// order of their names.
+public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
+    /// The directories, the one that overrides all others first.
+    public var directories: [String]
+    /// Whether a directory that is not there is an error rather than one without files.
+    public var mustExist: Bool
+
+    /// Layers of the given directories, the one that overrides all others first.
+    public init(_ directories: [String], mustExist: Bool = true) {
+        self.directories = directories
+        self.mustExist = mustExist
+    }
+
+    /// Where a system's configuration lies: the administrator's, what is made while it runs, what was installed beside
+    /// packages, what packages bring.
+    public static let system = ConfigurationLayers(
+        ["/etc/mediatord", "/run/mediatord", "/usr/local/lib/mediatord", "/usr/lib/mediatord"], mustExist: false)
+
+    /// The directories, joined by commas.
+    public var description: String { directories.joined(separator: ", ") }
+
+    /// What reading gives.
+    public struct Contents: Sendable {
+        /// The files with their drop-ins, sorted by name.
+        public var files: [ConfigurationFile]
+        /// What could not be read, and warnings about drop-ins that change nothing.
+        public var findings: [Diagnostic]
+    }
+
+    /// Reads all files. Touches nothing else.
+    public func read() -> Contents {
+        var reader = LayerReader(self)
+        return reader.read()
+    }
+}
+
+/// Reads layers.
+private struct LayerReader {
+    private static let suffixes = [".yaml", ".yml"]
+    private let layers: ConfigurationLayers
+    private var findings: [Diagnostic] = []
+    /// By a file's name, where it lies; the directory that overrides first.
+    private var candidates: [String: [String]] = [:]
+    /// By the name of the file they belong to, the same of the directories of drop-ins.
+    private var dropInDirectories: [String: [String]] = [:]
+    /// Directories that look like those of drop-ins.
+    private var strays: [(name: String, path: String)] = []
+    private var count = 0
+
+    init(_ layers: ConfigurationLayers) { self.layers = layers }
+
+    private static func isFile(_ name: String) -> Bool { suffixes.contains { name.hasSuffix($0) } }
+
+    private static func path(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+
+    mutating func read() -> ConfigurationLayers.Contents {
+        for directory in layers.directories { list(directory) }
+        var files: [ConfigurationFile] = []
+        var masked: Set<String> = []
+        for (name, paths) in candidates.sorted(by: { $0.key < $1.key }) {
+            switch firstEntry(paths) {
+            case .file(let file): files.append(file)
+            case .mask: masked.insert(name)
+            case .unreadable, .nothing: break
+            }
+            if isFull { return full() }
+        }
+        for index in files.indices {
+            guard let directories = dropInDirectories.removeValue(forKey: String(files[index].name)) else { continue }
+            files[index].dropIns = dropIns(directories)
+            if isFull { return full() }
+        }
+        complainOfUnused(files, masked)
+        return ConfigurationLayers.Contents(files: files, findings: findings)
+    }
+
+    private var isFull: Bool { count > ConfigurationLimits.files }
+
+    private func full() -> ConfigurationLayers.Contents {
+        let message = "there are more than the \(ConfigurationLimits.files) files that are allowed"
+        return ConfigurationLayers.Contents(files: [], findings: [Diagnostic(code: .tooLarge, message: message)])
+    }
+
+    private mutating func list(_ directory: String) {
+        do throws(Diagnostic) {
+            let names = try ConfigurationDirectory.names(in: directory) { Self.isFile($0) || $0.hasSuffix(".d") }
+            guard let names else {
+                if layers.mustExist { findings.append(ConfigurationDirectory.missing(directory)) }
+                return
+            }
+            for name in names {
+                let path = Self.path(directory, name)
+                guard name.hasSuffix(".d") else {
+                    candidates[name, default: []].append(path)
+                    continue
+                }
+                let owner = String(name.dropLast(2))
+                if Self.isFile(owner) {
+                    dropInDirectories[owner, default: []].append(path)
+                } else {
+                    strays.append((owner, path))
+                }
+            }
+        } catch {
+            findings.append(error)
+        }
+    }
+
+    /// What the first of some paths that is no directory holds.
+    private enum Found {
+        case file(ConfigurationFile)
+        case mask
+        case unreadable
+        case nothing
+    }
+
+    private mutating func firstEntry(_ paths: [String]) -> Found {
+        for path in paths {
+            do throws(Diagnostic) {
+                switch try ConfigurationDirectory.entry(path) {
+                case .directory: continue
+                case .mask: return .mask
+                case .file(let contents):
+                    count += 1
+                    return .file(ConfigurationFile(path: path, contents: contents))
+                }
+            } catch {
+                // What it would override is not what was meant either.
+                findings.append(error)
+                return .unreadable
+            }
+        }
+        return .nothing
+    }
+
+    /// The drop-ins of one file, by name.
+    private mutating func dropIns(_ directories: [String]) -> [ConfigurationFile] {
+        var paths: [String: [String]] = [:]
+        for directory in directories {
+            do throws(Diagnostic) {
+                for name in try dropInNames(directory) { paths[name, default: []].append(Self.path(directory, name)) }
+            } catch {
+                findings.append(error)
+            }
+        }
+        return paths.sorted { $0.key < $1.key }.compactMap { entry in
+            if case .file(let file) = firstEntry(entry.value) { file } else { nil }
+        }
+    }
+
+    /// The names of the drop-ins in a directory; none where that is no directory.
+    private func dropInNames(_ path: String) throws(Diagnostic) -> [String] {
+        guard case .directory = try ConfigurationDirectory.entry(path) else { return [] }
+        return try ConfigurationDirectory.names(in: path, where: Self.isFile) ?? []
+    }
+
+    /// Warns of drop-ins for which there is no file, unless that is masked.
+    private mutating func complainOfUnused(_ files: [ConfigurationFile], _ masked: Set<String>) {
+        let known = files.map { String($0.name) }
+        for (owner, directories) in dropInDirectories where !masked.contains(owner) && candidates[owner] == nil {
+            for directory in directories {
+                guard let first = try? dropInNames(directory).first else { continue }
+                warn(
+                    Self.path(directory, first), "there is no file '\(owner)' that this drop-in could change",
+                    hint: nearestName(to: owner, among: known).map { "did you mean '\($0).d'?" })
+            }
+        }
+        for (name, path) in strays {
+            guard let owner = Self.suffixes.map({ name + $0 }).first(where: known.contains),
+                case .directory? = try? ConfigurationDirectory.entry(path)
+            else { continue }
+            warn(path, "this directory's files are not read", hint: "drop-ins of '\(owner)' lie in '\(owner).d'")
+        }
+    }
+
+    private mutating func warn(_ path: String, _ message: String, hint: String?) {
+        findings.append(
+            Diagnostic(
+                severity: .warning, code: .unusedDropIn, location: SourceLocation(file: path, line: 1, column: 1),
+                message: message, hint: hint))
+    }
+}

@@ -1,0 +1,177 @@
+import CommonExpression
+import MediatorConfiguration
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+@Suite struct `Layers of directories` {
+    private let root: TemporaryDirectory
+
+    init() throws { root = try TemporaryDirectory() }
+
+    private var layers: ConfigurationLayers {
+        ConfigurationLayers(["etc", "run", "local", "lib"].map { "\(root.path)/\($0)" }, mustExist: false)
+    }
+
+    /// What is read, as `file: text` and `file < drop-in: text`, without the root.
+    private func read() -> [String] {
+        layers.read().files.flatMap { file in
+            let path = file.path.dropFirst(root.path.count + 1)
+            return ["\(path): \(String(decoding: file.contents, as: UTF8.self))"]
+                + file.dropIns.map { dropIn in
+                    "\(path) < \(dropIn.path.dropFirst(root.path.count + 1)): "
+                        + String(decoding: dropIn.contents, as: UTF8.self)
+                }
+        }
+    }
+
+    private func findings() -> [String] {
+        layers.read().findings.sorted().map { $0.rendered().replacing(root.path + "/", with: "") }
+    }
+
+    @Test func `the system's are systemd's, the administrator's first`() {
+        #expect(
+            ConfigurationLayers.system.directories == [
+                "/etc/mediatord", "/run/mediatord", "/usr/local/lib/mediatord", "/usr/lib/mediatord",
+            ])
+        #expect(!ConfigurationLayers.system.mustExist)
+    }
+
+    @Test(arguments: [
+        (["lib"], "lib"), (["lib", "local"], "local"), (["lib", "local", "run"], "run"),
+        (["lib", "local", "run", "etc"], "etc"), (["lib", "etc"], "etc"),
+    ])
+    func `a file replaces one of its name in a lower layer`(present: [String], winner: String) throws {
+        for layer in present { try root.add("\(layer)/a.yaml", layer) }
+        try root.add("lib/b.yaml", "b")
+        #expect(read() == ["\(winner)/a.yaml: \(winner)", "lib/b.yaml: b"])
+        #expect(findings() == [])
+    }
+
+    @Test func `an empty file and a link to nowhere mask`() throws {
+        for name in ["a.yaml", "b.yaml", "c.yaml"] {
+            try root.add("lib/\(name)", "text")
+            try root.add("lib/\(name).d/x.yaml", "drop-in")
+        }
+        try root.add("etc/a.yaml", "")
+        symlink("/dev/null", "\(root.path)/etc/b.yaml")
+        #expect(read() == ["lib/c.yaml: text", "lib/c.yaml < lib/c.yaml.d/x.yaml: drop-in"])
+        #expect(findings() == [])
+    }
+
+    @Test func `a mask that is overridden masks nothing`() throws {
+        try root.add("lib/a.yaml", "")
+        try root.add("etc/a.yaml", "text")
+        #expect(read() == ["etc/a.yaml: text"])
+    }
+
+    @Test func `a file with nothing but a comment replaces, and is none that masks`() throws {
+        try root.add("lib/a.yaml", "text")
+        try root.add("etc/a.yaml", "# nothing\n")
+        #expect(read() == ["etc/a.yaml: # nothing\n"])
+    }
+
+    @Test func `a directory named like a file hides none`() throws {
+        try root.add("lib/a.yaml", "text")
+        root.make("etc/a.yaml")
+        #expect(read() == ["lib/a.yaml: text"])
+    }
+
+    @Test func `drop-ins of all layers apply in the order of their names`() throws {
+        try root.add("run/a.yaml", "text")
+        try root.add("lib/a.yaml.d/50-b.yaml", "1")
+        try root.add("etc/a.yaml.d/10-a.yaml", "2")
+        try root.add("local/a.yaml.d/60-c.yml", "3")
+        try root.add("run/a.yaml.d/20.yaml", "4")
+        try root.add("run/a.yaml.d/.hidden.yaml", "5")
+        try root.add("run/a.yaml.d/20.conf", "6")
+        #expect(
+            read() == [
+                "run/a.yaml: text", "run/a.yaml < etc/a.yaml.d/10-a.yaml: 2", "run/a.yaml < run/a.yaml.d/20.yaml: 4",
+                "run/a.yaml < lib/a.yaml.d/50-b.yaml: 1", "run/a.yaml < local/a.yaml.d/60-c.yml: 3",
+            ])
+    }
+
+    @Test func `a drop-in replaces and masks one of its name in a lower layer`() throws {
+        try root.add("lib/a.yaml", "text")
+        for name in ["1.yaml", "2.yaml", "3.yaml"] { try root.add("lib/a.yaml.d/\(name)", "lib") }
+        try root.add("run/a.yaml.d/1.yaml", "run")
+        try root.add("etc/a.yaml.d/2.yaml", "")
+        symlink("/dev/null", "\(root.path)/etc/a.yaml.d/3.yaml")
+        #expect(read() == ["lib/a.yaml: text", "lib/a.yaml < run/a.yaml.d/1.yaml: run"])
+    }
+
+    @Test func `drop-ins without a file are warned of, with the likely one`() throws {
+        try root.add("lib/disk-guard.yaml", "text")
+        try root.add("etc/disk-gaurd.yaml.d/x.yaml", "a")
+        try root.add("etc/disk-guard.d/x.yaml", "a")
+        try root.add("etc/other.d/x.yaml", "a")
+        try root.add("etc/empty.yaml.d/x.conf", "a")
+        #expect(
+            findings() == [
+                """
+                etc/disk-gaurd.yaml.d/x.yaml:1:1: warning: there is no file 'disk-gaurd.yaml' that this drop-in could \
+                change [unused-drop-in]
+                  hint: did you mean 'disk-guard.yaml.d'?
+                """,
+                """
+                etc/disk-guard.d:1:1: warning: this directory's files are not read [unused-drop-in]
+                  hint: drop-ins of 'disk-guard.yaml' lie in 'disk-guard.yaml.d'
+                """,
+            ])
+        #expect(read() == ["lib/disk-guard.yaml: text"])
+    }
+
+    @Test func `what is not configuration lies beside it undisturbed`() throws {
+        try root.add("run/io.mediatord.Control", "a socket")
+        try root.add("run/a.yaml", "text")
+        #expect(read() == ["run/a.yaml: text"])
+        #expect(findings() == [])
+    }
+
+    @Test func `no layer at all is an empty configuration, a directory of one's own must be there`() {
+        #expect(read() == [])
+        #expect(findings() == [])
+        let own = ConfigurationLayers(["\(root.path)/nowhere"]).read()
+        #expect(own.findings.map(\.code) == [.unreadable])
+    }
+
+    @Test func `a file that cannot be read does not make way for the one it overrides`() throws {
+        try root.add("lib/a.yaml", "text")
+        root.make("etc")
+        symlink("\(root.path)/gone", "\(root.path)/etc/a.yaml")
+        #expect(read() == [])
+        #expect(
+            findings().map { $0.prefix { $0 != "\n" } } == [
+                "etc/a.yaml:1:1: error: cannot open 'etc/a.yaml': No such file or directory [unreadable]"
+            ])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a thousand files and a thousand drop-ins are compiled soon`() throws {
+        root.make("lib")
+        for index in 0..<1000 {
+            try root.write("lib/s\(index).yaml", "system: s\(index)\nstates: { A: {}, B: {} }\ninitialState: A\n")
+            root.make("etc/s\(index).yaml.d")
+            try root.write("etc/s\(index).yaml.d/x.yaml", "system: s\(index)\ninitialState: B\n")
+        }
+        try root.add("lib/wiring.yaml", "buses: { b: { kind: currentValue, value: int, initial: 0 } }\n")
+        root.make("etc/wiring.yaml.d")
+        for index in 0..<1000 {
+            try root.write("etc/wiring.yaml.d/\(index + 10_000).yaml", "buses: { b: { initial: \(index) } }\n")
+        }
+        var result: CompilationResult?
+        let duration = ContinuousClock().measure { result = ConfigurationCompiler.compile(layers: layers) }
+        let graph = try #require(result?.graph)
+        #expect(result?.partial == [])
+        #expect(graph.systems.count == 1000)
+        #expect(graph.systems.allSatisfy { $0.initialState.state == 1 })
+        #expect(graph.buses.first?.initial == .int(999))
+        #expect(result?.files.count == 3001)
+        // A debug build on a busy machine needs about three seconds; anything quadratic needs minutes.
+        #expect(duration < .seconds(60))
+    }
+}
