@@ -11,21 +11,24 @@ public enum ConfigurationCompiler {
     /// - Parameters:
     ///   - files: The files' bytes.
     ///   - effects: The side effects that there are.
+    ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        now: Timestamp? = nil
     ) -> CompilationResult {
-        compile(files: files, effects: effects, unreadable: [], now: now)
+        compile(files: files, effects: effects, values: values, unreadable: [], now: now)
     }
 
     /// Compiles files, with what was found while reading them.
     static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema], unreadable: [Diagnostic], now: Timestamp?
+        files: [ConfigurationFile], effects: [EffectSchema], values: ExternalValues, unreadable: [Diagnostic],
+        now: Timestamp?
     ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
         var assembly = Assembly(
-            findings, EffectTable(effects), isIncomplete: unreadable.contains { $0.severity == .error })
+            findings, EffectTable(effects), values, isIncomplete: unreadable.contains { $0.severity == .error })
         let sorted = files.sorted { $0.path < $1.path }
         let paths = sorted.flatMap { [$0.path] + $0.dropIns.map(\.path) }
         if paths.count > ConfigurationLimits.files {
@@ -36,7 +39,8 @@ public enum ConfigurationCompiler {
         }
         let graph = assembly.graph(now: now)
         return CompilationResult(
-            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted())
+            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted(),
+            unavailable: assembly.session.unavailable.sorted { ($0.source, $0.name) < ($1.source, $1.name) })
     }
 }
 
@@ -44,7 +48,7 @@ public enum ConfigurationCompiler {
 private struct Assembly {
     private let findings: Findings
     private let effects: EffectTable
-    private let session: Session
+    let session: Session
     private var systems: [WrittenSystem] = []
     private var buses: [WrittenBus] = []
     private var links: [WrittenLink] = []
@@ -52,10 +56,10 @@ private struct Assembly {
     private var mayHideSystems: Bool
     private var mayHideBuses: Bool
 
-    init(_ findings: Findings, _ effects: EffectTable, isIncomplete: Bool) {
+    init(_ findings: Findings, _ effects: EffectTable, _ values: ExternalValues, isIncomplete: Bool) {
         self.findings = findings
         self.effects = effects
-        session = Session(findings)
+        session = Session(findings, values)
         mayHideSystems = isIncomplete
         mayHideBuses = isIncomplete
     }

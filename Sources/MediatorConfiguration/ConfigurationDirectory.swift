@@ -121,20 +121,31 @@ public enum ConfigurationDirectory {
 extension ConfigurationCompiler {
     /// Reads a directory and compiles its files; what cannot be read is reported with everything else.
     ///
-    /// - Parameter now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    /// - Parameters:
+    ///   - directory: The directory.
+    ///   - effects: The side effects that there are.
+    ///   - values: Where what is marked as coming from outside comes from.
+    ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        directory: String, effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+        directory: String, effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        now: Timestamp? = nil
     ) -> CompilationResult {
-        compile(layers: ConfigurationLayers([directory]), effects: effects, now: now)
+        compile(layers: ConfigurationLayers([directory]), effects: effects, values: values, now: now)
     }
 
     /// Reads layers of directories and compiles their files; what cannot be read is reported with everything else.
     ///
-    /// - Parameter now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    /// - Parameters:
+    ///   - layers: The directories.
+    ///   - effects: The side effects that there are.
+    ///   - values: Where what is marked as coming from outside comes from.
+    ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        layers: ConfigurationLayers, effects: [EffectSchema] = EffectSchema.builtin, now: Timestamp? = nil
+        layers: ConfigurationLayers, effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        now: Timestamp? = nil
     ) -> CompilationResult {
         let contents = layers.read()
-        return compile(files: contents.files, effects: effects, unreadable: contents.findings, now: now)
+        return compile(
+            files: contents.files, effects: effects, values: values, unreadable: contents.findings, now: now)
     }
 }

@@ -31,9 +31,15 @@ public struct CompilationResult: Sendable {
     public let diagnostics: [Diagnostic]
     /// The files' paths, sorted.
     public let files: [String]
+    /// The values from elsewhere that were not there, where that was allowed (``ExternalValues/mayBeMissing``), sorted by
+    /// place. If there are any, the graph must not be started.
+    public let unavailable: [UnavailableValue]
 
     /// A result of the given parts.
-    public init(graph: Graph?, diagnostics: [Diagnostic], files: [String]) {
+    public init(
+        graph: Graph?, diagnostics: [Diagnostic], files: [String], unavailable: [UnavailableValue] = []
+    ) {
+        self.unavailable = unavailable
         self.graph = graph
         self.diagnostics = diagnostics
         self.files = files

@@ -98,6 +98,11 @@ extension Diagnostic {
         /// An expression with variables where only a fixed value can stand.
         public static let notConstant = Code(rawValue: "not-constant")
 
+        /// An environment variable or credential that is not there, or cannot be used.
+        public static let unavailableValue = Code(rawValue: "unavailable-value")
+        /// A credential where its value would be shown.
+        public static let misplacedSecret = Code(rawValue: "misplaced-secret")
+
         // Expressions
 
         /// An expression that cannot be read, or is too long or too deep.
@@ -148,7 +153,8 @@ extension Diagnostic {
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,
-            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant,
+            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
+            .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
             .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

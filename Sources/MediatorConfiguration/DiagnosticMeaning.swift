@@ -49,6 +49,8 @@ extension Diagnostic.Code {
         .wrongType: "Data or an expression of the wrong type",
         .outOfRange: "A number or duration too small or too large",
         .notConstant: "An expression with variables where only a fixed value can stand",
+        .unavailableValue: "An environment variable or credential that is not there, or cannot be used",
+        .misplacedSecret: "A credential where its value would be shown",
         .invalidExpression: "An expression that cannot be read, or is too long or too deep",
         .unknownVariable: "An expression uses a name that is not there",
         .unknownFunction: "An expression calls a function that is not there",

@@ -17,11 +17,13 @@ public struct EffectSchema: Sendable {
         public let choices: [String]
         /// Whether a list or text written in the configuration may be empty.
         public let allowsEmpty: Bool
+        /// Whether it may be a credential, or hold some: only where nobody is shown its value.
+        public let acceptsSecrets: Bool
 
         /// A parameter.
         public init(
             name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
-            allowsEmpty: Bool = true
+            allowsEmpty: Bool = true, acceptsSecrets: Bool = false
         ) {
             self.name = name
             self.type = type
@@ -29,6 +31,7 @@ public struct EffectSchema: Sendable {
             self.default = `default`
             self.choices = choices
             self.allowsEmpty = allowsEmpty
+            self.acceptsSecrets = acceptsSecrets
         }
     }
 
@@ -87,7 +90,8 @@ extension EffectSchema {
             Parameter(name: "command", type: .list(.string), required: true, allowsEmpty: false),
             Parameter(name: "timeout", type: .duration),
             Parameter(name: "directory", type: .string, allowsEmpty: false),
-            Parameter(name: "environment", type: .map(key: .string, value: .string)),
+            // Not the command: every user can read its arguments while it runs.
+            Parameter(name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true),
         ],
         shortForm: "command",
         outcomes: [

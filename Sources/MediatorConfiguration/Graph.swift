@@ -280,6 +280,8 @@ public struct FeedbackDefinition: Sendable {
     public var arguments: [Int: [String: DataProgram]]
     /// By state index, what its outcomes emit. Variables: `state`, `now`, `result`.
     public var outcomes: [Int: [String: [EmissionRule]]]
+    /// The arguments that hold a credential: their values must not be shown, logged or stored.
+    public var secretArguments: Set<String>
 }
 
 /// When a side effect runs.

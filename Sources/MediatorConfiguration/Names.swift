@@ -33,7 +33,12 @@ enum Names {
         guard let first = bytes.first, isLetter(first), bytes.count <= ConfigurationLimits.nameLength else {
             return false
         }
-        return bytes.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || isExtra($0) }
+        return bytes.allSatisfy { isLetterOrDigit($0) || isExtra($0) }
+    }
+
+    /// Whether a byte is an ASCII letter or digit.
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -25,6 +25,8 @@ public struct Daemon: Sendable {
     public var stopLimit = Duration.seconds(10)
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
+    /// Where values that the configuration only names are found.
+    public var values = ExternalValues.process()
     /// Where to say what happens.
     public var logger: Logger
     /// Who is told how the daemon is.
@@ -73,7 +75,7 @@ public struct Daemon: Sendable {
 
     private func buildHost() -> Host? {
         let result = ConfigurationCompiler.compile(
-            layers: configuration, effects: effects.schemas, now: Self.now())
+            layers: configuration, effects: effects.schemas, values: values, now: Self.now())
         for diagnostic in result.diagnostics { report(diagnostic) }
         guard let graph = result.graph else {
             let count = result.diagnostics.count { $0.severity == .error }

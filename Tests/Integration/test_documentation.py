@@ -94,8 +94,8 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, wiring, drop_in = blocks(CONFIGURATION, "yaml")[:3]
-    one = daemon({"system.yaml": system, "wiring.yaml": wiring})
+    system, wiring, drop_in, outside = blocks(CONFIGURATION, "yaml")[:4]
+    one = daemon({"system.yaml": system, "wiring.yaml": wiring, "outside.yaml": outside})
     assert "backup" in one.ctl("list").stdout
     feedback = re.compile(r"^ +retry ", re.MULTILINE)
     assert feedback.search(one.ctl("show", "backup").stdout)

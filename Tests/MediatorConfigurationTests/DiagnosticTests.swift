@@ -5,6 +5,7 @@ import Testing
     private static let mistakes = [
         `YAML mistakes`.all, `Document mistakes`.all, `System mistakes`.all, `Transition mistakes`.all,
         `Feedback mistakes`.all, `Bus mistakes`.all, `Link mistakes`.all, `Silenced mistakes`.all,
+        `External mistakes`.all,
     ].flatMap(\.self)
 
     @Test func `every code is in a test with its exact words`() {

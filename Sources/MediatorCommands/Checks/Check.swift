@@ -17,6 +17,10 @@ struct Check {
     func human(colour: Bool, isQuiet: Bool) -> String {
         var lines = result.diagnostics.map { $0.rendered(colour: colour) }
         if !isQuiet {
+            lines += result.unavailable.map { value in
+                let kind = value.kind == .credential ? "credential" : "environment variable"
+                return PlainText.cleaned("\(value.source): note: the \(kind) '\(value.name)' is not to be had here")
+            }
             let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }
             lines.append(
                 PlainText.cleaned(result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)))
@@ -34,6 +38,14 @@ struct Check {
             "systems": result.graph.map { .int(Int64($0.systems.count)) } ?? .null,
             "buses": result.graph.map { .int(Int64($0.buses.count)) } ?? .null,
             "links": result.graph.map { .int(Int64($0.links.count)) } ?? .null,
+            "unavailable": .array(
+                result.unavailable.map { value in
+                    .object([
+                        "kind": .string(value.kind.rawValue), "name": .string(value.name),
+                        "file": .string(value.source.file), "line": .int(Int64(value.source.line)),
+                        "column": .int(Int64(value.source.column)),
+                    ])
+                }),
             "findings": .array(result.diagnostics.map(Self.json)),
         ])
     }

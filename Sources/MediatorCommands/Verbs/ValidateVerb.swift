@@ -14,7 +14,8 @@ struct ValidateVerb: LocalVerb {
         abstract: "Check a configuration as the daemon does before it starts.",
         discussion: """
             Needs no daemon, and touches nothing: no command runs, nothing is written, no connection is made. What it \
-            accepts, mediatord starts. Every problem of every file is shown at once, with its place.
+            accepts, mediatord starts, given the environment variables and credentials that it names; those that are \
+            not to be had here are listed. Every problem of every file is shown at once, with its place.
 
             EXAMPLES
               mediatorctl validate
@@ -53,9 +54,11 @@ struct ValidateVerb: LocalVerb {
     }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
+        var values = ExternalValues.process()
+        values.mayBeMissing = true
         let result = ConfigurationCompiler.compile(
             paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
-            now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
+            values: values, now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
         let check = Check(
             paths: paths.isEmpty ? ConfigurationLayers.system.directories : paths, result: result,
             deniesWarnings: denyWarnings)

@@ -3,6 +3,8 @@ struct Node {
     /// What a node is.
     enum Content {
         case scalar(Scalar)
+        /// A value that is named here and found elsewhere.
+        case external(ExternalReference)
         case sequence([Node])
         case mapping([Entry])
     }
@@ -35,6 +37,11 @@ struct Node {
         let content: Content =
             switch content {
             case .scalar(let scalar): .scalar(moved(scalar))
+            case .external(let reference):
+                .external(
+                    ExternalReference(
+                        kind: reference.kind, name: moved(reference.name), fallback: reference.fallback.map(moved),
+                        isBroken: reference.isBroken))
             case .sequence(let items): .sequence(items.map { $0.moved(by: offset) })
             case .mapping(let entries):
                 .mapping(entries.map { Entry(key: moved($0.key), value: $0.value.moved(by: offset)) })
@@ -49,6 +56,7 @@ struct Node {
     var kind: String {
         switch content {
         case .scalar(let scalar): scalar.isNull ? "nothing" : "a single value"
+        case .external(let reference): "'\(reference.text)'"
         case .sequence: "a list"
         case .mapping: "a mapping"
         }
@@ -56,7 +64,10 @@ struct Node {
 
     /// The part to underline: a scalar whole, of a list or mapping the first character.
     var mark: Span {
-        if case .scalar = content { span } else { Span(start: span.start, end: span.start + 1) }
+        switch content {
+        case .scalar, .external: span
+        case .sequence, .mapping: Span(start: span.start, end: span.start + 1)
+        }
     }
 }
 

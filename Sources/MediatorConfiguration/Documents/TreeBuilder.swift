@@ -27,6 +27,8 @@ struct TreeBuilder {
         var key = Key.none
         /// Whether it is marked `!replace`.
         var replaces = false
+        /// Whether it is marked as a value from elsewhere.
+        var kind: UnavailableValue.Kind?
     }
 
     /// A key whose value is awaited.
@@ -101,7 +103,8 @@ struct TreeBuilder {
 
     private mutating func takeScalar(_ event: yaml_event_t, _ span: Span) -> Step {
         let data = event.data.scalar
-        complainOfTag(data.tag, span)
+        let kind = externalKind(data.tag)
+        if kind == nil { complainOfTag(data.tag, span) }
         guard count(1, at: span) else { return .abandoned(isFinal: true) }
         let text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
         let style: Scalar.Style =
@@ -112,7 +115,9 @@ struct TreeBuilder {
             case YAML_FOLDED_SCALAR_STYLE: .folded
             default: .plain
             }
-        let node = Node(content: .scalar(Scalar(text: text, style: style, span: span)), span: span)
+        let scalar = Scalar(text: text, style: style, span: span)
+        var node = Node(content: .scalar(scalar), span: span)
+        if let kind { node.content = .external(ExternalReference(kind: kind, name: scalar)) }
         if let anchor = data.anchor {
             anchors[String(cString: anchor)] = Anchored(node: node, nodes: 1, height: 0)
         }
@@ -123,7 +128,8 @@ struct TreeBuilder {
         isMapping: Bool, anchor: UnsafePointer<yaml_char_t>?, tag: UnsafePointer<yaml_char_t>?, _ span: Span
     ) -> Step {
         let replaces = isMapping && isDropIn && tag.map { String(cString: $0) == Self.replaceTag } ?? false
-        if !replaces { complainOfTag(tag, span) }
+        let kind = isMapping ? externalKind(tag) : nil
+        if !replaces, kind == nil { complainOfTag(tag, span) }
         guard count(1, at: span) else { return .abandoned(isFinal: true) }
         guard frames.count < ConfigurationLimits.nesting else {
             complainOfDepth(span)
@@ -140,7 +146,7 @@ struct TreeBuilder {
         frames.append(
             Frame(
                 start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
-                firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces))
+                firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces, kind: kind))
         return .more
     }
 
@@ -154,8 +160,13 @@ struct TreeBuilder {
             content = .sequence(Array(items[frame.base...]))
             items.removeSubrange(frame.base...)
         }
-        let node = Node(
+        var node = Node(
             content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
+        if let kind = frame.kind, case .mapping(let entries) = content {
+            let decoder = Decoder(source: source, findings: findings)
+            let mark = Span(start: frame.start, end: frame.start + 1 + kind.rawValue.utf8.count)
+            node.content = .external(ExternalReference.reading(kind, entries, at: mark, decoder))
+        }
         if let anchor = frame.anchor {
             anchors[anchor] = Anchored(node: node, nodes: nodes - frame.firstNode + 1, height: frame.height)
         }
@@ -268,6 +279,11 @@ struct TreeBuilder {
         findings.report(
             .tooDeep, in: source, at: Span(start: span.start, end: span.start + 1),
             "lists and mappings lie more than \(ConfigurationLimits.nesting) deep in each other")
+    }
+
+    /// What a tag marks, if that is a value from elsewhere.
+    private func externalKind(_ tag: UnsafePointer<yaml_char_t>?) -> UnavailableValue.Kind? {
+        tag.flatMap { ExternalReference.kind(ofTag: String(cString: $0)) }
     }
 
     private func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {

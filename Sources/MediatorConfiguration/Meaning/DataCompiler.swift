@@ -27,8 +27,10 @@ struct Subject: CustomStringConvertible {
 
 /// Turns plain YAML data into programs, guided by the type it should have.
 struct DataCompiler {
-    private let session: Session
-    private let source: SourceText
+    let session: Session
+    let source: SourceText
+    /// Whether what is compiled may hold credentials.
+    var acceptsSecrets = false
 
     /// A compiler of a file's data.
     init(_ session: Session, _ source: SourceText) {
@@ -36,7 +38,8 @@ struct DataCompiler {
         self.source = source
     }
 
-    private func report(
+    /// Reports a mistake.
+    func report(
         _ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil
     ) {
         session.findings.report(code, in: source, at: span, message, hint: hint())
@@ -49,6 +52,8 @@ struct DataCompiler {
         switch (node.content, type) {
         case (.scalar(let scalar), _):
             return self.scalar(scalar, as: type, what, scope)
+        case (.external(let reference), _):
+            return external(reference, as: type, what, scope, at: node.span)
         case (_, .dyn):
             return nil
         case (.sequence(let items), .list(let element)):
@@ -177,24 +182,28 @@ struct DataCompiler {
     private func value(_ resolved: CoreSchema, _ text: String, as type: ValueType, _ what: Subject, at span: Span)
         -> Value?
     {
+        let value = Self.converted(resolved, text, as: type)
+        if value == nil { complain(resolved, text, type, what, span) }
+        return value
+    }
+
+    /// A fixed text as a value of a type, or nil if it is none.
+    static func converted(_ resolved: CoreSchema, _ text: String, as type: ValueType) -> Value? {
         switch (type, resolved) {
         case (.string, .text): return .string(text)
         case (.bool, .bool(let value)): return .bool(value)
         case (.int, .int(let isNegative, let magnitude)):
-            if !isNegative, let value = Int64(exactly: magnitude) { return .int(value) }
-            if isNegative, magnitude <= UInt64(Int64.max) + 1 { return .int(Int64(truncatingIfNeeded: 0 &- magnitude)) }
+            if !isNegative { return Int64(exactly: magnitude).map { .int($0) } }
+            guard magnitude <= UInt64(Int64.max) + 1 else { return nil }
+            return .int(Int64(truncatingIfNeeded: 0 &- magnitude))
         case (.uint, .int(let isNegative, let magnitude)):
-            if !isNegative || magnitude == 0 { return .uint(magnitude) }
+            return !isNegative || magnitude == 0 ? .uint(magnitude) : nil
         case (.double, .int), (.double, .hugeInt), (.double, .float):
-            if let value = Self.double(resolved, text) { return .double(value) }
-        case (.duration, .text):
-            if let value = TimeSpan(text: text) { return .duration(value) }
-        case (.timestamp, .text):
-            if let value = Timestamp(rfc3339: text) { return .timestamp(value) }
-        default: break
+            return double(resolved, text).map { .double($0) }
+        case (.duration, .text): return TimeSpan(text: text).map { .duration($0) }
+        case (.timestamp, .text): return Timestamp(rfc3339: text).map { .timestamp($0) }
+        default: return nil
         }
-        complain(resolved, text, type, what, span)
-        return nil
     }
 
     private static func double(_ resolved: CoreSchema, _ text: String) -> Double? {

@@ -28,7 +28,7 @@ struct FeedbackCompiler {
         return FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
-            outcomes: outcomes)
+            outcomes: outcomes, secretArguments: secretArguments(effect))
     }
 
     private func schedule(_ states: [Int]) -> Schedule? {
@@ -41,14 +41,13 @@ struct FeedbackCompiler {
         }
     }
 
-    private func delay(_ text: Scalar, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
-        let node = Node(content: .scalar(text), span: text.span)
+    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
         return lookup.perState(states, of: scope) { variables in
             guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
             guard case .constant(.duration(let span)) = program else { return program }
             guard span.isAtLeast(nanoseconds: least) else {
                 let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
-                lookup.report(.outOfRange, at: text.span, message)
+                lookup.report(.outOfRange, at: node.mark, message)
                 return nil
             }
             return program
@@ -75,6 +74,12 @@ struct FeedbackCompiler {
             }
             return isWhole ? programs : nil
         }
+    }
+
+    /// The parameters whose values hold a credential.
+    private func secretArguments(_ effect: WrittenEffect) -> Set<String> {
+        guard case .mapping(let entries) = effect.argument.content else { return [] }
+        return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
     /// What is written for each parameter.
@@ -120,6 +125,8 @@ struct FeedbackCompiler {
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
         -> DataProgram?
     {
+        var data = data
+        data.acceptsSecrets = parameter.acceptsSecrets
         guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
         else { return nil }
         switch program {
@@ -131,7 +138,8 @@ struct FeedbackCompiler {
             return nil
         case .constant(.string(let text)) where !parameter.choices.isEmpty && !parameter.choices.contains(text):
             lookup.report(
-                .unknownChoice, at: node.mark, "the parameter '\(parameter.name)' cannot be '\(text.prefix(60))'",
+                .unknownChoice, at: node.mark,
+                "the parameter '\(parameter.name)' cannot be '\(node.external?.text ?? String(text.prefix(60)))'",
                 hint: Names.hint(for: text, among: parameter.choices))
             return nil
         case .constant(.duration(let span)) where !span.isAtLeast(nanoseconds: 1):

@@ -30,6 +30,7 @@ struct FlowText {
         guard room > 0 else { return }
         switch node.content {
         case .scalar(let scalar): put(scalar)
+        case .external(let reference): put(reference.text)
         case .sequence(let items):
             put("[")
             for (index, item) in items.enumerated() where room > 0 {

@@ -27,8 +27,18 @@ final class Session {
         var mentionsState: Bool
     }
 
+    /// Where values from elsewhere are found.
+    let values: ExternalValues
+    /// The values that were not there.
+    var unavailable: Set<UnavailableValue> = []
+    /// Whether a template is compiled without an instance, so that types are known but no values.
+    var isGeneric = false
+
     /// A compilation that reports to the given findings.
-    init(_ findings: Findings) { self.findings = findings }
+    init(_ findings: Findings, _ values: ExternalValues) {
+        self.findings = findings
+        self.values = values
+    }
 
     /// Begins a system or link, with a fresh budget of programs.
     func begin() { budget = ConfigurationLimits.statePrograms }

@@ -119,6 +119,8 @@ struct Decoder {
         switch node.content {
         case .scalar:
             return scalar(node, what).map { WrittenConstruct(name: $0, fields: nil, node: node) }
+        case .external:
+            return scalar(node, what).map { WrittenConstruct(name: $0, fields: nil, node: node) }
         case .mapping(let entries) where entries.count == 1:
             let entry = entries[0]
             if case .mapping(let fields) = entry.value.content {

@@ -38,12 +38,11 @@ struct FeedbackDecoder {
             return .broken
         }
         let hint = "write a duration such as 5s, or \"${state.delay}\""
-        if let node = keyed["every"] {
-            return decoder.scalar(node, "'every'", hint: hint).map { .every($0) } ?? .broken
+        func isSingle(_ node: Node, _ what: String) -> Bool {
+            node.external != nil || decoder.scalar(node, what, hint: hint) != nil
         }
-        if let node = keyed["after"] {
-            return decoder.scalar(node, "'after'", hint: hint).map { .after($0) } ?? .broken
-        }
+        if let node = keyed["every"] { return isSingle(node, "'every'") ? .every(node) : .broken }
+        if let node = keyed["after"] { return isSingle(node, "'after'") ? .after(node) : .broken }
         return .atOnce
     }
 

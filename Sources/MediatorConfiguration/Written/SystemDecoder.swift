@@ -147,6 +147,9 @@ extension Decoder {
                 names.append(name)
             }
             return WrittenSelector(form: .states(names), span: node.mark)
+        case .external:
+            _ = scalar(node, "'onState'")
+            return nil
         case .mapping:
             return construct(node, "'onState'").map { WrittenSelector(form: .equals($0), span: node.mark) }
         }

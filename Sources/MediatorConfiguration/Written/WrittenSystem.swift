@@ -65,8 +65,8 @@ struct WrittenFeedback {
     /// When its side effect runs, as written.
     enum Schedule {
         case atOnce
-        case after(Scalar)
-        case every(Scalar)
+        case after(Node)
+        case every(Node)
         /// Reported.
         case broken
     }

@@ -1,0 +1,103 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Where a compilation finds what a configuration leaves to its surroundings: environment variables (`!env`) and
+/// credentials that the service manager passes (`!credential`; systemd.exec(5), "Credentials").
+public struct ExternalValues: Sendable {
+    /// The value of an environment variable; nil if there is none.
+    public var environment: @Sendable (String) -> String?
+    /// The directory in which a file for each credential lies; nil: none were passed.
+    public var credentialsDirectory: String?
+    /// Whether a value that is missing is merely noted (``CompilationResult/unavailable``): for checking a configuration
+    /// elsewhere than where it is to run. A sample takes its place, so the graph must not be started.
+    public var mayBeMissing: Bool
+
+    /// A source of values.
+    public init(
+        environment: @escaping @Sendable (String) -> String?, credentialsDirectory: String? = nil,
+        mayBeMissing: Bool = false
+    ) {
+        self.environment = environment
+        self.credentialsDirectory = credentialsDirectory
+        self.mayBeMissing = mayBeMissing
+    }
+
+    /// No values at all.
+    public static let none = ExternalValues(environment: { _ in nil })
+
+    /// Those of this process: its environment, and the credentials in `$CREDENTIALS_DIRECTORY`.
+    public static func process() -> ExternalValues {
+        let variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+        return ExternalValues(environment: variable, credentialsDirectory: variable("CREDENTIALS_DIRECTORY"))
+    }
+}
+
+/// A value that was not there where a configuration was checked.
+public struct UnavailableValue: Sendable, Hashable {
+    /// Where it would come from.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// An environment variable, written `!env`.
+        case environment = "env"
+        /// A credential, written `!credential`.
+        case credential
+    }
+    /// Where it would come from.
+    public var kind: Kind
+    /// The variable's or credential's name.
+    public var name: String
+    /// Where it is asked for.
+    public var source: SourceLocation
+}
+
+extension ExternalValues {
+    /// Why there is no value.
+    struct Failure: Error {
+        var message: String
+        var hint: String
+        /// Whether there simply is none, rather than one that cannot be used.
+        var isMissing = true
+    }
+
+    /// A value by its name, which is a valid one.
+    func value(_ kind: UnavailableValue.Kind, _ name: String) throws(Failure) -> String {
+        switch kind {
+        case .environment:
+            if let value = environment(name) { return value }
+            throw Failure(
+                message: "there is no environment variable '\(name)'",
+                hint: "write !env { name: \(name), default: … }, or set it by Environment= of the unit")
+        case .credential: return try credential(name)
+        }
+    }
+
+    /// A credential: the text of its file, without the line break at its end.
+    private func credential(_ name: String) throws(Failure) -> String {
+        let hint = "add LoadCredential=\(name):/path/to/file to the unit"
+        let missing = Failure(message: "there is no credential '\(name)'", hint: hint)
+        guard let directory = credentialsDirectory else { throw missing }
+        let path = directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+        guard access(path, F_OK) == 0 else { throw missing }
+        let entry: ConfigurationDirectory.Entry
+        do throws(Diagnostic) {
+            entry = try ConfigurationDirectory.entry(path)
+        } catch {
+            throw Failure(
+                message: "the credential '\(name)' cannot be read: \(error.message)", hint: hint, isMissing: false)
+        }
+        guard case .file(var bytes) = entry else {
+            if case .mask = entry { return "" }
+            throw Failure(message: "the credential '\(name)' is a directory", hint: hint, isMissing: false)
+        }
+        if bytes.last == 0x0A { bytes.removeLast() }
+        if bytes.last == 0x0D { bytes.removeLast() }
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(
+                message: "the credential '\(name)' is not text", hint: "only UTF-8 without NUL can be used here",
+                isMissing: false)
+        }
+        return text
+    }
+}

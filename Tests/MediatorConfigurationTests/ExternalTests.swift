@@ -1,0 +1,164 @@
+import CommonExpression
+import MediatorConfiguration
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+@Suite struct `Values from elsewhere` {
+    private let credentials: TemporaryDirectory
+
+    init() throws { credentials = try TemporaryDirectory() }
+
+    private func compile(_ text: String, _ environment: [String: String] = [:], mayBeMissing: Bool = false)
+        -> CompilationResult
+    {
+        let values = ExternalValues(
+            environment: { environment[$0] }, credentialsDirectory: credentials.path, mayBeMissing: mayBeMissing)
+        return ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], values: values)
+    }
+
+    /// The first value of a bus of a type.
+    private func initial(_ type: String, _ reference: String, _ environment: [String: String] = [:])
+        -> (value: Value?, printed: String)
+    {
+        let result = compile("buses: { b: { kind: currentValue, value: \(type), initial: \(reference) } }", environment)
+        return (
+            result.graph?.buses.first?.initial, result.partial.map { $0.rendered() }.joined(separator: "\n")
+        )
+    }
+
+    @Test(arguments: [
+        ("string", "15", Value.string("15")), ("string", "${now}", .string("${now}")), ("string", "", .string("")),
+        ("int", "-15", .int(-15)), ("uint", "15", .uint(15)), ("double", "1.5", .double(1.5)),
+        ("bool", "true", .bool(true)),
+        ("duration", "1m", TimeSpan(text: "1m").map { .duration($0) } ?? .null),
+    ])
+    func `a variable's text becomes a value of the type that is wanted`(type: String, text: String, value: Value) {
+        let (initial, printed) = initial(type, "!env SETTING", ["SETTING": text])
+        #expect(initial == value)
+        #expect(printed == "")
+    }
+
+    @Test func `what does not fit is told without being shown`() {
+        let (value, printed) = initial("int", "!env SETTING", ["SETTING": "s3cret"])
+        #expect(value == nil)
+        #expect(printed.hasPrefix("a.yaml:1:56: error: 'initial' is of type int, which the value of the"))
+        #expect(!printed.contains("s3cret"))
+        #expect(self.initial("list(string)", "!env A", ["A": "a"]).printed.contains("[wrong-type]"))
+    }
+
+    @Test func `a default takes the place of what is missing, and of nothing else`() {
+        let reference = "!env { name: SETTING, default: 7 }"
+        #expect(initial("int", reference).value == .int(7))
+        #expect(initial("int", reference, ["SETTING": "8"]).value == .int(8))
+        #expect(initial("int", reference, ["SETTING": ""]).value == nil)
+    }
+
+    @Test func `a schedule may be a variable's`() throws {
+        let text = """
+            system: s
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            feedbacks: { f: { onState: A, every: !env PERIOD, emit: E } }
+            """
+        let result = compile(text, ["PERIOD": "2s"])
+        guard case .every(let periods)? = result.graph?.systems.first?.feedbacks.first?.schedule,
+            case .constant(let period)? = periods[0]
+        else {
+            Issue.record("no period")
+            return
+        }
+        #expect(period == .duration(try #require(TimeSpan(text: "2s"))))
+        #expect(compile(text, ["PERIOD": "0s"]).diagnostics.map(\.code) == [.outOfRange])
+    }
+
+    private static let login = """
+        system: vpn
+        states: { Down: {} }
+        events: { Up: {} }
+        initialState: Down
+        feedbacks:
+          login: { onState: Down, run: { command: [login], environment: { KEY: !credential vpn.key, A: b } }, onSuccess: Up }
+        """
+
+    private func environment(_ result: CompilationResult) -> Value? {
+        guard case .constant(let value)? = result.graph?.systems.first?.feedbacks.first?.arguments[0]?["environment"]
+        else { return nil }
+        return value
+    }
+
+    @Test(arguments: [("s3cret\n", "s3cret"), ("s3cret", "s3cret"), ("a\nb\r\n", "a\nb"), ("\n\n", "\n"), ("", "")])
+    func `a credential is its file's text without the last line break`(contents: String, value: String) throws {
+        try credentials.write("vpn.key", contents)
+        let result = compile(Self.login)
+        #expect(environment(result) == .map([.string("KEY"): .string(value), .string("A"): .string("b")]))
+        #expect(result.graph?.systems.first?.feedbacks.first?.secretArguments == ["environment"])
+    }
+
+    @Test func `a credential that cannot be used is told without being shown`() throws {
+        try credentials.write("vpn.key", "s3c\u{1}ret")
+        #expect(compile(Self.login).graph != nil)
+        let file = try #require(fopen("\(credentials.path)/vpn.key", "w"))
+        fputc(0xFF, file)
+        fclose(file)
+        #expect(compile(Self.login).diagnostics.map(\.message) == ["the credential 'vpn.key' is not text"])
+        try credentials.write("vpn.key", String(repeating: "x", count: ConfigurationLimits.fileSize + 1))
+        #expect(
+            compile(Self.login).diagnostics.map(\.message) == [
+                "the credential 'vpn.key' cannot be read: this file has more than the 1048576 bytes that are allowed"
+            ])
+        remove("\(credentials.path)/vpn.key")
+        mkdir("\(credentials.path)/vpn.key", 0o700)
+        #expect(compile(Self.login).diagnostics.map(\.message) == ["the credential 'vpn.key' is a directory"])
+    }
+
+    @Test func `no finding, wherever it is, shows a credential`() throws {
+        try credentials.write("key", "s3cret")
+        for place in [
+            "initialState: { A: { f: !credential key } }", "initialState: !credential key", "system: !credential key",
+            "ready: [!credential key]", "feedbacks: { f: { onState: A, log: !credential key } }",
+            "feedbacks: { f: { onState: A, every: !credential key, emit: E } }",
+            "feedbacks: { f: { onState: A, run: { command: [a], timeout: !credential key } } }",
+            "feedbacks: { f: { onState: A, when: !credential key, emit: E } }", "description: !credential key",
+            "transitions: { A: { E: { when: true, to: A, set: { f: !credential key } } } }",
+        ] {
+            let key = place.prefix { $0 != ":" }
+            let lines = [
+                "system: s", "states: { A: { f: string } }", "events: { E: {} }", "initialState: { A: { f: x } }",
+            ]
+            let result = compile((lines.filter { !$0.hasPrefix(key) } + [place]).joined(separator: "\n"))
+            #expect(result.graph == nil, "\(place)")
+            #expect(!result.partial.contains { $0.rendered().contains("s3cret") }, "\(place)")
+        }
+    }
+
+    @Test func `elsewhere than where it is to run, what is missing is noted`() {
+        let result = compile(
+            Self.login + "\n---\nbuses: { b: { kind: currentValue, value: int, initial: !env N } }",
+            mayBeMissing: true)
+        #expect(result.partial == [])
+        #expect(result.graph != nil)
+        #expect(
+            result.unavailable.map { "\($0.source) \($0.kind.rawValue) \($0.name)" } == [
+                "a.yaml:6:72 credential vpn.key", "a.yaml:8:56 env N",
+            ])
+        #expect(compile(Self.login).unavailable.isEmpty)
+    }
+
+    @Test func `a link shows that a value is from elsewhere`() throws {
+        let text = """
+            system: s
+            states: { A: {} }
+            initialState: A
+            ---
+            buses: { b: { kind: passthrough, value: string } }
+            links: { l: { attach: s, to: b, onState: A, emitValue: !env WORD } }
+            """
+        #expect(try #require(compile(text, ["WORD": "w"]).graph?.links.first).emits == "!env WORD")
+    }
+}
