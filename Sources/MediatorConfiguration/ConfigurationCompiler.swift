@@ -103,6 +103,7 @@ private struct Assembly {
         if isSystem {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
                 systems.append(system)
+                mayHideSystems = mayHideSystems || !Names.isPublicName(system.name.text)
             } else {
                 mayHideSystems = true
             }

@@ -1,8 +1,11 @@
 /// Gathers what is found. One mistake is to be reported once, where it was made.
 final class Findings {
+    /// Characters of a message or hint; of longer ones the middle is left out.
+    private static let longestMessage = 600
     private var gathered: [Diagnostic] = []
     private var counts: [String: Int] = [:]
-    /// Where tags stand: what they apply to is not what its author meant, so nothing more is said about it.
+    /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
+    /// about it.
     private var tagged: [String: Set<Int>] = [:]
     private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
@@ -48,8 +51,20 @@ final class Findings {
     /// Text without control characters, since names and data may hold any and a terminal would obey them.
     private static func printable(_ text: String) -> String {
         let isControl = { (scalar: UnicodeScalar) in scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) }
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        return text.unicodeScalars.reduce(into: "") { $0.unicodeScalars.append(isControl($1) ? " " : $1) }
+        let scalars = text.unicodeScalars
+        if scalars.count > longestMessage {
+            return printable(String(scalars.prefix(longestMessage / 2 - 1)))
+                + "…" + printable(String(scalars.suffix(longestMessage / 2 - 1)))
+        }
+        guard scalars.contains(where: { isControl($0) || $0.steersText }) else { return text }
+        return scalars.reduce(into: "") {
+            $0.unicodeScalars.append(isControl($1) ? " " : $1.steersText ? "\u{FFFD}" : $1)
+        }
+    }
+
+    /// Lets nothing more be said about what begins at an offset.
+    func silence(_ offset: Int, in source: SourceText) {
+        tagged[source.path, default: []].insert(offset)
     }
 
     /// Reports what has no place in a text.

@@ -47,12 +47,13 @@ enum Names {
 }
 
 extension Decoder {
-    /// Checks a name of a system, bus, link or feedback.
-    func checkPublicName(_ name: Scalar, _ what: String) {
-        guard !Names.isPublicName(name.text) else { return }
+    /// Checks a name of a system, bus, link or feedback; false after reporting.
+    @discardableResult func checkPublicName(_ name: Scalar, _ what: String) -> Bool {
+        guard !Names.isPublicName(name.text) else { return true }
         report(
             .invalidName, at: name.span, "'\(name.text.prefix(ConfigurationLimits.nameLength))' cannot name \(what)",
             hint: "a letter, then letters, digits, '.', '_' and '-', at most \(ConfigurationLimits.nameLength)")
+        return false
     }
 
     /// Checks a name of a state, event or field.

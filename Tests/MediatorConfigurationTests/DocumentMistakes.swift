@@ -133,6 +133,7 @@ import Testing
             a.yaml:2:9: error: 'states' must be a mapping, not a list [wrong-shape]
               states: [Normal, Full]
                       ^
+              hint: write { Normal: {}, Full: {} }
             """#),
         Mistake(
             "no initial state",

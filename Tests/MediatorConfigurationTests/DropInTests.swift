@@ -118,7 +118,7 @@ import Testing
                 /lib/b.yaml:10:20: error: 'backup' has no state 'Idle' [unknown-state]
                     Running: { Done: Idle, Start: stay }
                                      ^~~~
-                  hint: possible here: Running, Rest
+                  hint: possible here: Running, Rest, stay
                 /lib/b.yaml:14:48: error: 'backup' has no state 'Idle' [unknown-state]
                     tell: { attach: backup, to: status, onState: Idle, emitValue: idle }
                                                                  ^~~~

@@ -40,7 +40,24 @@ import Testing
               off-there: { attach: left, toSystem: right, onState: Off, emitEvent: TurnOff }
               off-back: { attach: right, toSystem: left, onState: Off, emitEvent: TurnOff }
             """
-        #expect(loops(Self.lamps + links) == 2)
+        #expect(loops(Self.lamps + links) == 1)
+    }
+
+    @Test func `a lamp that turns itself off when it is on does so once`() {
+        let text = """
+            system: lamp
+            states: { Off: {}, On: {} }
+            events: { Press: {} }
+            external: [Press]
+            initialState: Off
+            transitions: { Off: { Press: On }, On: { Press: Off } }
+            ---
+            buses: { status: { kind: currentValue, value: string, initial: unknown } }
+            links:
+              tell: { attach: lamp, to: status, onState: On, emitValue: lit }
+              hear: { attach: lamp, to: status, onValue: lit, emitEvent: Press }
+            """
+        #expect(codes(text) == [])
     }
 
     private static let blinking = """

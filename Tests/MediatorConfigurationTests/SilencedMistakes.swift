@@ -54,6 +54,7 @@ import Testing
             a.yaml:3:9: error: 'events' must be a mapping, not a list [wrong-shape]
               events: [Measured]
                       ^
+              hint: write { Measured: {} }
             """#),
         Mistake(
             "a broken bus silences its links",

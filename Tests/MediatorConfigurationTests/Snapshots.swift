@@ -12,10 +12,13 @@ enum Snapshots {
     static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
+    /// What is found in files.
+    static func found(_ files: [ConfigurationFile]) -> [Diagnostic] {
+        ConfigurationCompiler.compile(files: files, now: Timestamp(rfc3339: "2026-11-21T10:00:00Z")).diagnostics
+    }
+
     /// What is found in files, as it is printed.
-    static func printed(_ files: [ConfigurationFile], only code: Diagnostic.Code? = nil) -> String {
-        let now = Timestamp(rfc3339: "2026-11-21T10:00:00Z")
-        let result = ConfigurationCompiler.compile(files: files, now: now)
-        return result.diagnostics.filter { code == nil || $0.code == code }.map { $0.rendered() + "\n" }.joined()
+    static func printed(_ files: [ConfigurationFile]) -> String {
+        found(files).map { $0.rendered() + "\n" }.joined()
     }
 }

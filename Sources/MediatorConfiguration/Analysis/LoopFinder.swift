@@ -21,19 +21,14 @@ struct LoopFinder {
         var source: SourceLocation
     }
 
-    /// Where firing may lead: to other firings, by a transition of a system or at once by a bus.
-    private struct Step {
-        var system: Int
-        /// From and to which state; nil for a bus.
-        var from: Int?
-        var to: Int?
-        var next: [Int]
-    }
+    private typealias Step = LoopSearch.Step
 
     /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
     private static let budget = 500_000
-    /// How many places are looked at for the shortest way round a loop.
+    /// How many places are looked at to see whether a circle is a loop; beyond, it counts as one.
     private static let longestSearch = 20_000
+    /// How many links of a loop are named in its message; four times as many hops are listed.
+    private static let hops = 16
 
     private let whole: AnalysedConfiguration
     private let reachable: [[Bool]]
@@ -287,76 +282,77 @@ struct LoopFinder {
 
     // Reports
 
-    /// Reports each component by shortest cycles, until every link of it has been named.
+    /// Reports the loops among firings that may go round in circles: as many as name every link that is part of one.
     private func report(_ groups: [[Int]], _ steps: [[Step]]) {
-        for group in groups {
-            let members = Set(group)
+        let linked = groups.filter { $0.contains { firings[$0].link != nil } }
+        var hasLoop = false
+        for group in linked {
             var named: Set<Int> = []
             for start in group {
                 guard let link = firings[start].link, !named.contains(link) else { continue }
-                guard let cycle = shortest(from: start, within: members, steps) else { continue }
-                named.formUnion(cycle.compactMap { firings[$0].link })
-                report(cycle, from: link)
-            }
-        }
-    }
-
-    /// A step of the search for the shortest way: what fires, and in which states systems are then.
-    private struct Place: Hashable {
-        var firing: Int
-        var states: [Int: Int]
-    }
-
-    /// The shortest way from a firing back to it: one that remembers in which state each system is, if the search for it
-    /// is not too long.
-    private func shortest(from start: Int, within members: Set<Int>, _ steps: [[Step]]) -> [Int]? {
-        shortest(from: start, within: members, steps, remembers: true)
-            ?? shortest(from: start, within: members, steps, remembers: false)
-    }
-
-    private func shortest(from start: Int, within members: Set<Int>, _ steps: [[Step]], remembers: Bool) -> [Int]? {
-        func states(_ states: [Int: Int], at firing: Int) -> [Int: Int] {
-            var states = states
-            if remembers, let state = firings[firing].state { states[firings[firing].system] = state }
-            return states
-        }
-        var seen: Set<Place> = []
-        var waiting = [(place: Place(firing: start, states: states([:], at: start)), before: -1)]
-        var position = 0
-        while position < waiting.count, position < Self.longestSearch {
-            let place = waiting[position].place
-            defer { position += 1 }
-            for step in steps[place.firing] {
-                if remembers, let from = step.from, let known = place.states[step.system], known != from { continue }
-                var after = place.states
-                if remembers, let to = step.to { after[step.system] = to }
-                for next in step.next where members.contains(next) {
-                    if next == start {
-                        var cycle: [Int] = []
-                        var index = position
-                        while index >= 0 {
-                            cycle.append(waiting[index].place.firing)
-                            index = waiting[index].before
-                        }
-                        return cycle.reversed()
-                    }
-                    let next = Place(firing: next, states: states(after, at: next))
-                    if seen.insert(next).inserted { waiting.append((next, position)) }
+                var search = LoopSearch(
+                    steps, within: Set(group), budget: Self.longestSearch,
+                    counts: { $0.contains { firings[$0].link != nil } })
+                switch search.search(from: [start]) {
+                case .none: continue
+                case .loop(let fired):
+                    // A system that goes round in several states may need several rounds.
+                    let end = fired.dropFirst().firstIndex(of: fired[0]) ?? fired.count
+                    let cycle = Array(fired[..<end])
+                    let links = Set(cycle.compactMap { firings[$0].link })
+                    hasLoop = true
+                    if named.isSuperset(of: links) { continue }
+                    named.formUnion(links)
+                    report(cycle)
+                case .undecided:
+                    hasLoop = true
+                    named.formUnion(group.compactMap { firings[$0].link })
+                    report(group)
                 }
             }
         }
-        return nil
+        if !hasLoop, !linked.isEmpty { reportPairs(linked, steps) }
     }
 
-    private func report(_ cycle: [Int], from link: Int) {
-        let written = whole.links[link].written
-        let links = cycle.compactMap { firings[$0].link }.map { "'\(whole.links[$0].definition.name)'" }
+    /// Reports the first loop that two events keep going.
+    private func reportPairs(_ groups: [[Int]], _ steps: [[Step]]) {
+        let starts = Array(groups.joined())
+        let members = Self.reached(from: starts, steps.map { $0.flatMap(\.next) })
+        var search = LoopSearch(
+            steps, within: members, budget: Self.longestSearch, counts: { $0.contains { firings[$0].link != nil } })
+        for (index, first) in starts.enumerated() {
+            for second in starts[index...] {
+                switch search.search(from: [first, second]) {
+                case .none: continue
+                case .loop(let fired): return report(fired)
+                case .undecided: return report(starts)
+                }
+            }
+        }
+    }
+
+    /// Reports a loop at its first link by name.
+    private func report(_ cycle: [Int]) {
+        let links = cycle.compactMap { firings[$0].link }
+        guard let first = links.min() else { return }
+        let start = cycle.firstIndex { firings[$0].link == first } ?? 0
+        let cycle = cycle[start...] + cycle[..<start]
+        let written = whole.links[first].written
+        var names: [String] = []
+        for firing in cycle {
+            guard let link = firings[firing].link else { continue }
+            let name = "'\(whole.links[link].definition.name)'"
+            if !names.contains(name) { names.append(name) }
+        }
+        let shown = names.count > Self.hops ? names.prefix(Self.hops) + ["\(names.count - Self.hops) more"] : names[...]
         let message =
-            links.count == 1
-            ? "the link \(links[0]) can set itself off without end"
-            : "the links \(links.dropLast().joined(separator: ", ")) and \(links[links.count - 1]) can set each other off "
+            shown.count == 1
+            ? "the link \(names[0]) can set itself off without end"
+            : "the links \(shown.dropLast().joined(separator: ", ")) and \(shown.last ?? "") can set each other off "
                 + "without end"
-        let notes = cycle.map { Diagnostic.Note(location: firings[$0].source, message: firings[$0].label) }
+        let notes = cycle.prefix(Self.hops * 4).map {
+            Diagnostic.Note(location: firings[$0].source, message: firings[$0].label)
+        }
         findings.report(
             .loop, in: written.source, at: written.name.span, message,
             hint: "break the circle, or say on one link how often it may fire: loop: { limit: 10 per 1s }",

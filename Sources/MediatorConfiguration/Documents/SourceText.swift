@@ -15,6 +15,16 @@ struct Span: Hashable {
     var end: Int { Int(beyond) }
 }
 
+extension Unicode.Scalar {
+    /// Whether it breaks lines or turns their direction, so that a terminal would not show what is there.
+    var steersText: Bool {
+        switch value {
+        case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0x061C: true
+        default: false
+        }
+    }
+}
+
 /// A file's text with its lines, for turning offsets into places and excerpts.
 ///
 /// Lines end at LF, CR LF or a lone CR, as in editors; YAML 1.1's other line breaks (NEL, LS, PS) do not count.
@@ -169,7 +179,7 @@ extension SourceText {
         var text = ""
         for scalar in String(decoding: slice, as: UTF8.self).unicodeScalars {
             let isControl = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
-            text.unicodeScalars.append(isControl ? " " : scalar)
+            text.unicodeScalars.append(isControl ? " " : scalar.steersText ? "\u{FFFD}" : scalar)
         }
         return text
     }

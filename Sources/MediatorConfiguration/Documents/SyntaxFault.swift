@@ -54,6 +54,27 @@ enum SyntaxFault {
             return Words(
                 message: "a ':' that makes a key is not possible here",
                 hint: "text that holds ': ' needs quotes; a nested mapping begins on a new line")
+        case "could not find expected ':'" where isMissingSpace(context, source, offset):
+            return Words(
+                message: "this line is neither 'key: value' nor part of a text", hint: "a ':' needs a space after it",
+                isAtBeginning: true)
+        case "found unexpected ':'":
+            return Words(message: "a ':' that makes a key is not possible here", hint: "a ':' needs a space after it")
+        case "did not find expected <document start>":
+            return Words(
+                message: "a new document was expected here", hint: "after '...' and before '%', write a line '---'")
+        case "found unknown directive name", "found incompatible YAML document":
+            return Words(message: "the only directive there is, is '%YAML 1.2'", hint: "leave the line out")
+        case "found undefined tag handle":
+            return Words(message: "tags are not used here", hint: "text that begins with '!' needs quotes")
+        case "did not find expected comment or line break":
+            return Words(message: "nothing but a line break may follow here", hint: "text begins on the next line")
+        case "did not find expected hexdecimal number":
+            return Words(message: "an escape needs more hexadecimal digits", hint: "\\xNN, \\uNNNN or \\UNNNNNNNN")
+        case "found invalid Unicode character escape code":
+            return Words(message: "this escape stands for no character", hint: nil)
+        case "did not find expected node content":
+            return Words(message: "a value was expected here", hint: nil)
         case "could not find expected ':'":
             return Words(
                 message: "this line is neither 'key: value' nor part of a text", hint: "is a ':' missing?",
@@ -90,6 +111,15 @@ enum SyntaxFault {
         default:
             return Words(message: "not YAML: \(problem)")
         }
+    }
+
+    /// Whether the line before an offset has a ':' that only lacks a space.
+    private static func isMissingSpace(_ context: String, _ source: SourceText, _ offset: Int) -> Bool {
+        let index = source.lineIndex(at: min(offset, source.bytes.count))
+        guard index > 0 else { return false }
+        let line = source.line(index - 1).drop { $0 == UInt8(ascii: " ") }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return false }
+        return line[..<colon].allSatisfy { $0 > 0x20 } && !line[colon...].contains(UInt8(ascii: " "))
     }
 
     /// Whether nothing of a document comes after an offset.

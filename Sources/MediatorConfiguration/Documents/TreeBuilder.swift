@@ -29,6 +29,8 @@ struct TreeBuilder {
         var replaces = false
         /// Whether it is marked as a value from elsewhere.
         var kind: UnavailableValue.Kind?
+        /// What a merge key brings, for the keys that are not written themselves.
+        var merged: [Node.Entry] = []
     }
 
     /// A key whose value is awaited.
@@ -39,6 +41,8 @@ struct TreeBuilder {
         case usable(Scalar)
         /// The key was wrong, and its value is dropped.
         case wrong
+        /// The key was `<<`, and what it merges is taken as if that were possible, so that nothing is missed elsewhere.
+        case merge
     }
 
     /// What an anchor stands for.
@@ -142,6 +146,7 @@ struct TreeBuilder {
             findings.report(
                 .wrongShape, in: source, at: Span(start: span.start, end: span.start + 1),
                 "a key is a name, not \(kind)", hint: "text that begins with '{' or '[' needs quotes")
+            findings.silence(span.start, in: source)
         }
         frames.append(
             Frame(
@@ -154,7 +159,11 @@ struct TreeBuilder {
         guard let frame = frames.popLast() else { return .more }
         let content: Node.Content
         if frame.isMapping {
-            content = .mapping(withoutDuplicates(Array(entries[frame.base...])))
+            var own = withoutDuplicates(Array(entries[frame.base...]))
+            for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
+                own.append(entry)
+            }
+            content = .mapping(own)
             entries.removeSubrange(frame.base...)
         } else {
             content = .sequence(Array(items[frame.base...]))
@@ -173,7 +182,9 @@ struct TreeBuilder {
         if let last = frames.indices.last {
             frames[last].height = max(frames[last].height, frame.height + 1)
             if frame.isKey {
-                frames[last].key = .wrong
+                // A key of which nobody knows what it should be, and which is complained of already.
+                frames[last].key = .usable(
+                    Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
                 return .more
             }
         }
@@ -216,6 +227,11 @@ struct TreeBuilder {
             frames[last].key = .none
         case .wrong:
             frames[last].key = .none
+        case .merge:
+            frames[last].key = .none
+            if case .mapping(let entries) = node.content, entries.count <= ConfigurationLimits.fields {
+                frames[last].merged = entries
+            }
         case .none:
             frames[last].key = key(node)
         }
@@ -232,7 +248,7 @@ struct TreeBuilder {
             findings.report(
                 .mergeKey, in: source, at: scalar.span, "YAML 1.2 has no merge key '<<'",
                 hint: "write the entries out, or use an alias for a whole value")
-            return .wrong
+            return .merge
         }
         return .usable(scalar)
     }

@@ -237,9 +237,19 @@ struct DataCompiler {
         case (.structure(let structure), _): hint = "write its fields: { \(Self.list(structure)) }"
         case (.bool, .text) where ["on", "yes"].contains(text.lowercased()): hint = "write true"
         case (.bool, .text) where ["off", "no"].contains(text.lowercased()): hint = "write false"
+        case (.int, .text), (.uint, .text), (.double, .text), (.bool, .text):
+            // A quoted number or truth value is text.
+            if Self.fits(CoreSchema(plain: text), type) { hint = "write \(shown) without quotes" }
         default: break
         }
         report(.wrongType, at: span, "\(what) is of type \(type), but \(Self.word(resolved, shown))", hint: hint)
+    }
+
+    private static func fits(_ resolved: CoreSchema, _ type: ValueType) -> Bool {
+        switch (type, resolved) {
+        case (.int, .int), (.uint, .int(false, _)), (.double, .int), (.double, .float), (.bool, .bool): true
+        default: false
+        }
     }
 
     private static func word(_ resolved: CoreSchema, _ shown: String) -> String {

@@ -12,13 +12,13 @@ struct Lookup {
         session.findings.report(code, in: source, at: span, message, hint: hint())
     }
 
-    /// The index of a state; nil after reporting, or if nobody knows which states there are.
-    func state(_ name: Scalar, of system: SystemScope) -> Int? {
+    /// The index of a state, where other words are possible too; nil after reporting, or if nobody knows which states there are.
+    func state(_ name: Scalar, of system: SystemScope, or others: [String] = []) -> Int? {
         if let index = system.stateNames.index(of: name.text) { return index }
         guard system.knowsStates else { return nil }
         report(
             .unknownState, at: name.span, "'\(system.name)' has no state '\(name.text)'",
-            hint: Names.hint(for: name.text, among: system.stateNames.names))
+            hint: Names.hint(for: name.text, among: system.stateNames.names + others))
         return nil
     }
 

@@ -80,8 +80,9 @@ final class SystemScope {
         source = written.source
         nameSpan = written.name.span
         name = written.name.text
-        knowsStates = written.states.map { !$0.isEmpty } ?? false
-        knowsEvents = written.events != nil
+        // Of a name that cannot be one nobody knows what it should be, so others are not held against it.
+        knowsStates = written.states.map { !$0.isEmpty && $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
+        knowsEvents = written.events.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         let types = TypeReader(source: written.source, findings: session.findings)
         func scope(_ record: WrittenRecord, _ variable: String) -> RecordScope {
             let type = StructureType(name: record.name.text, fields: types.fields(record.fields))

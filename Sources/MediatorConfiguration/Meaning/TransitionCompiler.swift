@@ -165,7 +165,7 @@ private struct RuleCompiler {
                 hint: "write a state, or 'stay'")
             return nil
         }
-        return lookup.state(written.target, of: scope)
+        return lookup.state(written.target, of: scope, or: [Names.stay])
     }
 
     /// The rule for a state; nil after reporting, or if something it depends on is broken.

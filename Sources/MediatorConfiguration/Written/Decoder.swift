@@ -57,7 +57,8 @@ struct Decoder {
     /// What a required key holds.
     func required(_ key: String, of keyed: Keyed, _ what: String, hint: String? = nil) -> Node? {
         if let node = keyed[key] { return node }
-        if keyed.hasMisspelt(key) { return nil }
+        // A key that is no name may have been meant to be this one.
+        if keyed.hasMisspelt(key) || keyed[""] != nil { return nil }
         report(.missingKey, at: keyed.span, "\(what) needs '\(key)'", hint: hint)
         return nil
     }

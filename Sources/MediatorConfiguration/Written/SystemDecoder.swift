@@ -51,6 +51,13 @@ struct SystemDecoder {
 
     /// States or events.
     private func records(_ node: Node, _ key: String, _ what: String) -> [WrittenRecord]? {
+        if case .sequence(let items) = node.content {
+            let names = items.prefix(3).compactMap(\.scalar?.text).filter(Names.isIdentifier)
+            decoder.report(
+                .wrongShape, at: node.mark, "'\(key)' must be a mapping, not a list",
+                hint: names.isEmpty ? nil : "write { \(names.map { "\($0): {}" }.joined(separator: ", ")) }")
+            return nil
+        }
         guard let entries = decoder.entries(node, "'\(key)'") else { return nil }
         return entries.map { entry in
             decoder.checkIdentifier(entry.key, what)

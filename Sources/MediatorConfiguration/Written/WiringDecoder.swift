@@ -20,6 +20,8 @@ struct WiringDecoder {
         if let node = keyed["buses"], !node.isNull {
             if let entries = decoder.entries(node, "'buses'") {
                 buses = entries.map(bus)
+                // Whoever means the bus writes the name that it should have.
+                hidesBuses = entries.contains { !Names.isPublicName($0.key.text) }
             } else {
                 hidesBuses = true
             }
@@ -59,6 +61,7 @@ struct WiringDecoder {
             return nil
         }
         guard let keyed = decoder.keyed(node, "a loop", known: ["limit"]),
+            keyed["limit"] != nil || keyed.entries.isEmpty,
             let limit = decoder.required("limit", of: keyed, "a loop", hint: hint),
             let text = decoder.scalar(limit, "the limit of a loop", hint: hint)
         else { return nil }

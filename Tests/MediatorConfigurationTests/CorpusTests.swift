@@ -1,0 +1,70 @@
+import Foundation
+import MediatorConfiguration
+import Testing
+
+/// Broken configurations, each with exactly what is said about it: `Tests/Corpus/NAME.yaml`, or a directory `NAME` of
+/// several files, and `NAME.txt`.
+///
+/// After a change of messages that is meant, `MEDIATORD_REWRITE_SNAPSHOTS=1 swift test --filter corpus` writes them anew;
+/// the difference is to be read before it is committed.
+@Suite struct `The corpus of broken configurations` {
+    private static let directory = Snapshots.repository.appending(path: "Tests/Corpus")
+
+    private static func entries(_ directory: URL) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
+            .sorted { $0.lastPathComponent < $1.lastPathComponent }
+    }
+
+    private static func file(_ url: URL) throws -> ConfigurationFile {
+        ConfigurationFile(path: url.lastPathComponent, contents: Array(try Data(contentsOf: url)))
+    }
+
+    /// The names, and what each holds.
+    private static func cases() throws -> [(name: String, files: [ConfigurationFile])] {
+        try entries(directory).compactMap { url in
+            switch url.pathExtension {
+            case "yaml": (url.deletingPathExtension().lastPathComponent, [try file(url)])
+            case "": (url.lastPathComponent, try entries(url).map(file))
+            default: nil
+            }
+        }
+    }
+
+    @Test func `gives exactly what is expected`() throws {
+        let cases = try Self.cases()
+        #expect(cases.count >= 150)
+        for (name, files) in cases {
+            let expected = Self.directory.appending(path: "\(name).txt")
+            let printed = Snapshots.printed(files)
+            #expect(!printed.isEmpty, "\(name): nothing is wrong with it")
+            if Snapshots.isRewriting {
+                try printed.write(to: expected, atomically: true, encoding: .utf8)
+            } else {
+                let text = try String(contentsOf: expected, encoding: .utf8)
+                #expect(printed == text, "\(name)")
+            }
+        }
+    }
+
+    @Test func `has an expectation for every configuration, and no other`() throws {
+        let names = try Self.cases().map(\.name)
+        let texts = try Self.entries(Self.directory).filter { $0.pathExtension == "txt" }
+        #expect(texts.map { $0.deletingPathExtension().lastPathComponent }.sorted() == names.sorted())
+    }
+
+    @Test func `says one thing of one mistake`() throws {
+        for (name, files) in try Self.cases() where !Self.several.contains(name) {
+            #expect(Snapshots.found(files).count == 1, "\(name)")
+        }
+    }
+
+    /// Those with several mistakes.
+    private static let several: Set<String> = [
+        "files-broken-hides-names", "files-duplicate-names", "files-one-encoding", "files-sorted", "several-documents",
+        "several-everywhere", "several-in-a-system", "several-on-one-line", "system-mailbox-words",
+        "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
+        "whole-loop-limited-in-one-place", "whole-two-loops", "whole-unreachable-chain", "whole-unreachable-states",
+        "yaml-deep-beside-others", "yaml-directive-unknown", "yaml-directive-version", "yaml-duplicate-three-times",
+        "yaml-first-document-broken", "yaml-second-document-broken",
+    ]
+}
