@@ -5,6 +5,9 @@ struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = ["onState", "when", "strategy", "every", "after"]
 
+    /// The keys of a rule of an outcome.
+    static let ruleKeys = ["when", "emit"]
+
     private let decoder: Decoder
     private let effects: EffectTable
 
@@ -130,7 +133,7 @@ struct FeedbackDecoder {
             }
         }
         let what = "a rule of '\(outcome)'"
-        guard let keyed = decoder.keyed(node, what, known: ["when", "emit"]) else { return nil }
+        guard let keyed = decoder.keyed(node, what, known: Self.ruleKeys) else { return nil }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         guard let event = decoder.required("emit", of: keyed, what), condition == nil || condition?.1 != nil else {
             return nil

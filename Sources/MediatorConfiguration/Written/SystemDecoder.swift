@@ -8,6 +8,9 @@ struct SystemDecoder {
         "unhandled", "external",
     ]
 
+    /// The keys of a mailbox.
+    static let mailboxKeys = ["limit", "overflow"]
+
     private let decoder: Decoder
     private let effects: EffectTable
 
@@ -95,7 +98,7 @@ struct SystemDecoder {
     }
 
     private func mailbox(_ node: Node) -> BufferPolicy {
-        guard let keyed = decoder.keyed(node, "a mailbox", known: ["limit", "overflow"]) else { return .mailboxDefault }
+        guard let keyed = decoder.keyed(node, "a mailbox", known: Self.mailboxKeys) else { return .mailboxDefault }
         return decoder.bufferPolicy(keyed, "a mailbox", default: .mailboxDefault)
     }
 

@@ -1,6 +1,7 @@
 /// Reads transitions, from: on: to; shape only.
 struct TransitionDecoder {
-    private static let keys = ["when", "to", "set"]
+    /// The keys of a rule.
+    static let keys = ["when", "to", "set"]
     private let decoder: Decoder
 
     /// A decoder for a file.

@@ -4,10 +4,14 @@ import CommonExpression
 struct WiringDecoder {
     /// The keys of such a document.
     static let keys = ["buses", "links", "loop"]
-    private static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external"]
-    private static let linkKeys = [
+    /// The keys of a bus.
+    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external"]
+    /// The keys of a link.
+    static let linkKeys = [
         "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
     ]
+    /// The keys of a loop.
+    static let loopKeys = ["limit"]
     private let decoder: Decoder
 
     /// A decoder for a file.
@@ -60,7 +64,7 @@ struct WiringDecoder {
             decoder.report(.wrongShape, at: node.mark, "'loop' must be a mapping, not \(node.kind)", hint: hint)
             return nil
         }
-        guard let keyed = decoder.keyed(node, "a loop", known: ["limit"]),
+        guard let keyed = decoder.keyed(node, "a loop", known: Self.loopKeys),
             keyed["limit"] != nil || keyed.entries.isEmpty,
             let limit = decoder.required("limit", of: keyed, "a loop", hint: hint),
             let text = decoder.scalar(limit, "the limit of a loop", hint: hint)

@@ -1,0 +1,232 @@
+import CommonExpression
+
+/// A JSON Schema (draft 2020-12) of one document of a configuration, for editors: made from the keys that the decoders
+/// know, the words of each choice, the limits, and the side effects' parameters and outcomes.
+///
+/// It knows shapes, not names: whether a state exists, whether an expression has the right type and what the whole means
+/// only compiling tells. What compiles it accepts.
+public struct ConfigurationSchema: Sendable {
+    /// What the schema calls itself.
+    public static let identifier = "urn:mediatord:configuration"
+
+    /// The schema as JSON text, with a line break at its end.
+    public let text: String
+
+    /// The schema for a catalogue of side effects.
+    public init(effects: [EffectSchema] = EffectSchema.builtin) {
+        text = Self.root(effects).text() + "\n"
+    }
+
+    /// The schema as a tree.
+    static func root(_ effects: [EffectSchema]) -> SchemaNode {
+        [
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": .string(identifier),
+            "title": "mediatord configuration",
+            "description": "One document: a system, or buses and links.",
+            "type": ["object", "null"],
+            "if": ["required": ["system"]],
+            "then": .reference("system"),
+            "else": .reference("wiring"),
+            "$defs": .object(
+                [
+                    ("system", system), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
+                    ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
+                    ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
+                    ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
+                    ("type", type), ("condition", ["type": ["string", "boolean", "number"]]),
+                    ("duration", duration), ("template", template),
+                ] + effects.filter { !$0.emitsDirectly }.map { ("effect-\($0.name)", effect($0)) }),
+        ]
+    }
+
+    /// A mapping with fixed keys: those that a decoder knows, and no others.
+    static func keyed(
+        _ keys: [String], required: [String] = [], _ members: [String: SchemaNode], more: [(String, SchemaNode)] = []
+    ) -> SchemaNode {
+        var node: [(String, SchemaNode)] = [
+            ("type", "object"),
+            ("properties", .object(keys.map { ($0, members[$0] ?? true) })),
+            ("additionalProperties", false),
+        ]
+        if !required.isEmpty { node.append(("required", .array(required.map { .string($0) }))) }
+        return .object(node + more)
+    }
+
+    /// A mapping from names to parts of one kind.
+    static func named(_ name: String, _ value: SchemaNode, isNullable: Bool = true) -> SchemaNode {
+        [
+            "type": isNullable ? ["object", "null"] : "object",
+            "propertyNames": .reference(name),
+            "additionalProperties": value,
+        ]
+    }
+
+    // Words
+
+    private static func name(pattern: String) -> SchemaNode {
+        ["type": "string", "pattern": .string(pattern), "maxLength": .int(ConfigurationLimits.nameLength)]
+    }
+
+    private static let identifierNode = name(pattern: "^[A-Za-z][A-Za-z0-9_]*$")
+
+    /// Outermost type only: what lies within parentheses is left to the compiler.
+    private static let type: SchemaNode = [
+        "type": "string",
+        "pattern":
+            "^\\s*(bool|int|uint|double|string|timestamp|duration|list\\s*\\(.+\\)|map\\s*\\(\\s*string\\s*,.+\\))\\s*$",
+    ]
+    private static let duration: SchemaNode = [
+        "type": "string", "pattern": "\\$\\{|^\\+?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+$",
+    ]
+    private static let template: SchemaNode = ["type": "string", "pattern": "\\$\\{"]
+
+    private static let fields: SchemaNode = [
+        "type": ["object", "null"], "propertyNames": .reference("identifier"),
+        "additionalProperties": .reference("type"), "maxProperties": .int(ConfigurationLimits.fields),
+    ]
+
+    /// A name, or one name with its fields.
+    private static let construct: SchemaNode = .anyOf(
+        .reference("identifier"),
+        [
+            "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": .reference("identifier"),
+            "additionalProperties": ["type": ["object", "null"]],
+        ])
+
+    private static let selector: SchemaNode = .anyOf(
+        .reference("construct"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
+
+    // Systems
+
+    private static let system = keyed(
+        SystemDecoder.keys, required: ["system", "states", "initialState"],
+        [
+            "system": SchemaNode.reference("name").described("The system's unique name."),
+            "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            "states": [
+                "description": "Its states, each with the typed fields of its data.",
+                "type": "object", "minProperties": 1, "maxProperties": .int(ConfigurationLimits.states),
+                "propertyNames": .object([
+                    (
+                        "allOf",
+                        [.reference("identifier"), ["not": ["enum": [.string(Names.any), .string(Names.stay)]]]]
+                    )
+                ]),
+                "additionalProperties": .reference("fields"),
+            ],
+            "events": [
+                "description": "Its events, each with the typed fields it carries.",
+                "type": ["object", "null"], "maxProperties": .int(ConfigurationLimits.events),
+                "propertyNames": .object([
+                    ("allOf", [.reference("identifier"), ["not": ["const": .string(Names.any)]]])
+                ]),
+                "additionalProperties": .reference("fields"),
+            ],
+            "initialState": SchemaNode.reference("construct").described("The state it starts in, with its data."),
+            "ready": oneOrMore.described("The states that count as ready; left out: ready when started."),
+            "mailbox": keyed(
+                SystemDecoder.mailboxKeys, ["limit": limit, "overflow": .choice(BufferPolicy.Overflow.self)]
+            ).described("How many events may wait, and which is dropped beyond."),
+            "feedbacks": named("name", .reference("feedback")).described("Which side effects run in which states."),
+            "transitions": named("identifier", named("identifier", .reference("transition")))
+                .described("From: on: to."),
+            "unhandled": SchemaNode.choice(UnhandledPolicy.self)
+                .described("What an event means that the state does not handle."),
+            "external": oneOrMore.described("The events that come from outside; any: all of them."),
+        ])
+
+    private static let oneOrMore: SchemaNode = .anyOf(
+        .reference("identifier"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
+
+    private static let limit: SchemaNode = [
+        "type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit),
+    ]
+
+    private static let transition: SchemaNode = .anyOf(
+        .reference("rule"), ["type": "array", "items": .reference("rule"), "minItems": 1])
+
+    private static let rule: SchemaNode = .anyOf(
+        .reference("identifier"),
+        keyed(
+            TransitionDecoder.keys, required: ["to"],
+            [
+                "when": SchemaNode.reference("condition").described("The rule holds only if this does."),
+                "to": SchemaNode.reference("identifier").described("The new state, or stay."),
+                "set": ["type": "object", "propertyNames": .reference("identifier")],
+            ]))
+
+    // Feedbacks
+
+    private static func feedback(_ effects: [EffectSchema]) -> SchemaNode {
+        let table = EffectTable(effects)
+        var members: [String: SchemaNode] = [
+            "onState": SchemaNode.reference("selector")
+                .described("A state, a list, any, or { State: { field: value } }."),
+            "when": SchemaNode.reference("condition").described("It runs only if this holds."),
+            "strategy": SchemaNode.choice(Strategy.self).described("What a new state does to it while it runs."),
+            "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
+            "after": SchemaNode.reference("duration").described("Once, when this has passed."),
+        ]
+        for effect in effects {
+            members[effect.name] = .reference(effect.emitsDirectly ? "construct" : "effect-\(effect.name)")
+        }
+        for outcome in table.outcomes {
+            members[outcome] = .anyOf(
+                .reference("emission"), ["type": "array", "items": .reference("emission"), "minItems": 1])
+        }
+        let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
+            let others = table.outcomes.filter { effect.outcome($0) == nil }
+            guard !others.isEmpty else { return nil }
+            return (effect.name, ["properties": .object(others.map { ($0, false) })])
+        }
+        return keyed(
+            FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
+            more: [
+                ("oneOf", .array(effects.map { ["required": [.string($0.name)]] })),
+                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers)),
+            ])
+    }
+
+    private static let emission: SchemaNode = .anyOf(
+        .reference("construct"),
+        keyed(
+            FeedbackDecoder.ruleKeys, required: ["emit"],
+            ["when": .reference("condition"), "emit": .reference("construct")]))
+
+    private static func effect(_ effect: EffectSchema) -> SchemaNode {
+        let members = Dictionary(uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0)) })
+        let whole = keyed(
+            effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members)
+        guard let short = effect.shortForm, let form = members[short] else { return whole }
+        return .anyOf(form, whole)
+    }
+
+    private static func parameter(_ parameter: EffectSchema.Parameter) -> SchemaNode {
+        if !parameter.choices.isEmpty {
+            return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
+        }
+        return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+    }
+
+    /// Data of a type, as it may be written.
+    private static func value(_ type: ValueType, allowsEmpty: Bool = true) -> SchemaNode {
+        var bounds: [(String, SchemaNode)] = []
+        switch type {
+        case .string:
+            if !allowsEmpty { bounds.append(("minLength", 1)) }
+            return .object([("type", "string")] + bounds)
+        case .bool: return .anyOf(["type": "boolean"], .reference("template"))
+        case .int, .uint: return .anyOf(["type": "integer"], .reference("template"))
+        case .double: return .anyOf(["type": "number"], .reference("template"))
+        case .duration: return .reference("duration")
+        case .list(let element):
+            if !allowsEmpty { bounds.append(("minItems", 1)) }
+            let list: [(String, SchemaNode)] = [("type", "array"), ("items", value(element))]
+            return .anyOf(.object(list + bounds), .reference("template"))
+        case .map(_, let element):
+            return .anyOf(["type": "object", "additionalProperties": value(element)], .reference("template"))
+        default: return true
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// A part of a JSON Schema: JSON whose members keep their order.
+indirect enum SchemaNode: Equatable {
+    case bool(Bool)
+    case int(Int)
+    case string(String)
+    case array([SchemaNode])
+    case object([(String, SchemaNode)])
+
+    static func == (left: SchemaNode, right: SchemaNode) -> Bool { left.text() == right.text() }
+
+    /// The JSON text, indented by two spaces.
+    func text(indentation: Int = 0) -> String {
+        let inner = String(repeating: " ", count: indentation + 2)
+        let outer = String(repeating: " ", count: indentation)
+        switch self {
+        case .bool(let value): return value ? "true" : "false"
+        case .int(let value): return String(value)
+        case .string(let value): return Self.quoted(value)
+        case .array(let items):
+            let flat = items.map { $0.text() }
+            if flat.allSatisfy({ !$0.contains("\n") }), flat.joined().utf8.count < 90 {
+                return "[\(flat.joined(separator: ", "))]"
+            }
+            return "[\n" + items.map { inner + $0.text(indentation: indentation + 2) }.joined(separator: ",\n")
+                + "\n\(outer)]"
+        case .object(let members):
+            if members.isEmpty { return "{}" }
+            let flat = members.map { "\(Self.quoted($0.0)): \($0.1.text())" }
+            if members.count < 4, flat.allSatisfy({ !$0.contains("\n") }), flat.joined().utf8.count < 90 {
+                return "{ \(flat.joined(separator: ", ")) }"
+            }
+            let lines = members.map { "\(inner)\(Self.quoted($0.0)): \($0.1.text(indentation: indentation + 2))" }
+            return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
+        }
+    }
+
+    /// A text in quotes (RFC 8259 § 7).
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
+
+extension SchemaNode: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
+{
+    init(dictionaryLiteral elements: (String, SchemaNode)...) { self = .object(elements) }
+    init(arrayLiteral elements: SchemaNode...) { self = .array(elements) }
+    init(stringLiteral value: String) { self = .string(value) }
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+    init(integerLiteral value: Int) { self = .int(value) }
+}
+
+extension SchemaNode {
+    /// A part that is defined once.
+    static func reference(_ name: String) -> SchemaNode { ["$ref": .string("#/$defs/\(name)")] }
+
+    /// One of several.
+    static func anyOf(_ nodes: SchemaNode...) -> SchemaNode { ["anyOf": .array(nodes)] }
+
+    /// One of the words of a choice.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(_: Choice.Type) -> SchemaNode {
+        ["enum": .array(Choice.allCases.map { .string($0.rawValue) })]
+    }
+
+    /// With a word on what it is for, as editors show it.
+    func described(_ text: String) -> SchemaNode {
+        guard case .object(let members) = self else { return self }
+        return .object([("description", .string(text))] + members)
+    }
+}

@@ -1,0 +1,70 @@
+extension ConfigurationSchema {
+    /// A document of buses and links.
+    static let wiring = keyed(
+        WiringDecoder.keys,
+        [
+            "buses": named("name", .reference("bus")).described("The buses, by name."),
+            "links": named("name", .reference("link")).described("The links, by name."),
+            "loop": SchemaNode.reference("loop").described("A limit for every link of this document."),
+        ])
+
+    /// A bus.
+    static let bus = keyed(
+        WiringDecoder.busKeys, required: ["kind", "value"],
+        [
+            "kind": SchemaNode.choice(BusKind.self).described("Whether it remembers its last value."),
+            "value": SchemaNode.anyOf(.reference("type"), .reference("fields")).described("The type of its values."),
+            "initial": .object([("description", "A currentValue bus's first value.")]),
+            "limit": ["type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit)],
+            "overflow": SchemaNode.choice(BufferPolicy.Overflow.self).described("Which value is dropped beyond it."),
+            "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            "external": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
+        ],
+        more: [
+            ("if", ["properties": ["kind": ["const": .string(BusKind.currentValue.rawValue)]]]),
+            ("then", ["required": ["initial"]]),
+            ("else", ["properties": ["initial": false]]),
+        ])
+
+    /// A link, in one of its forms.
+    static let link = keyed(
+        WiringDecoder.linkKeys, required: ["attach"],
+        [
+            "attach": SchemaNode.reference("name").described("The system it belongs to."),
+            "to": SchemaNode.reference("name").described("The bus that it joins the system to."),
+            "toSystem": SchemaNode.reference("name").described("The system that gets its events."),
+            "onState": SchemaNode.reference("selector").described("In which states it fires."),
+            "onValue": .object([("description", "On which value of the bus it fires.")]),
+            "when": SchemaNode.reference("condition").described("It fires only if this holds."),
+            "emitValue": .object([("description", "What it puts on the bus.")]),
+            "emitEvent": SchemaNode.reference("construct").described("What it sends."),
+            "loop": SchemaNode.reference("loop").described("How often it may fire as part of a loop."),
+        ],
+        more: [
+            (
+                "oneOf",
+                [
+                    form(["to", "onState", "emitValue"], without: ["toSystem", "onValue", "emitEvent"]),
+                    form(["to", "emitEvent"], without: ["toSystem", "onState", "emitValue"]),
+                    form(["toSystem", "onState", "emitEvent"], without: ["to", "onValue", "emitValue"]),
+                ]
+            ), ("not", ["required": ["onValue", "when"]]),
+        ])
+
+    private static func form(_ required: [String], without others: [String]) -> SchemaNode {
+        [
+            "required": .array(required.map { .string($0) }),
+            "properties": .object(others.map { ($0, false) }),
+        ]
+    }
+
+    /// A limit of a loop.
+    static let loop = keyed(
+        WiringDecoder.loopKeys, required: WiringDecoder.loopKeys,
+        [
+            "limit": [
+                "type": "string",
+                "pattern": "^ *[0-9]+ +per +\\+?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+ *$",
+            ]
+        ])
+}

@@ -1,0 +1,95 @@
+"""The JSON Schema for editors, held against configurations by a validator that is not ours."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from conftest import REPOSITORY
+from daemon import Binaries
+
+CORPUS = REPOSITORY / "Tests" / "Corpus"
+DOCUMENTATION = REPOSITORY / "Documentation"
+
+# Kinds of mistakes that need no names, types or expressions to be seen.
+SHAPES = {"wrong-shape", "unknown-key", "missing-key", "empty", "invalid-name", "reserved-name", "link-form"}
+SHAPES |= {"conflicting-keys", "unknown-choice", "unknown-effect", "unknown-parameter", "unknown-outcome"}
+SHAPES |= {"unknown-type", "out-of-range", "missing-parameter"}
+
+# Broken configurations in which only the compiler sees what is wrong, though the kind of mistake is one of those above.
+UNSEEN = {
+    "feedback-every-too-short", "feedback-onstate-any-among-others", "feedback-timeout-zero", "link-loop-limit-no-time",
+    "link-loop-limit-zero", "system-field-type-too-deep", "system-initial-any",
+    "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
+}
+
+
+@pytest.fixture(scope="module")
+def validator(binaries: Binaries) -> Draft202012Validator:
+    text = subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+    assert text == (DOCUMENTATION / "configuration.schema.json").read_text()
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def documents(text: str) -> list[object]:
+    """The documents of a file, read by YAML 1.2's core schema."""
+    yaml = YAML(typ="safe", pure=True)
+    return list(yaml.load_all(text))
+
+
+def errors(validator: Draft202012Validator, text: str) -> list[str]:
+    return [error.message for document in documents(text) for error in validator.iter_errors(document)]
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "Config").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_shipped_configuration_fits(validator: Draft202012Validator, path: Path) -> None:
+    assert errors(validator, path.read_text()) == []
+
+
+@pytest.mark.parametrize("page", ["Configuration.md", "Diagnostics.md"])
+def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Validator, page: str) -> None:
+    text = (DOCUMENTATION / page).read_text()
+    sections = [section for section in text.split("\n## ") if not re.match(r"`[a-z-]+`\n\nError", section)]
+    examples = re.findall(r"^```yaml\n(.*?)^```$", "\n## ".join(sections), re.MULTILINE | re.DOTALL)
+    assert len(examples) >= 2
+    for example in examples:
+        assert errors(validator, example) == [], example
+
+
+def shape_mistakes() -> list[str]:
+    names = []
+    for path in sorted(CORPUS.glob("*.txt")):
+        codes = re.findall(r"^\S+: (?:error|warning): .* \[([a-z-]+)\]$", path.read_text(), re.MULTILINE)
+        name = path.stem
+        if name.split("-")[0] in ("yaml", "bytes", "files", "whole", "several") or name in UNSEEN:
+            continue
+        if codes and set(codes) <= SHAPES:
+            names.append(name)
+    assert len(names) >= 80
+    return names
+
+
+@pytest.mark.parametrize("name", shape_mistakes())
+def test_mistakes_of_shape_are_seen(validator: Draft202012Validator, name: str) -> None:
+    assert errors(validator, (CORPUS / f"{name}.yaml").read_text()) != []
+
+
+def test_what_is_only_a_warning_is_accepted(validator: Draft202012Validator) -> None:
+    for path in sorted(CORPUS.glob("*.txt")):
+        text = path.read_text()
+        file = CORPUS / f"{path.stem}.yaml"
+        if ": error: " in text or not file.exists():
+            continue
+        try:
+            assert errors(validator, file.read_text()) == [], path.stem
+        except YAMLError:
+            pass
