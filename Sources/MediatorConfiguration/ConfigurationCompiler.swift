@@ -52,6 +52,7 @@ private struct Assembly {
     private var systems: [WrittenSystem] = []
     private var buses: [WrittenBus] = []
     private var links: [WrittenLink] = []
+    private var instances: [WrittenInstance] = []
     private var brokenSystems: [String] = []
     private var mayHideSystems: Bool
     private var mayHideBuses: Bool
@@ -103,7 +104,7 @@ private struct Assembly {
         if isSystem {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
                 systems.append(system)
-                mayHideSystems = mayHideSystems || !Names.isPublicName(system.name.text)
+                mayHideSystems = mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))
             } else {
                 mayHideSystems = true
             }
@@ -113,6 +114,7 @@ private struct Assembly {
             mayHideBuses = mayHideBuses || wiring.hidesBuses
             buses += wiring.buses
             links += wiring.links
+            instances += wiring.instances
         }
     }
 
@@ -131,37 +133,95 @@ private struct Assembly {
     // Third stage
 
     func graph(now: Timestamp?) -> Graph? {
-        let named = unique(systems.map { ($0.name, $0.source, $0) }, "system")
+        var table = InstanceTable(session, broken: brokenSystems, mayHideSystems: mayHideSystems)
+        for template in unique(systems.filter(\.isTemplate).map { ($0.name, $0.source, $0) }, "system") {
+            table.add(template)
+        }
+        let plain = systems.filter { !$0.isTemplate }
+        let named = unique(
+            plain.map { ($0.name, $0.source, System.plain($0)) }
+                + instances.map { ($0.name, $0.source, System.instance($0)) }, "system")
+        let plainNames = plain.map(\.name.text)
         var scopes: [String: SystemScope] = [:]
         scopes.reserveCapacity(named.count)
         for name in brokenSystems { scopes[name] = SystemScope(brokenName: name) }
         var whole = AnalysedConfiguration()
         whole.systems.reserveCapacity(named.count)
         for (index, system) in named.enumerated() {
-            let scope = SystemScope(system, index: index, session: session)
-            scopes[scope.name] = scope
-            let definition = SystemCompiler(scope, system, session).system()
-            whole.systems.append(AnalysedSystem(definition: definition, written: system, scope: scope))
-        }
-        let wiring = WiringCompiler(
-            systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
-        var table = BusTable()
-        for (index, written) in unique(buses.map { ($0.name, $0.source, $0) }, "bus").enumerated() {
-            let bus = wiring.bus(written, index: index)
-            table.scopes[written.name.text] = bus.scope
-            table.names.append(written.name.text)
-            whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
-        }
-        for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
-            if let link = wiring.link(written, buses: table) {
-                whole.links.append(AnalysedLink(definition: link, written: written))
+            let compiled: AnalysedSystem
+            switch system {
+            case .plain(let written):
+                let scope = SystemScope(written, index: index, session: session)
+                let definition = SystemCompiler(scope, written, session).system()
+                compiled = AnalysedSystem(definition: definition, written: written, scope: scope)
+            case .instance(let written):
+                compiled = compile(written, table.add(written, systems: plainNames), index: index)
             }
+            scopes[compiled.scope.name] = compiled.scope
+            whole.systems.append(compiled)
         }
+        addWiring(to: &whole, scopes, table)
         GraphAnalysis(whole, findings).run(now: now)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
             links: whole.links.map(\.definition))
+    }
+
+    /// A system, or what is to become one.
+    private enum System {
+        case plain(WrittenSystem)
+        case instance(WrittenInstance)
+    }
+
+    /// Compiles an instance, if it and its template are sound.
+    private func compile(_ written: WrittenInstance, _ instance: SystemInstance?, index: Int) -> AnalysedSystem {
+        let name = written.name.text
+        guard let instance, let constants = instance.constants else {
+            let scope = instance.map { SystemScope($0.template.written, name: name, index: index, session: session) }
+            return AnalysedSystem(
+                definition: nil, written: instance?.template.written, scope: scope ?? SystemScope(brokenName: name))
+        }
+        return session.withConstants(constants, of: name) {
+            let body = instance.template.written
+            let scope = SystemScope(body, name: name, index: index, session: session)
+            let origin = written.source.location(at: written.name.span.start)
+            let definition = SystemCompiler(scope, body, session, origin: origin).system()
+            return AnalysedSystem(definition: definition, written: body, scope: scope)
+        }
+    }
+
+    private func addWiring(
+        to whole: inout AnalysedConfiguration, _ scopes: [String: SystemScope], _ instances: InstanceTable
+    ) {
+        let wiring = WiringCompiler(
+            systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
+        var table = BusTable()
+        let buses = buses.flatMap { instances.expanded($0) }
+        for (index, each) in unique(buses.map { ($0.bus.name, $0.bus.source, $0) }, "bus").enumerated() {
+            let written = each.bus
+            let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }
+            table.scopes[written.name.text] = bus.scope
+            table.names.append(written.name.text)
+            whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
+        }
+        for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
+            let expanded = instances.expanded(written)
+            let errors = findings.errors
+            if let each = expanded.generic {
+                _ = session.withConstants(each.constants, isGeneric: true) {
+                    wiring.link(each.link, buses: table, template: each.template)
+                }
+            }
+            guard findings.errors == errors else { continue }
+            for each in expanded.links {
+                let link = session.withConstants(each.constants, of: each.instance) {
+                    wiring.link(each.link, buses: table)
+                }
+                if let link { whole.links.append(AnalysedLink(definition: link, written: each.link)) }
+            }
+        }
+        whole.links.sort { $0.definition.name < $1.definition.name }
     }
 
     /// Things sorted by name, each name once; of two, the first in the order of files counts.

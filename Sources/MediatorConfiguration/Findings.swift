@@ -9,7 +9,15 @@ final class Findings {
     private var tagged: [String: Set<Int>] = [:]
     private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
-    private(set) var hasErrors = false
+    var hasErrors: Bool { errors > 0 }
+    /// How many errors there are.
+    private(set) var errors = 0
+    /// The instance of a template whose body is being compiled, once that has been checked for all.
+    var instance: String?
+    /// What has been said of some instance.
+    private var saidOfInstances: Set<String> = []
+    /// Whether what is said of a place is said once: the body of a template is looked at for each instance.
+    var saysOnce = false
 
     /// Reports a part of a file. The hint is made only if the finding is shown, since looking for the nearest of many
     /// names takes its time.
@@ -18,8 +26,16 @@ final class Findings {
         hint: @autoclosure () -> String? = nil,
         severity: Diagnostic.Severity = .error, notes: [Diagnostic.Note] = []
     ) {
-        if severity == .error { hasErrors = true }
+        if severity == .error { errors += 1 }
         let (source, span) = source.resolved(span)
+        guard !saysOnce || saidOfInstances.insert("\(source.path):\(span.start):\(code)").inserted else { return }
+        var message = message
+        if let instance {
+            // A warning is about the body, and was given with it.
+            guard severity == .error, saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted
+            else { return }
+            message += " (for '\(instance)')"
+        }
         if code == .tag {
             tagged[source.path, default: []].insert(span.start)
         } else if tagged[source.path]?.contains(span.start) ?? false {
@@ -69,7 +85,7 @@ final class Findings {
 
     /// Reports what has no place in a text.
     func report(_ diagnostic: Diagnostic) {
-        if diagnostic.severity == .error { hasErrors = true }
+        if diagnostic.severity == .error { errors += 1 }
         gathered.append(diagnostic)
     }
 

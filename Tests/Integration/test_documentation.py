@@ -94,8 +94,12 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, wiring, drop_in, outside = blocks(CONFIGURATION, "yaml")[:4]
-    one = daemon({"system.yaml": system, "wiring.yaml": wiring, "outside.yaml": outside})
+    system, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    one = daemon(
+        {"system.yaml": system, "wiring.yaml": wiring, "outside.yaml": outside, "template.yaml": template}
+    )
+    assert "uplink@wwan0" in one.ctl("list").stdout
+    assert "tell-down@eth0" in one.ctl("show", "link:tell-down@eth0").stdout
     assert "backup" in one.ctl("list").stdout
     feedback = re.compile(r"^ +retry ", re.MULTILINE)
     assert feedback.search(one.ctl("show", "backup").stdout)

@@ -12,7 +12,8 @@ struct AnalysedConfiguration {
 struct AnalysedSystem {
     /// Nil if something is wrong with it.
     let definition: SystemDefinition?
-    let written: WrittenSystem
+    /// Of an instance, its template; nil if that is not there.
+    let written: WrittenSystem?
     let scope: SystemScope
 }
 

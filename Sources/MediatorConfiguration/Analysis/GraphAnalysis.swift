@@ -21,6 +21,8 @@ struct GraphAnalysis {
     /// - Parameter now: The time at which initial states are computed; nil: they are not.
     func run(now: Timestamp?) {
         let isKnown = !findings.hasErrors
+        findings.saysOnce = true
+        defer { findings.saysOnce = false }
         let looping = LoopFinder(whole, reachable, findings).report()
         guard isKnown else { return }
         if let now { checkInitialStates(now) }
@@ -40,12 +42,13 @@ struct GraphAnalysis {
 
     private func checkInitialStates(_ now: Timestamp) {
         for system in whole.systems {
-            guard let definition = system.definition, let initial = system.written.initialState else { continue }
+            guard let definition = system.definition, let written = system.written, let initial = written.initialState
+            else { continue }
             do throws(EvaluationError) {
                 _ = try definition.initialData(now: now)
             } catch {
                 findings.report(
-                    .initialState, in: system.written.source, at: initial.name.span,
+                    .initialState, in: written.source, at: initial.name.span,
                     "the initial state of '\(definition.name)' cannot be computed: \(error.message)")
             }
         }
@@ -53,13 +56,14 @@ struct GraphAnalysis {
 
     private func checkStates(_ index: Int) {
         let system = whole.systems[index]
-        guard let definition = system.definition, let written = system.written.states else { return }
-        for (state, record) in written.enumerated() where !reachable[index][state] {
+        guard let definition = system.definition, let written = system.written, let states = written.states
+        else { return }
+        for (state, record) in states.enumerated() where !reachable[index][state] {
             let hint =
                 definition.transitions.isEmpty
                 ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
             findings.report(
-                .unreachableState, in: system.written.source, at: record.name.span,
+                .unreachableState, in: written.source, at: record.name.span,
                 "the state '\(record.name.text)' is never reached", hint: hint, severity: .warning,
                 notes: bystanders(of: state, in: index))
         }
@@ -92,7 +96,8 @@ struct GraphAnalysis {
                     for rule in rules.values.joined() { caused[index][rule.event.event] = true }
                 }
             }
-            switch system.written.external {
+            switch system.written?.external {
+            case nil: break
             case .any: caused[index] = caused[index].map { _ in true }
             case .events(let names):
                 for name in names {
@@ -114,12 +119,13 @@ struct GraphAnalysis {
     private func checkEvents() {
         let caused = caused()
         for (index, system) in whole.systems.enumerated() {
-            guard let definition = system.definition, let written = system.written.events else { continue }
-            for (event, record) in written.enumerated() {
+            guard let definition = system.definition, let written = system.written, let events = written.events
+            else { continue }
+            for (event, record) in events.enumerated() {
                 let name = record.name.text
                 guard caused[index][event] else {
                     warn(
-                        .uncausedEvent, in: system.written.source, at: record.name.span,
+                        .uncausedEvent, in: written.source, at: record.name.span,
                         "nothing causes the event '\(name)': no feedback and no link emits it",
                         hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
                     continue
@@ -131,7 +137,7 @@ struct GraphAnalysis {
                 let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
                 let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
                 warn(
-                    .unhandledEvent, in: system.written.source, at: record.name.span,
+                    .unhandledEvent, in: written.source, at: record.name.span,
                     isDeaf ? "the event '\(name)' is handled \(place)" : "the event '\(name)' is not handled \(place)",
                     hint: "where nothing is to change write \(name): stay")
             }

@@ -72,6 +72,7 @@ struct DataCompiler {
     func constant(_ node: Node, as type: ValueType, _ what: Subject) -> Value? {
         guard let program = data(node, as: type, what, .fixed) else { return nil }
         if case .constant(let value) = program { return value }
+        if session.isGeneric { return type.sample }
         report(.notConstant, at: node.mark, "\(what) must be a fixed value")
         return nil
     }

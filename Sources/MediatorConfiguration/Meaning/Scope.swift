@@ -75,11 +75,11 @@ final class SystemScope {
     }
 
     /// The names and types of a system.
-    init(_ written: WrittenSystem, index: Int, session: Session) {
+    init(_ written: WrittenSystem, name: String? = nil, index: Int, session: Session) {
         self.index = index
         source = written.source
         nameSpan = written.name.span
-        name = written.name.text
+        self.name = name ?? written.name.text
         // Of a name that cannot be one nobody knows what it should be, so others are not held against it.
         knowsStates = written.states.map { !$0.isEmpty && $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         knowsEvents = written.events.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
@@ -174,8 +174,8 @@ struct VariableScope {
     }
 
     /// The names that can be used, in words.
-    var variables: String {
-        let names = environment.variables.map(\.name).filter { !$0.isEmpty }
+    func variables(and constants: [String]) -> String {
+        let names = environment.variables.map(\.name).filter { !$0.isEmpty } + constants
         return names.isEmpty ? "no variables can be used here" : "variables here: \(names.joined(separator: ", "))"
     }
 
@@ -183,6 +183,12 @@ struct VariableScope {
 
     /// What to say about a name that is a variable elsewhere, if it is more than that it is unknown.
     func absence(of name: String) -> (code: Diagnostic.Code, message: String, hint: String)? {
+        if ["instance", "parameters"].contains(name) {
+            return (
+                .unknownVariable, "'\(name)' is known only in a template and in links over its instances",
+                "a template is a system whose name ends with '@'"
+            )
+        }
         guard Self.allNames.contains(name) else { return nil }
         switch absences {
         case .anyEvent where name == "event":

@@ -18,6 +18,7 @@ final class Session {
     private struct ProgramKey: Hashable {
         var text: String
         var scope: VariableScope.Key
+        var constants: Int32
         var type: ValueType
     }
 
@@ -32,12 +33,46 @@ final class Session {
     /// The values that were not there.
     var unavailable: Set<UnavailableValue> = []
     /// Whether a template is compiled without an instance, so that types are known but no values.
-    var isGeneric = false
+    private(set) var isGeneric = false
+    /// The constants that every expression may use.
+    private var constants: [Environment.Constant] = []
+    /// Tells sets of constants apart.
+    private var constantsNumber: Int32 = 0
+    private var constantsCount: Int32 = 0
 
     /// A compilation that reports to the given findings.
     init(_ findings: Findings, _ values: ExternalValues) {
         self.findings = findings
         self.values = values
+    }
+
+    /// Begins what may use constants: by their values, or by their types only.
+    func enter(_ constants: [Environment.Constant], isGeneric: Bool) {
+        if !constants.isEmpty {
+            constantsCount += 1
+            constantsNumber = constantsCount
+        }
+        self.constants = constants
+        self.isGeneric = isGeneric
+    }
+
+    /// Ends it.
+    func leave() {
+        constants = []
+        constantsNumber = 0
+        isGeneric = false
+    }
+
+    /// What an expression may use.
+    private func environment(_ scope: VariableScope) -> Environment {
+        guard !constants.isEmpty else { return scope.environment }
+        var environment = scope.environment
+        if isGeneric {
+            environment.variables += constants.map { Environment.Variable(name: $0.name, type: $0.type) }
+        } else {
+            environment.constants = constants
+        }
+        return environment
     }
 
     /// Begins a system or link, with a fresh budget of programs.
@@ -83,11 +118,11 @@ final class Session {
         }
         let parsed = parsedExpression(scalar.text)
         if parsed.mentionsState { mentionsState = true }
-        let key = ProgramKey(text: scalar.text, scope: scope.key, type: .bool)
+        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: .bool)
         var program = scope.isBroken ? nil : conditions[key]
         if program == nil {
             program = checked(parsed, scalar, scope, in: source) { expression throws(Problems) in
-                try expression.checked(in: scope.environment, expecting: .bool)
+                try expression.checked(in: environment(scope), expecting: .bool)
             }
             if let program { conditions[key] = program }
         }
@@ -105,10 +140,10 @@ final class Session {
     {
         let parsed = parsedTemplate(scalar.text)
         if parsed.mentionsState { mentionsState = true }
-        let key = ProgramKey(text: scalar.text, scope: scope.key, type: type)
+        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
         if !scope.isBroken, let known = programs[key] { return known }
         let program = checked(parsed, scalar, scope, in: source) { template throws(Problems) in
-            try template.checked(in: scope.environment, expecting: type)
+            try template.checked(in: environment(scope), expecting: type)
         }
         if let program { programs[key] = program }
         return program
@@ -157,7 +192,7 @@ final class Session {
             var message = problem.message
             if hint == nil, problem.code == .unknownVariable {
                 message = String(message.prefix { $0 != ";" })
-                hint = scope.variables
+                hint = scope.variables(and: constants.map(\.name))
             }
             // The suggestion has a line of its own here.
             if let hint, message.hasSuffix("; \(hint)") { message.removeLast(hint.count + 2) }

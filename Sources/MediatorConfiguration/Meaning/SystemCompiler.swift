@@ -7,8 +7,11 @@ struct SystemCompiler {
     private let session: Session
     private let lookup: Lookup
 
-    /// A compiler of one system.
-    init(_ scope: SystemScope, _ written: WrittenSystem, _ session: Session) {
+    private let origin: SourceLocation
+
+    /// A compiler of one system, which comes from where it is written unless said otherwise.
+    init(_ scope: SystemScope, _ written: WrittenSystem, _ session: Session, origin: SourceLocation? = nil) {
+        self.origin = origin ?? written.source.location(at: written.name.span.start)
         self.scope = scope
         self.written = written
         self.session = session
@@ -30,7 +33,7 @@ struct SystemCompiler {
         guard let initial, let transitions, isWhole else { return nil }
         return SystemDefinition(
             name: scope.name, description: written.description,
-            source: written.source.location(at: written.name.span.start),
+            source: origin,
             states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
             events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,

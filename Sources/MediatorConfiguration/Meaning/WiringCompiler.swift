@@ -88,10 +88,12 @@ struct WiringCompiler {
     // Links
 
     /// Compiles a link; nil after reporting, or if something it depends on is broken.
-    func link(_ written: WrittenLink, buses: BusTable) -> LinkDefinition? {
+    ///
+    /// - Parameter template: What is checked in place of a system of this name: for all its instances at once.
+    func link(_ written: WrittenLink, buses: BusTable, template: SystemScope? = nil) -> LinkDefinition? {
         session.begin()
         let lookup = Lookup(session: session, source: written.source)
-        let system = system(written.system, lookup)
+        let system = system(written.system, lookup, template)
         let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
@@ -107,7 +109,7 @@ struct WiringCompiler {
                 ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", FlowText.of(event.node))
             }
         case .systemToSystem(let name, let selector, let event):
-            let target = self.system(name, lookup)
+            let target = self.system(name, lookup, template)
             compiled = system.flatMap { system in
                 systemToSystem(written, system, target, selector, event, lookup).map { form, selector in
                     (
@@ -130,7 +132,8 @@ struct WiringCompiler {
         return nil
     }
 
-    private func system(_ name: Scalar, _ lookup: Lookup) -> SystemScope? {
+    private func system(_ name: Scalar, _ lookup: Lookup, _ template: SystemScope?) -> SystemScope? {
+        if let template, template.name == name.text { return template }
         if let system = systems[name.text] { return system }
         guard !mayHideSystems else { return nil }
         lookup.report(

@@ -23,7 +23,7 @@ public struct ConfigurationSchema: Sendable {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": .string(identifier),
             "title": "mediatord configuration",
-            "description": "One document: a system, or buses and links.",
+            "description": "One document: a system, or a template of systems, or buses, links and instances.",
             "type": ["object", "null"],
             "if": ["required": ["system"]],
             "then": .reference("system"),
@@ -34,6 +34,10 @@ public struct ConfigurationSchema: Sendable {
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
+                    ("systemName", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*@?$")),
+                    ("part", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*(@([A-Za-z0-9:._-]+|\\*))?$")),
+                    ("instanceName", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*@[A-Za-z0-9:._-]+$")),
+                    ("each", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*@\\*$")), ("parameter", parameter),
                     ("type", type), ("condition", ["type": ["string", "boolean", "number"]]),
                     ("duration", duration), ("template", template),
                 ] + effects.filter { !$0.emitsDirectly }.map { ("effect-\($0.name)", effect($0)) }),
@@ -102,8 +106,11 @@ public struct ConfigurationSchema: Sendable {
     private static let system = keyed(
         SystemDecoder.keys, required: ["system", "states", "initialState"],
         [
-            "system": SchemaNode.reference("name").described("The system's unique name."),
+            "system": SchemaNode.reference("systemName")
+                .described("The system's unique name; with @ at its end it is a template."),
             "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            "parameters": named("identifier", .reference("parameter"))
+                .described("A template's parameters, which its instances are given."),
             "states": [
                 "description": "Its states, each with the typed fields of its data.",
                 "type": "object", "minProperties": 1, "maxProperties": .int(ConfigurationLimits.states),
@@ -138,6 +145,17 @@ public struct ConfigurationSchema: Sendable {
 
     private static let oneOrMore: SchemaNode = .anyOf(
         .reference("identifier"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
+
+    /// A template's parameter: its type, or more about it.
+    private static let parameter: SchemaNode = .anyOf(
+        .reference("type"),
+        keyed(
+            TemplateDecoder.parameterKeys, required: ["type"],
+            [
+                "type": SchemaNode.reference("type").described("What its values are."),
+                "default": .object([("description", "Its value where an instance says nothing.")]),
+                "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            ]))
 
     private static let limit: SchemaNode = [
         "type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit),

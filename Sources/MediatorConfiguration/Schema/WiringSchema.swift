@@ -3,8 +3,10 @@ extension ConfigurationSchema {
     static let wiring = keyed(
         WiringDecoder.keys,
         [
-            "buses": named("name", .reference("bus")).described("The buses, by name."),
+            "buses": named("part", .reference("bus")).described("The buses, by name."),
             "links": named("name", .reference("link")).described("The links, by name."),
+            "instances": named("instanceName", ["type": ["object", "null"]])
+                .described("Systems made of templates, each with its parameters."),
             "loop": SchemaNode.reference("loop").described("A limit for every link of this document."),
         ])
 
@@ -18,6 +20,7 @@ extension ConfigurationSchema {
             "limit": ["type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit)],
             "overflow": SchemaNode.choice(BufferPolicy.Overflow.self).described("Which value is dropped beyond it."),
             "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            "for": SchemaNode.reference("each").described("There is one for each instance of this template."),
             "external": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
         ],
         more: [
@@ -30,9 +33,9 @@ extension ConfigurationSchema {
     static let link = keyed(
         WiringDecoder.linkKeys, required: ["attach"],
         [
-            "attach": SchemaNode.reference("name").described("The system it belongs to."),
-            "to": SchemaNode.reference("name").described("The bus that it joins the system to."),
-            "toSystem": SchemaNode.reference("name").described("The system that gets its events."),
+            "attach": SchemaNode.reference("part").described("The system it belongs to."),
+            "to": SchemaNode.reference("part").described("The bus that it joins the system to."),
+            "toSystem": SchemaNode.reference("part").described("The system that gets its events."),
             "onState": SchemaNode.reference("selector").described("In which states it fires."),
             "onValue": .object([("description", "On which value of the bus it fires.")]),
             "when": SchemaNode.reference("condition").described("It fires only if this holds."),

@@ -4,8 +4,8 @@ import CommonExpression
 struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
-        "system", "description", "states", "events", "initialState", "ready", "mailbox", "feedbacks", "transitions",
-        "unhandled", "external",
+        "system", "description", "parameters", "states", "events", "initialState", "ready", "mailbox", "feedbacks",
+        "transitions", "unhandled", "external",
     ]
 
     /// The keys of a mailbox.
@@ -23,7 +23,16 @@ struct SystemDecoder {
     /// Reads the document, whose keys are checked already. Nil if it has no usable name.
     func system(_ keyed: Keyed) -> WrittenSystem? {
         let name = keyed["system"].flatMap { decoder.scalar($0, "the name of a system") }
-        if let name { decoder.checkPublicName(name, "a system") }
+        let isTemplate = name?.text.hasSuffix("@") ?? false
+        if let name {
+            let plain = isTemplate ? String(name.text.dropLast()) : name.text
+            decoder.checkPublicName(Scalar(text: plain, style: name.style, span: name.span), "a system")
+        }
+        if !isTemplate, let name, let key = keyed.key("parameters") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "only a template has parameters", hint: "name it '\(name.text)@'")
+        }
+        let parameters = keyed["parameters"].map { TemplateDecoder(decoder).parameters($0) } ?? []
         let description = decoder.description(keyed)
         let states = decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
         if let states, states.isEmpty, let node = keyed["states"] {
@@ -47,9 +56,9 @@ struct SystemDecoder {
         let transitions = keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
         guard let name else { return nil }
         return WrittenSystem(
-            source: decoder.source, name: name, description: description, states: states, events: events,
-            initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled, external: external,
-            feedbacks: feedbacks, transitions: transitions)
+            source: decoder.source, name: name, description: description, parameters: parameters, states: states,
+            events: events, initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled,
+            external: external, feedbacks: feedbacks, transitions: transitions)
     }
 
     /// States or events.

@@ -3,9 +3,9 @@ import CommonExpression
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links", "loop"]
+    static let keys = ["buses", "links", "instances", "loop"]
     /// The keys of a bus.
-    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external"]
+    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external", "for"]
     /// The keys of a link.
     static let linkKeys = [
         "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
@@ -35,18 +35,32 @@ struct WiringDecoder {
         if let node = keyed["links"], !node.isNull {
             links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
         }
-        return WrittenWiring(source: decoder.source, buses: buses, links: links, hidesBuses: hidesBuses)
+        var instances: [WrittenInstance] = []
+        if let node = keyed["instances"], !node.isNull {
+            instances = decoder.entries(node, "'instances'")?.map { TemplateDecoder(decoder).instance($0) } ?? []
+        }
+        return WrittenWiring(
+            source: decoder.source, buses: buses, links: links, instances: instances, hidesBuses: hidesBuses)
     }
 
     private func bus(_ entry: Node.Entry) -> WrittenBus {
-        decoder.checkPublicName(entry.key, "a bus")
+        let parts = InstanceName(entry.key.text)
+        if parts?.isEvery != true, parts?.isValid != true { decoder.checkPublicName(entry.key, "a bus") }
         let what = "the bus '\(entry.key.text)'"
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
-            initialKey: nil, buffer: .busDefault, external: nil, span: entry.key.span)
+            initialKey: nil, buffer: .busDefault, external: nil, each: nil, span: entry.key.span)
         guard var keyed = decoder.keyed(entry.value, what, known: Self.busKeys) else { return bus }
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
+        if parts?.isEvery == true {
+            bus.each = decoder.required("for", of: keyed, what, hint: "write for: and a template, such as uplink@*")
+                .flatMap { decoder.scalar($0, "'for'") }
+        } else if let key = keyed.key("for") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "only a bus whose name ends with '@*' exists for each instance",
+                hint: "name it '\(entry.key.text.prefix { $0 != "@" })@*'")
+        }
         bus.kind = decoder.required("kind", of: keyed, what, hint: "write kind: passthrough or kind: currentValue")
             .flatMap { decoder.choice($0, "kind") }
         bus.value = decoder.required("value", of: keyed, what, hint: "write the type of its values, such as string")

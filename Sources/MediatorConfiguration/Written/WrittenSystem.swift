@@ -3,6 +3,8 @@ struct WrittenSystem {
     var source: SourceText
     var name: Scalar
     var description: String?
+    /// A template's.
+    var parameters: [WrittenParameter]
     /// Nil if missing or of the wrong shape: then nobody knows which states there are.
     var states: [WrittenRecord]?
     /// Nil if of the wrong shape.
@@ -15,6 +17,11 @@ struct WrittenSystem {
     var external: WrittenExternal
     var feedbacks: [WrittenFeedback]
     var transitions: [WrittenTransitionList]
+}
+
+extension WrittenSystem {
+    /// Whether it is a template, from which instances are made.
+    var isTemplate: Bool { name.text.hasSuffix("@") }
 }
 
 /// Which events come from outside, as written.

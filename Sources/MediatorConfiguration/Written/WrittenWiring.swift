@@ -3,6 +3,7 @@ struct WrittenWiring {
     var source: SourceText
     var buses: [WrittenBus]
     var links: [WrittenLink]
+    var instances: [WrittenInstance]
     /// Whether `buses` had the wrong shape, so that nobody knows which there are.
     var hidesBuses: Bool
 }
@@ -27,6 +28,8 @@ struct WrittenBus {
     var buffer: BufferPolicy
     /// What is done with it from outside; nil: nothing.
     var external: ExternalUse?
+    /// The template for each instance of which there is one: `uplink@*`.
+    var each: Scalar?
     var span: Span
 }
 

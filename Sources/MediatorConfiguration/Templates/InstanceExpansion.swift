@@ -1,0 +1,108 @@
+import CommonExpression
+
+/// What exists once for each instance of a template.
+extension InstanceTable {
+    /// One of the buses that a written one stands for.
+    struct Bus {
+        var bus: WrittenBus
+        var constants: [Environment.Constant] = []
+        /// The instance it is for.
+        var instance: String?
+    }
+
+    /// The buses that one stands for: `NAME@*` for each instance of the template that it names, else itself.
+    func expanded(_ bus: WrittenBus) -> [Bus] {
+        guard let each = bus.each else {
+            // That no template is named has been reported.
+            return InstanceName(bus.name.text)?.isEvery == true ? [] : [Bus(bus: bus)]
+        }
+        guard InstanceName(each.text)?.isEvery == true else {
+            session.findings.report(
+                .invalidName, in: bus.source, at: each.span, "'\(each.text.prefix(60))' is no template's instances",
+                hint: "write the template's name and '*', such as uplink@*")
+            return []
+        }
+        return (all(each, in: bus.source) ?? []).map { instance in
+            var copy = bus
+            copy.name = Self.naming(instance.written.instance, in: bus.name)
+            return Bus(bus: copy, constants: instance.constants ?? [], instance: instance.written.name.text)
+        }
+    }
+
+    /// One of the links that a written one stands for.
+    struct Link {
+        var link: WrittenLink
+        var constants: [Environment.Constant] = []
+        /// The instance it is for.
+        var instance: String?
+        /// What takes the place of a system of its name in it.
+        var template: SystemScope?
+    }
+
+    /// The links that a written one stands for.
+    struct Links {
+        /// One that is only checked, for all others, since they are alike but for their constants.
+        var generic: Link?
+        var links: [Link] = []
+    }
+
+    /// The links that one stands for: where `attach`, or else `toSystem`, is `NAME@*`, one for each instance of that
+    /// template, with `*` in the other names standing for the same instance; else itself.
+    func expanded(_ link: WrittenLink) -> Links {
+        guard let every = Self.every(link) else { return Links(links: [Link(link: link)]) }
+        guard let instances = all(every, in: link.source), let name = InstanceName(every.text),
+            let template = templates[name.template]
+        else { return Links() }
+        var links = Links()
+        if Self.isAlike(link) {
+            let constants = Self.constants("", template.parameters.sampleValue, template.parameters)
+            links.generic = Link(link: Self.naming("", in: link), constants: constants, template: template.scope)
+        }
+        for instance in instances {
+            guard let constants = instance.constants else { continue }
+            var copy = Self.naming(instance.written.instance, in: link)
+            copy.name.text = "\(link.name.text)@\(instance.written.instance)"
+            links.links.append(Link(link: copy, constants: constants, instance: instance.written.name.text))
+        }
+        return links
+    }
+
+    /// The name whose instances a link is for.
+    private static func every(_ link: WrittenLink) -> Scalar? {
+        if InstanceName(link.system.text)?.isEvery == true { return link.system }
+        if case .systemToSystem(let target, _, _) = link.form, InstanceName(target.text)?.isEvery == true {
+            return target
+        }
+        return nil
+    }
+
+    /// Whether every instance's link leads to or from the same.
+    private static func isAlike(_ link: WrittenLink) -> Bool {
+        switch link.form {
+        case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _): InstanceName(bus.text)?.isEvery != true
+        case .systemToSystem(let target, _, _):
+            InstanceName(link.system.text)?.isEvery != true || InstanceName(target.text)?.isEvery != true
+        }
+    }
+
+    /// A name with an instance in the place of `*`.
+    private static func naming(_ instance: String, in name: Scalar) -> Scalar {
+        guard let parts = InstanceName(name.text), parts.isEvery else { return name }
+        return Scalar(text: parts.template + instance, style: name.style, span: name.span)
+    }
+
+    /// A link with an instance in the place of each `*`.
+    private static func naming(_ instance: String, in link: WrittenLink) -> WrittenLink {
+        var link = link
+        link.system = naming(instance, in: link.system)
+        switch link.form {
+        case .systemToBus(let bus, let selector, let value):
+            link.form = .systemToBus(bus: naming(instance, in: bus), selector: selector, value: value)
+        case .busToSystem(let bus, let onValue, let event):
+            link.form = .busToSystem(bus: naming(instance, in: bus), onValue: onValue, event: event)
+        case .systemToSystem(let target, let selector, let event):
+            link.form = .systemToSystem(target: naming(instance, in: target), selector: selector, event: event)
+        }
+        return link
+    }
+}

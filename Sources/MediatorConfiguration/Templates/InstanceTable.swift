@@ -1,0 +1,177 @@
+import CommonExpression
+
+/// A template whose body has been checked.
+struct SystemTemplate {
+    /// The system as written.
+    let written: WrittenSystem
+    /// Its names and types, under its own name.
+    let scope: SystemScope
+    /// Its parameters with their types; `dyn` if that is a mistake.
+    let parameters: StructureType
+    /// Whether it can be instantiated: nothing in it is a mistake.
+    let isSound: Bool
+}
+
+/// An instance with the values of its constants.
+struct SystemInstance {
+    /// As written.
+    let written: WrittenInstance
+    /// Its template.
+    let template: SystemTemplate
+    /// `instance` and `parameters`; nil after reporting.
+    let constants: [Environment.Constant]?
+}
+
+/// The templates and instances of a configuration.
+struct InstanceTable {
+    /// The templates by name.
+    private(set) var templates: [String: SystemTemplate] = [:]
+    /// The instances by template, sorted by name.
+    private(set) var instances: [String: [SystemInstance]] = [:]
+    /// Templates that could not be read.
+    private let broken: Set<String>
+    let session: Session
+    private let mayHideSystems: Bool
+
+    /// An empty table. Nothing is said of templates that could not be read.
+    init(_ session: Session, broken: [String], mayHideSystems: Bool) {
+        self.session = session
+        self.broken = Set(broken)
+        self.mayHideSystems = mayHideSystems
+    }
+
+    /// Adds a template and checks its body once, for whatever values its parameters may have.
+    mutating func add(_ written: WrittenSystem) {
+        let types = TypeReader(source: written.source, findings: session.findings)
+        let before = session.findings.errors
+        let fields = written.parameters.map { parameter in
+            StructureType.Field(
+                name: parameter.name.text,
+                type: parameter.type.flatMap { types.type($0, "the parameter '\(parameter.name.text)'") } ?? .dyn)
+        }
+        let type = StructureType(name: "", fields: fields)
+        let data = DataCompiler(session, written.source)
+        session.withConstants(Self.constants("", nil, type), isGeneric: true) {
+            for (parameter, field) in zip(written.parameters, fields) {
+                guard let node = parameter.fallback else { continue }
+                _ = data.data(node, as: field.type, Subject("the default of", field.name), .fixed)
+            }
+        }
+        let scope = session.withConstants(Self.constants("", type.sampleValue, type), isGeneric: true) {
+            let scope = SystemScope(written, index: 0, session: session)
+            _ = SystemCompiler(scope, written, session).system()
+            return scope
+        }
+        templates[written.name.text] = SystemTemplate(
+            written: written, scope: scope, parameters: type, isSound: session.findings.errors == before)
+    }
+
+    /// The constants of an instance; without parameters those that their defaults may use.
+    static func constants(_ name: String, _ parameters: Value?, _ type: StructureType)
+        -> [Environment.Constant]
+    {
+        let instance = Environment.Constant(name: "instance", type: .string, value: .string(name))
+        guard let parameters else { return [instance] }
+        return [instance, Environment.Constant(name: "parameters", type: .structure(type), value: parameters)]
+    }
+
+    /// Adds an instance: finds its template, and checks what is given for its parameters. Nil after reporting, or if
+    /// the template could not be read.
+    mutating func add(_ written: WrittenInstance, systems: [String]) -> SystemInstance? {
+        guard let template = templates[written.template] else {
+            guard InstanceName(written.name.text)?.isValid == true, !broken.contains(written.template), !mayHideSystems
+            else { return nil }
+            let plain = String(written.template.dropLast())
+            session.findings.report(
+                .unknownSystem, in: written.source, at: written.name.span,
+                "there is no template '\(written.template)'",
+                hint: systems.contains(plain)
+                    ? "'\(plain)' is no template: write system: \(plain)@ there"
+                    : Names.hint(for: written.template, among: templates.keys.sorted()))
+            return nil
+        }
+        let parameters = written.arguments.flatMap { values($0, written, template) }
+        let instance = SystemInstance(
+            written: written, template: template,
+            constants: parameters.map { Self.constants(written.instance, $0, template.parameters) })
+        instances[written.template, default: []].append(instance)
+        return instance
+    }
+
+    private func values(_ entries: [Node.Entry], _ written: WrittenInstance, _ template: SystemTemplate) -> Value? {
+        func report(_ code: Diagnostic.Code, _ span: Span, _ message: String, hint: String?) {
+            session.findings.report(code, in: written.source, at: span, message, hint: hint)
+        }
+        let decoder = Decoder(source: written.source, findings: session.findings)
+        let names = template.parameters.fields.map(\.name)
+        var values: [Value?] = Array(repeating: nil, count: names.count)
+        var given: Set<Int> = []
+        var isWhole = template.isSound
+        for entry in entries {
+            guard let index = template.parameters.index(of: entry.key.text) else {
+                isWhole = false
+                report(
+                    .unknownParameter, entry.key.span,
+                    "'\(written.template)' has no parameter '\(entry.key.text)'",
+                    hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
+                continue
+            }
+            given.insert(index)
+            let subject = Subject("the parameter", entry.key.text)
+            values[index] = DataCompiler(session, written.source).constant(
+                entry.value, as: template.parameters.fields[index].type, subject)
+        }
+        let missing = names.indices.filter { !given.contains($0) && template.written.parameters[$0].fallback == nil }
+        if isWhole, !missing.isEmpty {
+            let list = missing.map { "'\(names[$0])'" }.joined(separator: ", ")
+            report(
+                .missingParameter, written.name.span,
+                "'\(written.name.text)' needs the parameter\(missing.count > 1 ? "s" : "") \(list)",
+                hint: "its parameters are { \(DataCompiler.list(template.parameters)) }")
+        }
+        guard isWhole, missing.isEmpty else { return nil }
+        session.withConstants(Self.constants(written.instance, nil, template.parameters), of: written.name.text) {
+            for (index, parameter) in template.written.parameters.enumerated() where !given.contains(index) {
+                guard let node = parameter.fallback else { continue }
+                values[index] = DataCompiler(session, template.written.source).constant(
+                    node, as: template.parameters.fields[index].type, Subject("the default of", names[index]))
+            }
+        }
+        let whole = values.compactMap(\.self)
+        guard whole.count == names.count else { return nil }
+        return .structure(Structure(type: template.parameters, fields: whole))
+    }
+
+    /// The instances that `NAME@*` means; nil after reporting, or if the template could not be read.
+    func all(_ name: Scalar, in source: SourceText) -> [SystemInstance]? {
+        guard let parts = InstanceName(name.text) else { return nil }
+        if templates[parts.template] != nil { return instances[parts.template] ?? [] }
+        guard !broken.contains(parts.template), !mayHideSystems else { return nil }
+        session.findings.report(
+            .unknownSystem, in: source, at: name.span, "there is no template '\(parts.template)'",
+            hint: Names.hint(for: parts.template, among: templates.keys.sorted()))
+        return nil
+    }
+}
+
+extension StructureType {
+    /// Some value of the type.
+    var sampleValue: Value { ValueType.structure(self).sample }
+}
+
+extension Session {
+    /// Compiles something in which constants can be used. What is found of an instance names it, unless it has been
+    /// said of another; of a template's body without values, nothing is said that depends on them.
+    func withConstants<Result>(
+        _ constants: [Environment.Constant], of instance: String? = nil, isGeneric: Bool = false,
+        _ body: () -> Result
+    ) -> Result {
+        enter(constants, isGeneric: isGeneric)
+        findings.instance = instance
+        defer {
+            leave()
+            findings.instance = nil
+        }
+        return body()
+    }
+}

@@ -1,0 +1,93 @@
+/// A template's parameter as written.
+struct WrittenParameter {
+    var name: Scalar
+    /// Its type; nil after reporting that there is none.
+    var type: Node?
+    var fallback: Node?
+}
+
+/// An instance of a template as written.
+struct WrittenInstance {
+    var source: SourceText
+    /// The whole name: `uplink@eth0`.
+    var name: Scalar
+    /// What is given for parameters; nil if that has the wrong shape.
+    var arguments: [Node.Entry]?
+
+    /// The template's name: `uplink@`.
+    var template: String { InstanceName(name.text).map { $0.template } ?? "" }
+    /// The instance's name: `eth0`.
+    var instance: String { InstanceName(name.text).map { $0.instance } ?? "" }
+}
+
+/// A name with an `@`: `uplink@eth0` is the instance `eth0` of the template `uplink@`.
+struct InstanceName {
+    /// What stands for every instance.
+    static let every = "*"
+    /// The part up to the `@`, which it includes.
+    let template: String
+    /// The part behind it.
+    let instance: String
+
+    /// The parts of a name; nil if there is no `@` in it.
+    init?(_ name: String) {
+        guard let mark = name.firstIndex(of: "@") else { return nil }
+        template = String(name[...mark])
+        instance = String(name[name.index(after: mark)...])
+    }
+
+    /// Whether every instance is meant.
+    var isEvery: Bool { instance == Self.every }
+
+    /// Whether the parts can be names: as others, and an instance like a file's part, `[A-Za-z0-9:._-]+`.
+    var isValid: Bool {
+        let isInstance = instance.utf8.allSatisfy {
+            Names.isLetterOrDigit($0)
+                || [UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains($0)
+        }
+        return Names.isPublicName(String(template.dropLast())) && !instance.isEmpty && isInstance
+            && template.utf8.count + instance.utf8.count <= ConfigurationLimits.nameLength
+    }
+}
+
+/// Reads templates' parameters and instances: shape only.
+struct TemplateDecoder {
+    /// The keys of a parameter of which more is said than its type.
+    static let parameterKeys = ["type", "default", "description"]
+    private let decoder: Decoder
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder) { self.decoder = decoder }
+
+    /// The parameters of a template.
+    func parameters(_ node: Node) -> [WrittenParameter] {
+        if node.isNull { return [] }
+        guard let entries = decoder.fieldEntries(node, "the parameters") else { return [] }
+        return entries.map { entry in
+            decoder.checkIdentifier(entry.key, "a parameter")
+            guard case .mapping = entry.value.content else {
+                return WrittenParameter(name: entry.key, type: entry.value, fallback: nil)
+            }
+            let what = "the parameter '\(entry.key.text)'"
+            var keyed = decoder.keyed(entry.value, what, known: Self.parameterKeys)
+            keyed?.span = entry.key.span
+            return WrittenParameter(
+                name: entry.key, type: keyed.flatMap { decoder.required("type", of: $0, what) },
+                fallback: keyed?["default"])
+        }
+    }
+
+    /// One instance.
+    func instance(_ entry: Node.Entry) -> WrittenInstance {
+        if InstanceName(entry.key.text)?.isValid != true {
+            decoder.report(
+                .invalidName, at: entry.key.span,
+                "'\(entry.key.text.prefix(ConfigurationLimits.nameLength))' cannot name an instance",
+                hint: "write the template's name and the instance's, such as uplink@eth0")
+        }
+        let arguments =
+            entry.value.isNull && decoder.colonHint(entry) == nil
+            ? [] : decoder.entries(entry.value, "the parameters of '\(entry.key.text)'")
+        return WrittenInstance(source: decoder.source, name: entry.key, arguments: arguments)
+    }
+}
