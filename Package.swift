@@ -155,7 +155,8 @@ let package = Package(
             name: "MediatorControlTests", dependencies: ["CommonExpression", "MediatorControl", "Varlink"],
             swiftSettings: strict),
         .testTarget(
-            name: "MediatorCommandsTests", dependencies: ["MediatorCommands", "MediatorControl", "Varlink"],
+            name: "MediatorCommandsTests",
+            dependencies: ["MediatorCommands", "MediatorConfiguration", "MediatorControl", "Varlink"],
             swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),
     ],

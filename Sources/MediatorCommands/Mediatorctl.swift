@@ -118,7 +118,7 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            EvalVerb.self, ValidateVerb.self, SchemaVerb.self,
+            EvalVerb.self, ValidateVerb.self, CatConfigVerb.self, SchemaVerb.self,
         ]
     )
 }

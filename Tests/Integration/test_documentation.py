@@ -112,8 +112,8 @@ def test_the_guide_names_every_option_and_verb(binaries: Binaries) -> None:
     for option in re.findall(r"--[a-z-]+", blocks(OPERATING, "")[0]):
         assert option in help
     help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=20).stdout
-    verbs = set(re.findall(r"^  ([a-z]+)  ", help.split("SUBCOMMANDS:")[1], re.MULTILINE))
-    documented = set(re.findall(r"^\| `([a-z]+)[ `]", OPERATING, re.MULTILINE))
+    verbs = set(re.findall(r"^  ([a-z-]+)  ", help.split("SUBCOMMANDS:")[1], re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-z-]+)[ `]", OPERATING, re.MULTILINE))
     assert verbs - {"help"} == documented & verbs
 
 

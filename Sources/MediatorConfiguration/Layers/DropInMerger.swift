@@ -27,7 +27,8 @@ struct DropInMerger {
         }
     }
 
-    private static func systemName(_ node: Node) -> String? {
+    /// The name that a document says its system has.
+    static func systemName(_ node: Node) -> String? {
         guard case .mapping(let entries) = node.content else { return nil }
         return entries.first { $0.key.text == "system" }?.value.scalar?.text
     }

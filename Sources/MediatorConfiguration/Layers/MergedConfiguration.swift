@@ -1,0 +1,117 @@
+/// A configuration as its files make it up together, before anything is said about its meaning: which documents there
+/// are, and for each value where it was written.
+public struct MergedConfiguration: Sendable {
+    /// One document of a file, with what its drop-ins changed.
+    public struct Document: Sendable {
+        /// The file it is in.
+        public var file: String
+        /// The drop-ins of which something is in it, in the order in which they were applied.
+        public var dropIns: [String]
+        /// The system's name; nil for a document of buses and links.
+        public var system: String?
+        /// What it says.
+        public var root: MergedNode
+    }
+
+    /// The documents, by file.
+    public var documents: [Document]
+    /// What could not be read, or not be merged.
+    public var diagnostics: [Diagnostic]
+}
+
+/// A part of a configuration with the place where it was written.
+public struct MergedNode: Sendable {
+    /// What it is.
+    public enum Content: Sendable {
+        /// A plain scalar: what YAML's core schema makes of it.
+        case plain(String)
+        /// A scalar in quotes or of several lines: text.
+        case text(String)
+        /// A value that is found elsewhere, and not shown.
+        case external(kind: UnavailableValue.Kind, name: String, fallback: String?)
+        /// A list.
+        case list([MergedNode])
+        /// A mapping, in its order.
+        case mapping([Entry])
+    }
+
+    /// A key of a mapping with its value.
+    public struct Entry: Sendable {
+        /// The key.
+        public var key: String
+        /// The value.
+        public var value: MergedNode
+    }
+
+    /// What it is.
+    public var content: Content
+    /// Where it was written.
+    public var source: SourceLocation
+
+    /// The entries of a mapping; none for anything else.
+    public var entries: [Entry] {
+        if case .mapping(let entries) = content { entries } else { [] }
+    }
+
+    /// What a key of a mapping holds.
+    public subscript(key: String) -> MergedNode? { entries.first { $0.key == key }?.value }
+}
+
+extension ConfigurationCompiler {
+    /// Reads files and merges their drop-ins into them, as compiling does.
+    public static func merged(files: [ConfigurationFile]) -> MergedConfiguration {
+        merged(files: files, unreadable: [])
+    }
+
+    /// Reads layers of directories and merges what lies there, as compiling does.
+    public static func merged(layers: ConfigurationLayers) -> MergedConfiguration {
+        let contents = layers.read()
+        return merged(files: contents.files, unreadable: contents.findings)
+    }
+
+    private static func merged(files: [ConfigurationFile], unreadable: [Diagnostic]) -> MergedConfiguration {
+        let findings = Findings()
+        for diagnostic in unreadable { findings.report(diagnostic) }
+        var documents: [MergedConfiguration.Document] = []
+        for file in files.sorted(by: { $0.path < $1.path }) {
+            for document in LayeredReader.read(file, findings).documents {
+                let root = MergedNode(document.root, document.source)
+                var written: Set<String> = []
+                root.collectFiles(&written)
+                documents.append(
+                    MergedConfiguration.Document(
+                        file: file.path,
+                        dropIns: file.dropIns.filter { written.contains($0.path) }
+                            .sorted { ($0.name, $0.path) < ($1.name, $1.path) }.map(\.path),
+                        system: DropInMerger.systemName(document.root), root: root))
+            }
+        }
+        return MergedConfiguration(documents: documents, diagnostics: findings.sorted())
+    }
+}
+
+extension MergedNode {
+    /// A node as others see it. It lies no deeper in itself than a document may.
+    init(_ node: Node, _ text: SourceText) {
+        source = text.location(at: node.span.start)
+        switch node.content {
+        case .scalar(let scalar): content = scalar.style == .plain ? .plain(scalar.text) : .text(scalar.text)
+        case .external(let reference):
+            content = .external(
+                kind: reference.kind, name: reference.name.text, fallback: reference.fallback?.text)
+        case .sequence(let items): content = .list(items.map { MergedNode($0, text) })
+        case .mapping(let entries):
+            content = .mapping(entries.map { Entry(key: $0.key.text, value: MergedNode($0.value, text)) })
+        }
+    }
+
+    /// Adds the files in which something of it was written.
+    func collectFiles(_ files: inout Set<String>) {
+        files.insert(source.file)
+        switch content {
+        case .list(let items): for item in items { item.collectFiles(&files) }
+        case .mapping(let entries): for entry in entries { entry.value.collectFiles(&files) }
+        default: break
+        }
+    }
+}

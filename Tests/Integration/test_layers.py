@@ -1,0 +1,190 @@
+"""The layers of the configuration, beside systemd's own, and `mediatorctl cat-config`, which shows what they make up."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import REPOSITORY
+from daemon import Binaries, Daemon
+
+LAYERS = ("etc", "run", "usr/local/lib", "usr/lib")
+
+
+def cat(binaries: Binaries, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(binaries.mediatorctl), "cat-config", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20)
+
+
+def directories(root: Path) -> list[str]:
+    return [argument for layer in LAYERS for argument in ("--config", f"{root}/{layer}/mediatord")]
+
+
+def plain(node: dict[str, Any]) -> Any:
+    """A node of the JSON form without the places."""
+    if "map" in node:
+        return {key: plain(node["map"][key]) for key in node["keys"]}
+    if "list" in node:
+        return [plain(item) for item in node["list"]]
+    return {key: value for key, value in node.items() if key not in ("file", "line", "column")}
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
+@pytest.mark.parametrize("seed", range(25))
+def test_the_layers_are_those_of_systemd(binaries: Binaries, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for layer in LAYERS:
+        (tmp_path / layer / "mediatord" / "a.yaml.d").mkdir(parents=True)
+
+    def write(path: Path, text: str) -> None:
+        if chance.random() < 0.2:
+            if chance.random() < 0.5:
+                path.touch()
+            else:
+                path.symlink_to("/dev/null")
+        else:
+            path.write_text(text)
+
+    for index, layer in enumerate(LAYERS):
+        # The file itself is not masked: what is, systemd shows as an empty one.
+        if index == 3 or chance.random() < 0.3:
+            (tmp_path / layer / "mediatord" / "a.yaml").write_text(f"buses: {{ main{index}: {{ limit: 1 }} }}\n")
+        for number in range(6):
+            if chance.random() < 0.5:
+                text = f"buses: {{ b{index}{number}: {{ limit: 1 }} }}\n"
+                write(tmp_path / layer / "mediatord" / "a.yaml.d" / f"{number}.yaml", text)
+    # systemd reads drop-ins named *.conf.
+    twin = tmp_path / "twin"
+    for layer in LAYERS:
+        shutil.copytree(tmp_path / layer, twin / layer, symlinks=True)
+        for path in (twin / layer / "mediatord" / "a.yaml.d").iterdir():
+            path.rename(path.with_suffix(".conf"))
+    shown = subprocess.run(
+        ["systemd-analyze", f"--root={twin}", "cat-config", "mediatord/a.yaml"],
+        capture_output=True, text=True, timeout=20, check=True,
+    ).stdout
+    expected = [line.split()[2].rstrip(":") for line in shown.splitlines() if line.startswith("buses:")]
+    done = cat(binaries, *directories(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    (document,) = json.loads(done.stdout)["documents"]
+    assert document["root"]["map"]["buses"]["keys"] == expected
+
+
+def test_every_value_is_shown_with_its_place(binaries: Binaries, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "system: a\nstates: { A: { n: int } }\ninitialState: { A: { n: 1 } }\nfeedbacks:\n  f:\n    onState: A\n"
+        '    run: [echo, "#no comment"]\n    every: !env { name: PERIOD, default: 5s }\n'
+    )
+    drop_ins = tmp_path / "a.yaml.d"
+    drop_ins.mkdir()
+    (drop_ins / "1.yaml").write_text("system: a\ninitialState:\n  A:\n    n: 7\nfeedbacks: { f: { onSuccess: null } }\n")
+    (drop_ins / "2.yaml").write_text(
+        "system: a\nfeedbacks:\n  f:\n    run:\n      command: [echo]\n      environment: { K: !credential key }\n"
+    )
+    done = cat(binaries, "--config", tmp_path, "a")
+    assert done.stdout.replace(f"{tmp_path}/", "") == (
+        "# a.yaml\n"
+        "# a.yaml.d/1.yaml\n"
+        "# a.yaml.d/2.yaml\n"
+        "system: a                                      # a.yaml:1\n"
+        "states: { A: { n: int } }                      # a.yaml:2\n"
+        "initialState:\n"
+        "  A:\n"
+        "    n: 7                                       # a.yaml.d/1.yaml:4\n"
+        "feedbacks:\n"
+        "  f:\n"
+        "    onState: A                                 # a.yaml:6\n"
+        "    run:\n"
+        "      command: [echo]                          # a.yaml.d/2.yaml:5\n"
+        "      environment: { K: !credential key }      # a.yaml.d/2.yaml:6\n"
+        "    every: !env { name: PERIOD, default: 5s }  # a.yaml:8\n"
+    )
+    assert "a.yaml.d/1.yaml:5:19: warning: there is no 'onSuccess' here" in done.stderr
+    assert done.returncode == 0
+    document = json.loads(cat(binaries, "--config", tmp_path, "--json").stdout)["documents"][0]
+    number = document["root"]["map"]["initialState"]["map"]["A"]["map"]["n"]
+    assert number == {"value": 7, "file": f"{drop_ins}/1.yaml", "line": 4, "column": 8}
+
+
+def test_what_is_shown_is_the_same_configuration(binaries: Binaries, tmp_path: Path) -> None:
+    awkward = (
+        "system: awkward\ndescription: |\n  two\n  lines: \"quoted\"\n\nstates:\n  A:\n    - 1\n    -\n    - - a: {}\n"
+        "        b: ''\n      - 'x, y'\n  'true': 0x10\n  \"a b\": &here [*1, \"*1\"]\n".replace("*1, ", "")
+        + "  C: *here\nevents: {}\ntransitions:\n- plain text with, commas [and] {more}\n- a:\n    - b\n  c: d\n"
+    )
+    source = tmp_path / "source"
+    shutil.copytree(REPOSITORY / "Config", source)
+    (source / "awkward.yaml").write_text(awkward)
+    shown = cat(binaries, "--config", source)
+    assert shown.returncode == 0, shown.stderr
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "all.yaml").write_text(shown.stdout)
+    roots = [
+        [plain(document["root"]) for document in json.loads(cat(binaries, "--config", path, "--json").stdout)["documents"]]
+        for path in (source, copy)
+    ]
+    assert roots[0] == roots[1]
+    assert len(roots[0]) >= 6
+
+
+def test_parts_are_chosen_by_name(binaries: Binaries, tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(
+        "system: t@\nstates: { A: {} }\ninitialState: A\n---\ninstances: { t@x: {}, t@y: {} }\n"
+        "links: { l: { attach: t@*, to: b, onState: A, emitValue: 1 } }\n---\nbuses: { b: { kind: passthrough } }\n"
+    )
+
+    def chosen(*names: str) -> list[Any]:
+        done = cat(binaries, "--config", tmp_path, "--json", *names)
+        assert done.returncode == 0, done.stderr
+        return [plain(document["root"]) for document in json.loads(done.stdout)["documents"]]
+
+    assert [list(root) for root in chosen("t@x")] == [["system", "states", "initialState"], ["instances"]]
+    assert list(chosen("t@x")[1]["instances"]) == ["t@x"]
+    assert [list(root) for root in chosen("b", "l")] == [["links"], ["buses"]]
+    assert len(chosen("t.yaml")) == 3
+    wrong = cat(binaries, "--config", tmp_path, "t@x", "tt")
+    assert wrong.returncode == 1
+    assert wrong.stderr == "mediatorctl: there is no system, bus, link, instance or file 'tt'; did you mean 't@'?\n"
+    broken = cat(binaries, "--config", tmp_path / "nowhere")
+    assert broken.returncode == 1
+    assert "cannot read the directory" in broken.stderr
+
+
+def test_a_daemon_reads_all_its_directories_and_says_which(
+    daemon: Callable[..., Daemon], binaries: Binaries, tmp_path: Path
+) -> None:
+    lower = tmp_path / "lower"
+    lower.mkdir()
+    (lower / "other.yaml").write_text("system: other\nstates: { A: {} }\ninitialState: A\n")
+    (lower / "heartbeat.yaml").write_text("this is overridden")
+    one = daemon(arguments=["--config", str(lower)])
+    status = json.loads(one.ctl("status", "--json").stdout)
+    assert status["configuration"] == [str(one.config), str(lower)]
+    assert [system["name"] for system in status["systems"]] == ["heartbeat", "other"]
+
+
+def test_a_credential_reaches_the_command_and_nobody_else(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    one = daemon(
+        {
+            "a.yaml": "system: a\nstates: { A: {}, B: { size: int } }\nevents: { Told: { size: int } }\n"
+            "initialState: A\nready: B\nfeedbacks:\n  f:\n    onState: A\n"
+            '    run: { command: [sh, -c, "printf %s \\"$KEY\\" | wc -c"], environment: { KEY: !credential key } }\n'
+            '    onLine: { Told: { size: "${int(result.line.trim())}" } }\n'
+            'transitions: { A: { Told: { to: B, set: { size: "${event.size}" } } } }\n'
+        },
+        arguments=["--log-level", "trace"],
+        environment={"CREDENTIALS_DIRECTORY": str(tmp_path)},
+    )
+    shown = one.ctl("show", "a").stdout + one.ctl("show", "a", "--json").stdout + one.ctl("status", "--json").stdout
+    assert '"size":6' in shown
+    assert "s3cret" not in shown + one.log
+    assert "s3cret" not in one.ctl("cat-config", "--config", str(one.config)).stdout
