@@ -188,3 +188,63 @@ def test_a_credential_reaches_the_command_and_nobody_else(daemon: Callable[..., 
     assert '"size":6' in shown
     assert "s3cret" not in shown + one.log
     assert "s3cret" not in one.ctl("cat-config", "--config", str(one.config)).stdout
+
+
+WORDS = ("a", "b", "c", "on", "1", "", "x y", "#", "a: b", "- ", "[", "ü", "${now}", "\n", "'", '"', "null", "\u2028")
+
+
+def value(chance: random.Random, depth: int, keys: list[str]) -> Any:
+    """Something random: a value, a list, or a mapping of such."""
+    kind = chance.random()
+    if depth > 0 and kind < 0.5:
+        chosen = chance.sample(keys, chance.randrange(len(keys)))
+        return {key: value(chance, depth - 1, keys) for key in chosen}
+    if depth > 0 and kind < 0.6:
+        return [value(chance, depth - 1, keys) for _ in range(chance.randrange(3))]
+    return chance.choice([None, True, 0, -7, 1.5, *WORDS])
+
+
+def patched(target: Any, patch: Any) -> Any:
+    """RFC 7396, section 2."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, change in patch.items():
+        if change is None:
+            result.pop(key, None)
+        else:
+            result[key] = patched(result.get(key), change)
+    return result
+
+
+def unplaced(value: Any) -> Any:
+    """What `plain` makes of a value."""
+    if isinstance(value, dict):
+        return {key: unplaced(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [unplaced(item) for item in value]
+    return {"value": value}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_drop_ins_merge_as_json_merge_patch(binaries: Binaries, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    keys = [word for word in WORDS if word not in ("", "null")]
+    expected = {"system": "s", **{key: value(chance, 3, chance.sample(keys, 7)) for key in keys}}
+    (tmp_path / "s.yaml").write_text(json.dumps(expected))
+    drop_ins = tmp_path / "s.yaml.d"
+    drop_ins.mkdir()
+    for number in range(chance.randrange(1, 4)):
+        patch = {key: value(chance, 3, chance.sample(keys, 7)) for key in chance.sample(keys, 9)}
+        (drop_ins / f"{number}.yaml").write_text(json.dumps({"system": "s", **patch}))
+        expected = patched(expected, patch)
+    done = cat(binaries, "--config", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    (document,) = json.loads(done.stdout)["documents"]
+    assert plain(document["root"]) == unplaced(expected)
+    # What is shown to people is the same once more.
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "s.yaml").write_text(cat(binaries, "--config", tmp_path).stdout)
+    (again,) = json.loads(cat(binaries, "--config", copy, "--json").stdout)["documents"]
+    assert plain(again["root"]) == unplaced(expected)

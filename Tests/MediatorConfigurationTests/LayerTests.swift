@@ -175,3 +175,39 @@ import Musl
         #expect(duration < .seconds(60))
     }
 }
+
+@Suite struct `A merged configuration` {
+    @Test func `places in a long line that is not ASCII are found in linear time`() {
+        let count = 60_000
+        let items = Array(repeating: "\"ü\"", count: count).joined(separator: ",")
+        let file = ConfigurationFile(path: "a.yaml", text: "{links: [\(items)]}")
+        var merged: MergedConfiguration?
+        let duration = ContinuousClock().measure { merged = ConfigurationCompiler.merged(files: [file]) }
+        guard case .list(let list)? = merged?.documents.first?.root["links"]?.content else {
+            Issue.record("no list")
+            return
+        }
+        let column = list.last?.source.column
+        #expect(column == 10 + (count - 1) * 4)
+        // A debug build needs about a second; counting each column from the line's start, minutes.
+        #expect(duration < .seconds(20))
+    }
+
+    @Test func `a part is found under each of its names`() {
+        var file = ConfigurationFile(
+            path: "/etc/a.yaml", text: "system: s\n---\nbuses: { b: {}, c: {} }\nlinks: { l: {} }\n")
+        file.dropIns = [ConfigurationFile(path: "/run/a.yaml.d/1.yaml", text: "links: { m: {} }")]
+        let merged = ConfigurationCompiler.merged(files: [
+            file, ConfigurationFile(path: "/etc/z.yaml", text: "buses: {}"),
+        ])
+        #expect(merged.names == ["a.yaml", "b", "c", "l", "m", "s", "z.yaml"])
+        #expect(merged.documents.map(\.dropIns) == [[], ["/run/a.yaml.d/1.yaml"], []])
+        for (name, count) in [("a.yaml", 2), ("/etc/a.yaml", 2), ("s", 1), ("c", 1), ("m", 1), ("z.yaml", 1)] {
+            let (selection, unknown) = merged.selecting([name])
+            #expect(selection.documents.count == count, "\(name)")
+            #expect(unknown.isEmpty)
+        }
+        #expect(merged.selecting(["c"]).selection.documents[0].root["buses"]?.entries.map(\.key) == ["c"])
+        #expect(merged.selecting(["x", "s"]).unknown == ["x"])
+    }
+}

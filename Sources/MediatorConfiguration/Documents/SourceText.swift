@@ -36,6 +36,8 @@ final class SourceText {
     /// Whether all bytes are ASCII, so that characters and bytes count alike.
     let isASCII: Bool
     private let lineStarts: [Int32]
+    /// The place that was asked for last: its line's start, its offset, its column.
+    private var last = (start: 0, offset: 0, column: 0)
     /// The texts it is made of, each with the offset at which it begins; empty for a single file's.
     private let parts: [(base: Int, text: SourceText)]
 
@@ -129,8 +131,16 @@ final class SourceText {
         let bounded = min(max(0, offset), bytes.count)
         let index = lineIndex(at: bounded)
         let start = Int(lineStarts[index])
-        let column = isASCII ? bounded - start : scalarCount(start..<bounded)
+        let column = isASCII ? bounded - start : column(of: bounded, from: start)
         return SourceLocation(file: path, line: index + 1, column: column + 1)
+    }
+
+    /// How many Unicode scalars lie between a line's start and an offset. Goes on from where it was last asked, so that
+    /// all places of a long line together take time linear in it.
+    private func column(of offset: Int, from start: Int) -> Int {
+        if last.start != start || last.offset > offset { last = (start, start, 0) }
+        last = (start, offset, last.column + scalarCount(last.offset..<offset))
+        return last.column
     }
 
     /// How many Unicode scalars begin in a range of bytes.

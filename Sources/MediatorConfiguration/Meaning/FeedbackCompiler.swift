@@ -139,7 +139,8 @@ struct FeedbackCompiler {
         case .constant(.string(let text)) where !parameter.choices.isEmpty && !parameter.choices.contains(text):
             lookup.report(
                 .unknownChoice, at: node.mark,
-                "the parameter '\(parameter.name)' cannot be '\(node.external?.text ?? String(text.prefix(60)))'",
+                // As it is written: what comes from elsewhere is not printed.
+                "the parameter '\(parameter.name)' cannot be '\((node.external?.text ?? node.scalar?.text ?? "").prefix(60))'",
                 hint: Names.hint(for: text, among: parameter.choices))
             return nil
         case .constant(.duration(let span)) where !span.isAtLeast(nanoseconds: 1):
