@@ -195,7 +195,8 @@ private struct Assembly {
         to whole: inout AnalysedConfiguration, _ scopes: [String: SystemScope], _ instances: InstanceTable
     ) {
         let wiring = WiringCompiler(
-            systems: scopes, mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses, session: session)
+            systems: scopes, templateNames: Set(instances.templates.keys), mayHideSystems: mayHideSystems,
+            mayHideBuses: mayHideBuses, session: session)
         var table = BusTable()
         let buses = buses.flatMap { instances.expanded($0) }
         for (index, each) in unique(buses.map { ($0.bus.name, $0.bus.source, $0) }, "bus").enumerated() {

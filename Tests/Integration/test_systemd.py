@@ -123,3 +123,35 @@ def test_commands_of_the_configuration_cannot_change_the_system(system: Containe
     drop_in(system, "[Service]\nExecStartPre=/bin/sh -c 'touch /etc/mediatord/file'\n")
     assert system.systemctl("start", UNIT, check=False).returncode != 0
     assert not system.path("/etc/mediatord/file").exists()
+
+
+def test_layers_drop_ins_and_credentials_are_read(system: Container) -> None:
+    # A package's file, which the administrator changes for good and for the time being.
+    system.write(
+        "/usr/lib/mediatord/vendor.yaml",
+        "system: vendor\nstates: { Waiting: {}, Told: { size: int, by: string } }\nevents: { Tell: { size: int } }\n"
+        "initialState: Waiting\nready: Told\nfeedbacks:\n  look:\n    onState: Waiting\n"
+        '    run: { command: [sh, -c, "printf %s \\"$KEY\\" | wc -c"], environment: { KEY: !credential key } }\n'
+        '    onLine: { Tell: { size: "${int(result.line.trim())}" } }\n'
+        "transitions:\n"
+        '  Waiting: { Tell: { to: Told, set: { size: "${event.size}", by: vendor } } }\n',
+    )
+    system.write("/etc/mediatord/vendor.yaml.d/50.yaml", "system: vendor\ndescription: changed\n")
+    system.write(
+        "/run/mediatord/vendor.yaml.d/60.yaml",
+        "system: vendor\ntransitions: { Waiting: { Tell: { set: { by: runtime } } } }\n",
+    )
+    system.write("/etc/key", "s3cret\n", mode=0o600)
+    drop_in(system, "[Service]\nLoadCredential=key:/etc/key\n")
+    try:
+        for verb in ("start", "restart"):
+            assert system.systemctl(verb, UNIT, check=False).returncode == 0, system.journal(UNIT)
+            shown = system.run("mediatorctl", "show", "vendor", "--json").stdout
+            assert '"size":6' in shown and '"by":"runtime"' in shown and '"description":"changed"' in shown, shown
+        status = system.run("mediatorctl", "status", "--json").stdout
+        assert '["/etc/mediatord","/run/mediatord","/usr/local/lib/mediatord","/usr/lib/mediatord"]' in status
+        merged = system.run("mediatorctl", "cat-config", "vendor").stdout
+        assert "# /run/mediatord/vendor.yaml.d/60.yaml:2" in merged
+        assert "s3cret" not in shown + status + merged + system.journal(UNIT)
+    finally:
+        system.run("rm", "-rf", "/usr/lib/mediatord", "/etc/key")

@@ -105,6 +105,16 @@ import Testing
               hint: did you mean 't@'?
             """),
         Mistake(
+            "a link to a template",
+            head
+                + "instances: { t@x: { name: a } }\nlinks: { l: { attach: t@x, toSystem: t, onState: A, emitEvent: E } }",
+            """
+            a.yaml:7:38: error: there is no system 't' [unknown-system]
+              links: { l: { attach: t@x, toSystem: t, onState: A, emitEvent: E } }
+                                                   ^
+              hint: 't@' is a template: write t@* for each of its instances, or the name of one
+            """),
+        Mistake(
             "a bus for each instance of nobody knows what",
             head + "buses: { b@*: { kind: passthrough, value: int } }",
             """

@@ -23,13 +23,18 @@ struct WiringCompiler {
     private let systems: [String: SystemScope]
     /// The systems' names, sorted.
     private let systemNames: [String]
+    private let templateNames: Set<String>
     private let session: Session
     /// Whether buses or systems may be defined where nobody could read them.
     private let mayHideBuses: Bool
     private let mayHideSystems: Bool
 
     /// A compiler for all buses and links.
-    init(systems: [String: SystemScope], mayHideSystems: Bool, mayHideBuses: Bool, session: Session) {
+    init(
+        systems: [String: SystemScope], templateNames: Set<String>, mayHideSystems: Bool, mayHideBuses: Bool,
+        session: Session
+    ) {
+        self.templateNames = templateNames
         self.systems = systems
         systemNames = systems.keys.sorted()
         self.session = session
@@ -138,8 +143,14 @@ struct WiringCompiler {
         guard !mayHideSystems else { return nil }
         lookup.report(
             .unknownSystem, at: name.span, "there is no system '\(name.text)'",
-            hint: Names.hint(for: name.text, among: systemNames))
+            hint: templateHint(name.text) ?? Names.hint(for: name.text, among: systemNames))
         return nil
+    }
+
+    /// A word on the name of a template, with its `@` or without.
+    private func templateHint(_ name: String) -> String? {
+        guard let template = [name, "\(name)@"].first(where: templateNames.contains) else { return nil }
+        return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
     private func bus(_ name: Scalar, _ buses: BusTable, _ lookup: Lookup) -> BusScope? {
