@@ -91,6 +91,20 @@ import Testing
         #expect(graph.links[1].source.description == "/etc/b.yaml.d/0.yaml:1:10")
     }
 
+    @Test func `merged with itself, a file means the same`() throws {
+        for text in [Self.backup, Templates.sample, `Values from elsewhere`.sample] {
+            var file = ConfigurationFile(path: "a.yaml", text: text)
+            let alone = try #require(ConfigurationCompiler.compile(files: [file]).graph)
+            file.dropIns = [ConfigurationFile(path: "a.yaml.d/1.yaml", text: text)]
+            let result = ConfigurationCompiler.compile(files: [file])
+            #expect(result.diagnostics == [])
+            let merged = try #require(result.graph)
+            #expect(merged.systems.map(\.name) == alone.systems.map(\.name))
+            #expect(merged.links.map(\.summary) == alone.links.map(\.summary))
+            #expect(merged.buses.map(\.initial) == alone.buses.map(\.initial))
+        }
+    }
+
     @Test func `later ones see what earlier ones did`() throws {
         let graph = try graph(
             "buses: { status: { initial: first, description: one } }", "buses: { status: { initial: second } }")

@@ -31,6 +31,22 @@ import Musl
         )
     }
 
+    /// References with defaults, so that nothing must be there.
+    static let sample = """
+        system: s
+        states: { A: { n: int } }
+        events: { E: {} }
+        initialState: { A: { n: !env { name: FIRST, default: 1 } } }
+        feedbacks:
+          f:
+            onState: A
+            every: !env { name: PERIOD, default: 5s }
+            run: { command: [a, !env { name: WORD, default: b }], environment: { K: !credential { name: k, default: d } } }
+            onSuccess: E
+        ---
+        buses: { b: { kind: currentValue, value: "list(string)", initial: [!env { name: WORD, default: w }] } }
+        """
+
     @Test(arguments: [
         ("string", "15", Value.string("15")), ("string", "${now}", .string("${now}")), ("string", "", .string("")),
         ("int", "-15", .int(-15)), ("uint", "15", .uint(15)), ("double", "1.5", .double(1.5)),

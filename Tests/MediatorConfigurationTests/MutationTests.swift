@@ -17,17 +17,18 @@ private struct Random: RandomNumberGenerator {
 @Suite struct `Wild bytes` {
     private static let originals = [
         `The format's sketch`.uplink, `The format's sketch`.wiring, `What feedbacks and links mean`.disk,
-        `What a graph means`.levels,
+        `What a graph means`.levels, Templates.sample, `Values from elsewhere`.sample,
     ]
 
     private static let pieces: [String] = [
         "\t", "\n", "\r", "---\n", "...\n", "&a ", "*a", "!x ", "<<: ", "? ", "- ", "{", "}", "[", "]", ":", ": ", ",",
         "'", "\"", "\\", "|\n", ">-\n", "#", "%", "@", "`", "${", "}", "$${", "~", "null", "any", "stay", "0x", "1e999",
         "é", "\u{2028}", "\u{85}", "\u{FEFF}", "\u{0}", "\u{1}", "state", "event", "9223372036854775808", "system: x\n",
+        "!env ", "!env { name: A }", "!credential ", "!replace ", "@", "@*", "instance", "parameters", "null\n",
     ]
 
-    private static func mutated(_ random: inout Random) -> [UInt8] {
-        var bytes = Array(originals[Int(random.next() % UInt64(originals.count))].utf8)
+    private static func mutated(_ original: String, _ random: inout Random) -> [UInt8] {
+        var bytes = Array(original.utf8)
         for _ in 0...(random.next() % 4) {
             let place = Int(random.next() % UInt64(bytes.count + 1))
             let length = min(Int(random.next() % 12), bytes.count - place)
@@ -44,16 +45,42 @@ private struct Random: RandomNumberGenerator {
         return bytes
     }
 
+    /// Whether everything that a link refers to is there, under the name that its summary says.
+    private static func checkIndices(of graph: Graph) {
+        #expect(graph.systems.map(\.name) == graph.systems.map(\.name).sorted())
+        for link in graph.links {
+            guard graph.systems.indices.contains(link.system) else {
+                Issue.record("\(link.name) has no system")
+                continue
+            }
+            #expect(link.summary.contains(graph.systems[link.system].name))
+            switch link.form {
+            case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _):
+                #expect(graph.buses.indices.contains(bus) && link.summary.contains(graph.buses[bus].name))
+            case .systemToSystem(let target, _, _):
+                #expect(graph.systems.indices.contains(target) && link.summary.contains(graph.systems[target].name))
+            }
+        }
+    }
+
     @Test(arguments: 0..<8)
     func `no mutation of a valid file breaks the compiler`(seed: UInt64) {
         var random = Random(state: seed)
         var graphs = 0
         for round in 0..<500 {
             let files = (0...(random.next() % 2)).map { number in
-                ConfigurationFile(path: "\(number).yaml", contents: Self.mutated(&random))
+                let original = Self.originals[Int(random.next() % UInt64(Self.originals.count))]
+                var file = ConfigurationFile(path: "\(number).yaml", contents: Self.mutated(original, &random))
+                // Merged with itself, a file means the same.
+                if random.next() % 4 == 0 {
+                    file.dropIns.append(ConfigurationFile(path: "d/1.yaml", contents: Self.mutated(original, &random)))
+                }
+                return file
             }
             let result = ConfigurationCompiler.compile(files: files)
             let hasErrors = result.diagnostics.contains { $0.severity == .error }
+            if let graph = result.graph { Self.checkIndices(of: graph) }
+            _ = ConfigurationCompiler.merged(files: files)
             #expect((result.graph == nil) == hasErrors, "seed \(seed), round \(round)")
             for diagnostic in result.diagnostics {
                 let text = diagnostic.rendered()

@@ -40,6 +40,9 @@ import Testing
 
         """
 
+    /// All of it in one file.
+    static let sample = uplink + instances + wiring
+
     @Test func `an instance is a system with its parameters put in`() throws {
         let graph = try graph(Self.uplink + Self.instances)
         #expect(graph.systems.map(\.name) == ["uplink@eth0", "uplink@wwan0"])
