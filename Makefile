@@ -57,9 +57,11 @@ integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests 
 docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
 	Documentation/build.py
 
-fuzz: $(STAMPS)/build-packages ## fuzz the expression language for half a minute
-	@mkdir -p .build && Tests/Fuzz/CommonExpression/run.sh 30 >.build/fuzz.log 2>&1 || { tail -n 60 .build/fuzz.log; exit 1; }
-	@grep -E '^(Done|stat::)' .build/fuzz.log
+fuzz: $(STAMPS)/build-packages ## fuzz the expression language and the configuration for half a minute each
+	@mkdir -p .build; for part in CommonExpression Configuration; do \
+		Tests/Fuzz/$$part/run.sh 30 >.build/fuzz-$$part.log 2>&1 || { tail -n 60 .build/fuzz-$$part.log; exit 1; }; \
+		grep -E '^(Done|stat::)' .build/fuzz-$$part.log; \
+	done
 
 bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library and the expression language beside their peers
 	Benchmarks/FeedbackKit/run.sh
@@ -70,6 +72,7 @@ soak: $(VENV)/peers build-tests ## what takes long: the library's random tests f
 		--filter ObserverOrderTests >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	Tests/Fuzz/CommonExpression/run.sh 600
+	Tests/Fuzz/Configuration/run.sh 600
 	swift build -c release --product cel-eval
 	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1
 

@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
         .library(name: "CommonExpression", targets: ["CommonExpression"]),
         .library(name: "Varlink", targets: ["Varlink"]),
+        .library(name: "MediatorConfiguration", targets: ["MediatorConfiguration"]),
         .library(name: "MediatorControl", targets: ["MediatorControl"]),
         .library(name: "MediatorDaemon", targets: ["MediatorDaemon"]),
         .executable(name: "mediatord", targets: ["mediatord"]),
