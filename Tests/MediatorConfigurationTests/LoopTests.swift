@@ -60,6 +60,29 @@ import Testing
         #expect(codes(text) == [])
     }
 
+    @Test func `a thousand lamps that turn themselves off are no loop either`() {
+        let lamps = (0..<1000).map { number in
+            """
+            system: lamp\(number)
+            states: { Off: {}, On: {} }
+            events: { Press: {} }
+            external: [Press]
+            initialState: Off
+            transitions: { Off: { Press: On }, On: { Press: Off } }
+            ---
+
+            """
+        }
+        let links = (0..<1000).map {
+            "  l\($0): { attach: lamp\($0), toSystem: lamp\($0), onState: On, emitEvent: Press }\n"
+        }
+        let clock = ContinuousClock()
+        var count = 0
+        let duration = clock.measure { count = loops(lamps.joined() + "links:\n" + links.joined()) }
+        #expect(count == 0)
+        #expect(duration < .seconds(30))
+    }
+
     private static let blinking = """
         links:
           on-there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn }

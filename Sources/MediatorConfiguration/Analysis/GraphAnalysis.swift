@@ -28,7 +28,8 @@ struct GraphAnalysis {
         if let now { checkInitialStates(now) }
         for index in whole.systems.indices { checkStates(index) }
         checkEvents()
-        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name)) }
+        var entries: [Int: [[Known]]] = [:]
+        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name), &entries) }
         checkBuses()
     }
 
@@ -146,7 +147,7 @@ struct GraphAnalysis {
 
     // Links
 
-    private func check(_ link: AnalysedLink, isLooping: Bool) {
+    private func check(_ link: AnalysedLink, isLooping: Bool, _ entries: inout [Int: [[Known]]]) {
         let source = link.written.source
         if let key = link.written.loopKey, !isLooping {
             warn(
@@ -158,9 +159,9 @@ struct GraphAnalysis {
         let states = selector.states.filter { reachable[system][$0] }
         // Where no state is reached, each state is told, and its links with it.
         guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
-        let isPossible = states.contains { state in
-            definition.entries(of: state, reachable[system]).contains { selector.picks(state, $0) != false }
-        }
+        let known = entries[system] ?? definition.entries(reachable[system])
+        entries[system] = known
+        let isPossible = states.contains { state in known[state].contains { selector.picks(state, $0) != false } }
         if isPossible { return }
         let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
         warn(

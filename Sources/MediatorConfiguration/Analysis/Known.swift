@@ -140,15 +140,15 @@ extension SystemDefinition {
         return possible
     }
 
-    /// What is known of a state's data, once for each way into it from a state that can be reached.
-    func entries(of state: Int, _ reachable: [Bool]) -> [Known] {
-        var entries: [Known] = []
-        if initialState.state == state { entries.append(Known(initialState, of: self)) }
+    /// By state, what is known of its data: once for each way into it from a state that can be reached.
+    func entries(_ reachable: [Bool]) -> [[Known]] {
+        var entries = Array(repeating: [Known](), count: states.count)
+        entries[initialState.state].append(Known(initialState, of: self))
         for from in states.indices where reachable[from] {
             for event in events.indices where !rules[from][event].isEmpty {
                 for rule in possibleRules(in: from, on: event) {
-                    guard case .to(let program) = rule.outcome, program.state == state else { continue }
-                    entries.append(Known(program, of: self))
+                    guard case .to(let program) = rule.outcome else { continue }
+                    entries[program.state].append(Known(program, of: self))
                 }
             }
         }

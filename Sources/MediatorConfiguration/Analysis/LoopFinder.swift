@@ -24,9 +24,9 @@ struct LoopFinder {
     private typealias Step = LoopSearch.Step
 
     /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
-    private static let budget = 500_000
-    /// How many places are looked at to see whether a circle is a loop; beyond, it counts as one.
-    private static let longestSearch = 20_000
+    private static let budget = 4_000_000
+    /// How many moves are looked at to see whether a circle is a loop; beyond, it counts as one.
+    private static let longestSearch = 200_000
     /// How many links of a loop are named in its message; four times as many hops are listed.
     private static let hops = 16
 
@@ -311,13 +311,32 @@ struct LoopFinder {
                 }
             }
         }
-        if !hasLoop, !linked.isEmpty { reportPairs(linked, steps) }
+        if hasLoop { return }
+        for cluster in clusters(linked, steps) { reportPair(cluster.starts, cluster.members, steps) }
+    }
+
+    /// Circles that move the same systems, together: only there can two events keep each other going.
+    private func clusters(_ groups: [[Int]], _ steps: [[Step]]) -> [(starts: [Int], members: Set<Int>)] {
+        let edges = steps.map { $0.flatMap(\.next) }
+        var clusters: [(starts: [Int], members: Set<Int>, systems: Set<Int>)] = []
+        for group in groups {
+            let members = Self.reached(from: group, edges)
+            let systems = Set(members.flatMap { steps[$0].compactMap { $0.from == nil ? nil : $0.system } })
+            var merged = (starts: group, members: members, systems: systems)
+            clusters.removeAll { cluster in
+                guard !cluster.systems.isDisjoint(with: merged.systems) else { return false }
+                merged.starts += cluster.starts
+                merged.members.formUnion(cluster.members)
+                merged.systems.formUnion(cluster.systems)
+                return true
+            }
+            clusters.append(merged)
+        }
+        return clusters.map { ($0.starts.sorted(), $0.members) }
     }
 
     /// Reports the first loop that two events keep going.
-    private func reportPairs(_ groups: [[Int]], _ steps: [[Step]]) {
-        let starts = Array(groups.joined())
-        let members = Self.reached(from: starts, steps.map { $0.flatMap(\.next) })
+    private func reportPair(_ starts: [Int], _ members: Set<Int>, _ steps: [[Step]]) {
         var search = LoopSearch(
             steps, within: members, budget: Self.longestSearch, counts: { $0.contains { firings[$0].link != nil } })
         for (index, first) in starts.enumerated() {

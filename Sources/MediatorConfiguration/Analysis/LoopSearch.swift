@@ -53,7 +53,7 @@ struct LoopSearch {
     /// - Parameters:
     ///   - steps: By firing, where it leads.
     ///   - members: The firings that are followed.
-    ///   - budget: How many places are looked at.
+    ///   - budget: How many moves are looked at.
     ///   - counts: Whether a circle of such firings counts as a loop.
     init(_ steps: [[Step]], within members: Set<Int>, budget: Int, counts: @escaping ([Int]) -> Bool) {
         self.steps = steps
@@ -67,6 +67,7 @@ struct LoopSearch {
         let start = Place(firings: firings.sorted(), states: [:])
         var isOnPath: [Place: Bool] = [start: true]
         var path = [Frame(place: start, moves: moves(from: start, atMost: firings.count))]
+        budget -= 1 + path[0].moves.count
         while let frame = path.last {
             guard frame.next < frame.moves.count else {
                 isOnPath[frame.place] = false
@@ -82,10 +83,11 @@ struct LoopSearch {
                 if counts(fired) { return .loop(fired) }
             case false?: continue
             case nil:
-                budget -= 1
                 guard budget > 0 else { return .undecided }
                 isOnPath[place] = true
-                path.append(Frame(place: place, moves: moves(from: place, atMost: firings.count)))
+                let next = Frame(place: place, moves: moves(from: place, atMost: firings.count))
+                budget -= 1 + next.moves.count
+                path.append(next)
             }
         }
         return .none
