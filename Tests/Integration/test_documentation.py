@@ -57,7 +57,7 @@ def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None
             printed = (result.stdout + result.stderr).replace(str(shipped.config), "Config")
             assert shape(printed) == shape(expected), f"$ {command}\n{printed}"
             commands += 1
-    assert commands == 10
+    assert commands == 11
 
 
 def test_the_configuration_of_the_readme_is_the_shipped_one() -> None:

@@ -43,6 +43,10 @@ def validator(binaries: Binaries) -> Draft202012Validator:
 def documents(text: str) -> list[object]:
     """The documents of a file, read by YAML 1.2's core schema."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.constructor.add_constructor("!replace", lambda loader, node: loader.construct_mapping(node, deep=True))
+    # What a value from elsewhere will be is not known here: it is as an expression is.
+    for tag in ("!env", "!credential"):
+        yaml.constructor.add_constructor(tag, lambda loader, node: "${elsewhere}")
     return list(yaml.load_all(text))
 
 
@@ -62,6 +66,9 @@ def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Valid
     examples = re.findall(r"^```yaml\n(.*?)^```$", "\n## ".join(sections), re.MULTILINE | re.DOTALL)
     assert len(examples) >= 2
     for example in examples:
+        # A drop-in need not say what its file says, and may remove it.
+        if "the drop-in" in example.split("\n", 1)[0] or ".d/" in example.split("\n", 1)[0]:
+            continue
         assert errors(validator, example) == [], example
 
 
