@@ -71,7 +71,9 @@ public struct MailboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     public let limit: Int
 
     /// What happened.
-    public var description: String { "its mailbox holds \(limit) events and was sent one more" }
+    public var description: String {
+        "its mailbox, which holds \(limit == 1 ? "one event" : "\(limit) events"), was sent one more"
+    }
 }
 
 extension Effect {

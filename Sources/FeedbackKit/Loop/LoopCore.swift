@@ -476,7 +476,8 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// run may finish. A loop that has not been started is over at once, and what waits is dropped and counted. Past the limit, or when the calling task is cancelled, the loop
     /// is cancelled.
     ///
-    /// Do not await this from a side effect of the same loop: it would wait for itself until the limit.
+    /// Do not await this from a side effect of the same loop: it would wait for its own end, which no limit brings about.
+    /// There, call ``beginStop()`` or ``cancel()``.
     ///
     /// - Parameter limit: how long side effects may take, by the loop's clock.
     @usableFromInline

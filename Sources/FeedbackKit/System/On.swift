@@ -71,6 +71,7 @@ public struct On<E: Event, To: State>: TransitionContent {
         case any((any Event) -> To)
         case open((E) -> any State)
         case openAny((any Event) -> any State)
+        case perhaps((E) -> (any State)?)
     }
     @usableFromInline let make: Make
     @usableFromInline var isDisabled: (@Sendable () -> Bool)?
@@ -91,6 +92,14 @@ public struct On<E: Event, To: State>: TransitionContent {
     @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping () -> To) {
         self.make = .constant(make)
+    }
+
+    /// Goes to a state made from the event, if the closure answers one. With `nil` it is as if the rule were not there: a less
+    /// specific one decides, and where there is none, the event changes nothing, and no side effect is started again.
+    @_disfavoredOverload  // A closure that always answers a state is one of those above.
+    @inlinable
+    public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping (E) -> To?) {
+        self.make = .perhaps { make($0) }
     }
 
     /// The rule does not exist while `disabled` holds: the next less specific one applies.
@@ -126,6 +135,7 @@ public struct On<E: Event, To: State>: TransitionContent {
         case .any(let make): return make(event)
         case .open(let make): return exact(event, E.self).map(make)
         case .openAny(let make): return make(event)
+        case .perhaps(let make): return exact(event, E.self).flatMap(make)
         }
     }
 }
@@ -149,6 +159,14 @@ extension On where To == AnyState {
     @inlinable
     public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping (E) -> any State) {
         self.make = .open(make)
+    }
+
+    /// Goes to a state made from the event, whose type is decided then, if the closure answers one; else it is as if the
+    /// rule were not there. A drawing shows `any`.
+    @_disfavoredOverload  // As above.
+    @inlinable
+    public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping (E) -> (any State)?) {
+        self.make = .perhaps(make)
     }
 
     /// Goes to a state made when the event comes, whose type is decided then; a drawing shows `any`.

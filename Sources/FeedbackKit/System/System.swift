@@ -81,6 +81,12 @@ public final class System: Sendable {
     /// Stops gently: see ``Loop/stop(within:)``.
     public func stop(within limit: Duration = .seconds(5)) async { await loop.stop(within: limit) }
 
+    /// Begins a gentle stop and returns at once: see ``Loop/beginStop()``. This is how a side effect of the system stops it.
+    public func beginStop() { loop.beginStop() }
+
+    /// Returns when the system has stopped and nothing of it runs: see ``Loop/stopped()``.
+    public func stopped() async { await loop.stopped() }
+
     /// Stops hard, and returns at once: see ``Loop/cancel()``.
     public func cancel() { loop.cancel() }
 

@@ -1,0 +1,158 @@
+import FeedbackKit
+import FeedbackKitTesting
+import Synchronization
+import Testing
+
+// snippet: event
+struct Cold: State { let degrees: Double }
+struct Warm: State { let degrees: Double }
+struct Measured: Event { let degrees: Double }
+
+func makeRoom() -> System {
+    System {
+        InitialState { Cold(degrees: 10) }
+        Transitions {
+            From(Cold.self) { cold in
+                On(Measured.self, transitionTo: AnyState.self) { measured in
+                    if abs(measured.degrees - cold.degrees) < 0.5 { return nil }
+                    return measured.degrees < 19 ? Cold(degrees: measured.degrees) : makeWarm(measured)
+                }
+            }
+            From(Warm.self) {
+                On(Measured.self, transitionTo: Warm.self) { measured in Warm(degrees: measured.degrees) }
+            }
+        }
+    }
+}
+
+func makeWarm(_ measured: Measured) -> any State { Warm(degrees: measured.degrees) }
+// end
+
+// snippet: search
+struct Typing: State, Equatable { let text: String }
+struct Found: State, Equatable { let titles: [String] }
+struct Failed: State, Equatable { let reason: String }
+struct Typed: Event { let text: String }
+struct Answered: Event { let titles: [String] }
+struct Gave: Event { let reason: String }
+
+func makeSearch(clock: any Clock<Duration>, ask: @escaping @Sendable (String) async throws -> [String]) -> System {
+    System(clock: clock) {
+        InitialState { Typing(text: "") }
+        Feedbacks {
+            Feedback(on: Typing.self, strategy: .cancelOnNewState) { typing -> Effect<any Event> in
+                guard !typing.text.isEmpty else { return .nothing }
+                return .attempt(retry: .exponential(first: .seconds(1), limit: 2)) { send in
+                    send(Answered(titles: try await ask(typing.text)))
+                } recover: {
+                    Gave(reason: "\($0)")
+                }
+                .timeout(after: .seconds(5), Gave(reason: "no answer"))
+                .debounce(id: "search", for: .milliseconds(300))
+            }
+        }
+        Transitions {
+            From(AnyState.self) { _ in
+                On(Typed.self, transitionTo: Typing.self) { typed in Typing(text: typed.text) }
+            }
+            From(Typing.self) {
+                On(Answered.self, transitionTo: Found.self) { answered in Found(titles: answered.titles) }
+                On(Gave.self, transitionTo: Failed.self) { gave in Failed(reason: gave.reason) }
+            }
+        }
+    }
+}
+// end
+
+/// Holds something without keeping it.
+private final class Weakly<Object: AnyObject & Sendable>: Sendable {
+    private struct Reference: Sendable { weak var object: Object? }
+    private let reference = Mutex(Reference())
+    var value: Object? {
+        get { reference.withLock { $0.object } }
+        set { reference.withLock { $0.object = newValue } }
+    }
+}
+
+// snippet: from-within
+func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
+    let holder = Weakly<System>()
+    let system = System {
+        InitialState { Cold(degrees: 0) }
+        Feedbacks {
+            Feedback(on: Cold.self, strategy: .continueOnNewState) { (_: Cold) async -> (any Event)? in
+                await work()
+                holder.value?.beginStop()
+                return nil
+            }
+        }
+        Transitions {}
+    }
+    holder.value = system
+    return system
+}
+// end
+
+@Suite(.timeLimit(.minutes(5))) struct `The recipes` {
+    @Test func `use what an event carries, and values on buses`() {
+        // snippet: buses
+        let degrees = CurrentValueMediator<Double>(12)
+        let warnings = PassthroughMediator<String>()
+        let room = makeRoom()
+            .attach(to: degrees) { Measured(degrees: $0) }
+            .attach(to: warnings, onSystemStateType: Warm.self) { warm in "warm at \(warm.degrees)" }
+        // end
+        let said = Mutex<[String]>([])
+        let subscription = warnings.subscribe { warning in said.withLock { $0.append(warning) } }
+        room.execute(on: .sendersThread)
+        room.start()
+        #expect((room.state as? Cold)?.degrees == 12)
+        let transitions = room.snapshot.counters.transitions
+        degrees.send(12.3)
+        #expect(room.snapshot.counters.transitions == transitions)
+        #expect(room.snapshot.counters.unhandled == 1)
+        degrees.send(21)
+        #expect((room.state as? Warm)?.degrees == 21)
+        #expect(said.withLock { $0 } == ["warm at 21.0"])
+        subscription.cancel()
+        room.cancel()
+    }
+
+    private struct Unreachable: Error {}
+
+    @Test func `search when nothing is typed any more, in time, and again`() {
+        let simulation = Simulation(seed: 1)
+        let asked = Mutex<[String]>([])
+        let search = makeSearch(clock: simulation.clock) { text in
+            let count = asked.withLock { asked in
+                asked.append(text)
+                return asked.count
+            }
+            if count == 1 { throw Unreachable() }
+            if text == "slow" { try await simulation.clock.sleep(for: .seconds(60)) }
+            return [text.uppercased()]
+        }
+        search.execute(on: simulation)
+        search.start()
+        for text in ["f", "fi", "fig"] {
+            search.send(Typed(text: text))
+            simulation.run(for: .milliseconds(100))
+        }
+        simulation.run(for: .seconds(2))
+        #expect(search.state as? Found == Found(titles: ["FIG"]))
+        #expect(asked.withLock { $0 } == ["fig", "fig"])
+        search.send(Typed(text: "slow"))
+        simulation.run(for: .seconds(6))
+        #expect(search.state as? Failed == Failed(reason: "no answer"))
+        search.cancel()
+        simulation.runToEnd()
+    }
+
+    @Test func `stop a system from within`() async {
+        let works = Mutex(0)
+        let system = makeOneShot { works.withLock { $0 += 1 } }
+        await system.run()
+        #expect(works.withLock { $0 } == 1)
+        await system.stopped()
+    }
+}
