@@ -320,4 +320,35 @@ import Testing
             if !hasTurned.exchange(true, ordering: .relaxed) { turn() }
         }
     }
+
+    @Test(arguments: [true, false]) func `what a feedback sends by hand comes before what it then answers`(isPool: Bool)
+        async
+    {
+        let holder = Held<Loop<[Int], Int>>()
+        let feedback = Feedback<[Int], Int>(
+            cancellation: .never,
+            answer: { state, _ in
+                guard state.count < 50, state.count % 2 == 0 else { return nil }
+                let loop = holder.take()
+                loop?.send(state.count)
+                if let loop { holder.put(loop) }
+                return state.count + 1
+            })
+        let simulation = Simulation(seed: 1)
+        let executor: any LoopExecutor = isPool ? SharedPool() : simulation
+        let loop = Loop<[Int], Int>(initial: [], feedbacks: [feedback], executor: executor) { state, event in
+            state.append(event)
+            return .handled
+        }
+        holder.put(loop)
+        loop.start()
+        if isPool {
+            for await state in loop.states() where state.count >= 50 { break }
+        } else {
+            simulation.runUntilIdle()
+        }
+        #expect(loop.state == Array(0..<50))
+        _ = holder.take()
+        loop.cancel()
+    }
 }

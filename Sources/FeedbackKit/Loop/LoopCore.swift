@@ -792,7 +792,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     func emit(_ event: Event, from feedback: Int, within run: RunID? = nil) {
         // The serial cannot change meanwhile: only this turn changes it.
-        let sent = guarded.withLock { guarded in
+        let sent = withMailbox { guarded in
             guarded.machine.send(
                 event, origin: guarded.machine.origin(of: feedback, within: run), holdBeforeStart: true)
         }
