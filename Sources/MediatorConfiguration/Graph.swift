@@ -73,6 +73,9 @@ public struct SystemDefinition: Sendable {
     public var readyStates: [Int]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
     public var unhandled = UnhandledPolicy.ignore
+    /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
+    /// hexadecimal digits.
+    public var fingerprint: String
 }
 
 /// What becomes of an event that no rule of the state handles, beside that it is counted and nothing changes.
@@ -327,6 +330,9 @@ public struct BusDefinition: Sendable {
     public var initial: Value?
     /// How many values may wait on it.
     public var buffer: BufferPolicy
+    /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
+    /// hexadecimal digits.
+    public var fingerprint: String
 }
 
 /// One link.
@@ -356,6 +362,9 @@ public struct LinkDefinition: Sendable {
     public var emits: String
     /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
     public var loop: LoopLimit?
+    /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
+    /// systems and buses count by name: 32 hexadecimal digits.
+    public var fingerprint: String
 }
 
 /// How often a link may fire as part of a loop.

@@ -37,7 +37,8 @@ struct SystemCompiler {
             states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
             events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
-            mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled)
+            mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled,
+            fingerprint: Fingerprinter.of(written, session))
     }
 
     private func isWithinLimits() -> Bool {

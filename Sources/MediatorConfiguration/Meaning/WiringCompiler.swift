@@ -54,7 +54,8 @@ struct WiringCompiler {
         let definition = BusDefinition(
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
-            initial: initial.value, buffer: written.buffer)
+            initial: initial.value, buffer: written.buffer,
+            fingerprint: Fingerprinter.of(written, session))
         return (scope, definition)
     }
 
@@ -128,7 +129,7 @@ struct WiringCompiler {
         return LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
-            emits: compiled.emits, loop: written.loop)
+            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session))
     }
 
     private func condition(_ written: WrittenLink) -> String? {

@@ -1,0 +1,223 @@
+import CommonExpression
+
+/// A number that is the same for parts of a configuration that mean the same, and otherwise differs.
+///
+/// It is taken from what was written: names, values with their types, expressions by their text. Where it is written,
+/// comments, descriptions, the way a scalar is quoted, and the order of keys do not count; the order of what is tried or
+/// shown one after the other (rules, feedbacks) does, and so does the order of a state's or an event's fields. Linear.
+///
+/// The hash is FNV-1a of 128 bits (draft-eastlake-fnv, "FNV Basics"). It guards against chance, not against malice:
+/// whoever writes the configuration may as well write another.
+struct Fingerprint {
+    private var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
+
+    /// The number as 32 hexadecimal digits.
+    var text: String {
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 32 - digits.utf8.count) + digits
+    }
+
+    private mutating func add(_ byte: UInt8) {
+        hash = (hash ^ UInt128(byte)) &* Self.prime
+    }
+
+    mutating func add(_ number: Int) {
+        var rest = UInt64(bitPattern: Int64(number))
+        for _ in 0..<8 {
+            add(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
+    }
+
+    /// Texts are told apart by their lengths, so that no two sequences of them look alike.
+    mutating func add(_ text: String) {
+        add(text.utf8.count)
+        for byte in text.utf8 { add(byte) }
+    }
+
+    mutating func add(_ text: String?) {
+        guard let text else { return add(-1) }
+        add(text)
+    }
+
+    mutating func add(_ scalar: Scalar) {
+        // A quoted scalar is text; a plain one is what it looks like.
+        let isText = scalar.style != .plain || CoreSchema(plain: scalar.text) == .text
+        add(isText ? "text" : "plain")
+        add(scalar.text)
+    }
+
+    mutating func add(_ buffer: BufferPolicy) {
+        add(buffer.limit)
+        add(buffer.overflow.rawValue)
+    }
+}
+
+/// Goes through what was written, whose parts lie at most as deep in each other as a document allows.
+struct Fingerprinter {
+    private var print = Fingerprint()
+    private let session: Session
+
+    private init(_ session: Session) { self.session = session }
+
+    private static func of(_ session: Session, _ body: (inout Fingerprinter) -> Void) -> String {
+        var printer = Fingerprinter(session)
+        body(&printer)
+        return printer.print.text
+    }
+
+    /// The fingerprint of a system.
+    static func of(_ system: WrittenSystem, _ session: Session) -> String {
+        of(session) { printer in
+            printer.print.add(system.name.text)
+            for records in [system.states ?? [], system.events ?? []] {
+                printer.print.add(records.count)
+                for record in records.sorted(by: { $0.name.text < $1.name.text }) { printer.add(record) }
+            }
+            printer.add(system.initialState)
+            printer.add(system.ready.map(\.text).sorted())
+            printer.print.add(system.mailbox)
+            printer.print.add(system.unhandled.rawValue)
+            printer.print.add(system.feedbacks.count)
+            for feedback in system.feedbacks { printer.add(feedback) }
+            printer.add(system.transitions)
+        }
+    }
+
+    /// The fingerprint of a bus.
+    static func of(_ bus: WrittenBus, _ session: Session) -> String {
+        of(session) { printer in
+            printer.print.add(bus.name.text)
+            printer.print.add(bus.kind?.rawValue)
+            // The order of a structure's fields is part of its type.
+            printer.add(bus.value, keepsOrder: true)
+            printer.add(bus.initial)
+            printer.print.add(bus.buffer)
+        }
+    }
+
+    /// The fingerprint of a link. What it joins counts by name.
+    static func of(_ link: WrittenLink, _ session: Session) -> String {
+        of(session) { printer in
+            for text in [link.name.text, link.system.text] { printer.print.add(text) }
+            printer.print.add(link.condition?.text)
+            printer.print.add(link.loop.map { "\($0.count) \($0.period)" })
+            switch link.form {
+            case .systemToBus(let bus, let selector, let value):
+                printer.add(["systemToBus", bus.text])
+                printer.add(selector)
+                printer.add(value)
+            case .busToSystem(let bus, let onValue, let event):
+                printer.add(["busToSystem", bus.text])
+                printer.add(onValue)
+                printer.add(event)
+            case .systemToSystem(let target, let selector, let event):
+                printer.add(["systemToSystem", target.text])
+                printer.add(selector)
+                printer.add(event)
+            }
+        }
+    }
+
+    private mutating func add(_ texts: [String]) {
+        print.add(texts.count)
+        for text in texts { print.add(text) }
+    }
+
+    private mutating func add(_ record: WrittenRecord) {
+        print.add(record.name.text)
+        print.add(record.fields.count)
+        for field in record.fields {
+            print.add(field.name.text)
+            add(field.type)
+        }
+    }
+
+    private mutating func add(_ construct: WrittenConstruct?) {
+        guard let construct else { return print.add(-1) }
+        print.add(construct.name.text)
+        add(construct.fields ?? [], keepsOrder: false)
+    }
+
+    private mutating func add(_ selector: WrittenSelector?) {
+        switch selector?.form {
+        case nil: print.add(-1)
+        case .any: print.add("any")
+        case .states(let names): add(names.map(\.text).sorted())
+        case .equals(let construct): add(construct)
+        }
+    }
+
+    private mutating func add(_ feedback: WrittenFeedback) {
+        print.add(feedback.name.text)
+        add(feedback.selector)
+        print.add(feedback.condition?.text)
+        print.add(feedback.strategy.rawValue)
+        switch feedback.schedule {
+        case .atOnce, .broken: print.add("atOnce")
+        case .after(let delay):
+            print.add("after")
+            add(delay)
+        case .every(let interval):
+            print.add("every")
+            add(interval)
+        }
+        print.add(feedback.effect?.schema.name)
+        add(feedback.effect?.argument)
+        print.add(feedback.outcomes.count)
+        for outcome in feedback.outcomes.sorted(by: { $0.key.text < $1.key.text }) {
+            print.add(outcome.key.text)
+            print.add(outcome.rules.count)
+            for rule in outcome.rules {
+                print.add(rule.condition?.text)
+                add(rule.event)
+            }
+        }
+    }
+
+    private mutating func add(_ transitions: [WrittenTransitionList]) {
+        print.add(transitions.count)
+        let sorted = transitions.sorted { ($0.from.text, $0.event.text) < ($1.from.text, $1.event.text) }
+        for list in sorted {
+            add([list.from.text, list.event.text])
+            print.add(list.rules.count)
+            for rule in list.rules {
+                print.add(rule.condition?.text)
+                print.add(rule.target.text)
+                add(rule.set, keepsOrder: false)
+            }
+        }
+    }
+
+    private mutating func add(_ entries: [Node.Entry], keepsOrder: Bool) {
+        print.add(entries.count)
+        for entry in keepsOrder ? entries : entries.sorted(by: { $0.key.text < $1.key.text }) {
+            print.add(entry.key.text)
+            add(entry.value, keepsOrder: keepsOrder)
+        }
+    }
+
+    private mutating func add(_ node: Node?, keepsOrder: Bool = false) {
+        switch node?.content {
+        case nil: print.add(-1)
+        case .scalar(let scalar): print.add(scalar)
+        case .external(let reference): add(reference)
+        case .sequence(let items):
+            print.add("list")
+            print.add(items.count)
+            for item in items { add(item, keepsOrder: keepsOrder) }
+        case .mapping(let entries):
+            print.add("mapping")
+            add(entries, keepsOrder: keepsOrder)
+        }
+    }
+
+    /// What is found elsewhere counts by what is found there: a new credential is a change.
+    private mutating func add(_ reference: ExternalReference) {
+        add([reference.text, reference.fallback?.text ?? ""])
+        let name = session.literal(reference.name) ?? reference.name.text
+        let found = try? session.values.value(reference.kind, name)
+        print.add(found)
+    }
+}

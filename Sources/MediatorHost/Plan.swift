@@ -1,0 +1,252 @@
+import CommonExpression
+public import MediatorConfiguration
+
+/// What has to be done to make what runs into what is written.
+///
+/// A pure value: it is made from two graphs and the states of what runs, and touches nothing. Two things of one name are
+/// the same if their fingerprints are.
+public struct Plan: Sendable, Hashable {
+    /// What becomes of a system.
+    public enum SystemFate: String, Sendable, Hashable, CaseIterable {
+        /// It goes on, undisturbed.
+        case keep
+        /// It begins anew, in the state in which it is.
+        case migrate
+        /// It begins anew, in its initial state.
+        case restart
+        /// It is new.
+        case add
+        /// It is stopped.
+        case remove
+    }
+
+    /// What becomes of a bus or a link.
+    public enum Fate: String, Sendable, Hashable, CaseIterable {
+        /// It stays as it is.
+        case keep
+        /// Another takes its place.
+        case change
+        /// It is new.
+        case add
+        /// It is taken away.
+        case remove
+    }
+
+    /// What value a bus that remembers has afterwards.
+    public enum ValueFate: String, Sendable, Hashable, CaseIterable {
+        /// The one it has now.
+        case keep
+        /// The one that is written as its first.
+        case initial
+    }
+
+    /// What becomes of one system.
+    public struct SystemStep: Sendable, Hashable {
+        /// The system's name.
+        public var name: String
+        /// What becomes of it.
+        public var fate: SystemFate
+        /// Why, where that is not obvious.
+        public var reason: String?
+        /// The feedbacks whose side effects run now and are to end, sorted.
+        public var ending: [String] = []
+
+        /// A step.
+        public init(name: String, fate: SystemFate, reason: String? = nil, ending: [String] = []) {
+            self.name = name
+            self.fate = fate
+            self.reason = reason
+            self.ending = ending
+        }
+    }
+
+    /// What becomes of one bus.
+    public struct BusStep: Sendable, Hashable {
+        /// The bus's name.
+        public var name: String
+        /// What becomes of it.
+        public var fate: Fate
+        /// What becomes of its value; nil for one that does not remember, and for one that is removed.
+        public var value: ValueFate?
+        /// Why, where that is not obvious.
+        public var reason: String?
+
+        /// A step.
+        public init(name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil) {
+            self.name = name
+            self.fate = fate
+            self.value = value
+            self.reason = reason
+        }
+    }
+
+    /// What becomes of one link.
+    public struct LinkStep: Sendable, Hashable {
+        /// The link's name.
+        public var name: String
+        /// What becomes of it.
+        public var fate: Fate
+        /// Why, where that is not obvious.
+        public var reason: String?
+
+        /// A step.
+        public init(name: String, fate: Fate, reason: String? = nil) {
+            self.name = name
+            self.fate = fate
+            self.reason = reason
+        }
+    }
+
+    /// What is known of a system that runs.
+    public struct Running: Sendable, Hashable {
+        /// The index of its state.
+        public var state: Int
+        /// The feedbacks whose side effects run.
+        public var feedbacks: [String]
+
+        /// A system in a state.
+        public init(state: Int, feedbacks: [String] = []) {
+            self.state = state
+            self.feedbacks = feedbacks
+        }
+    }
+
+    /// Every system of either graph, by name.
+    public var systems: [SystemStep]
+    /// Every bus of either graph, by name.
+    public var buses: [BusStep]
+    /// Every link of either graph, by name.
+    public var links: [LinkStep]
+
+    /// Compares what runs with what is to run. About linear.
+    ///
+    /// - Parameters:
+    ///   - old: what runs.
+    ///   - running: how its systems stand, by name; one that is missing is in its initial state.
+    ///   - new: what is to run.
+    public init(from old: Graph, running: [String: Running] = [:], to new: Graph) {
+        systems = Self.systems(old, running, new)
+        buses = Self.pairs(old.buses, new.buses, \.name).map { Self.bus($0, $1, $2) }
+        let kept = Set(systems.filter { $0.fate == .keep }.map(\.name))
+        let keptBuses = Set(buses.filter { $0.fate == .keep }.map(\.name))
+        links = Self.pairs(old.links, new.links, \.name).map { name, before, after in
+            guard let before else { return LinkStep(name: name, fate: .add) }
+            guard let after else { return LinkStep(name: name, fate: .remove) }
+            guard before.fingerprint == after.fingerprint else {
+                return LinkStep(name: name, fate: .change, reason: "its definition has changed")
+            }
+            // It holds indices, and programs made for the types of what it joins.
+            let system = new.systems[after.system].name
+            if !kept.contains(system) { return Self.rejoined(name, "system", system) }
+            switch after.form {
+            case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _):
+                let bus = new.buses[bus].name
+                if !keptBuses.contains(bus) { return Self.rejoined(name, "bus", bus) }
+            case .systemToSystem(let target, _, _):
+                let target = new.systems[target].name
+                if !kept.contains(target) { return Self.rejoined(name, "system", target) }
+            }
+            return LinkStep(name: name, fate: .keep)
+        }
+    }
+
+    /// Whether everything stays as it is.
+    public var isEmpty: Bool {
+        systems.allSatisfy { $0.fate == .keep } && buses.allSatisfy { $0.fate == .keep }
+            && links.allSatisfy { $0.fate == .keep }
+    }
+
+    /// What becomes of the systems, in a line: `3 kept, 1 restarted, 2 added; 1 link changed`.
+    public var summary: String {
+        func count(_ fate: SystemFate, _ word: String) -> String? {
+            let number = systems.count { $0.fate == fate }
+            return number == 0 && fate != .keep ? nil : "\(number) \(word)"
+        }
+        let words = [
+            count(.keep, "kept"), count(.migrate, "migrated"), count(.restart, "restarted"), count(.add, "added"),
+            count(.remove, "removed"),
+        ]
+        let changed = [
+            (buses.count { $0.fate != .keep }, "bus", "buses"), (links.count { $0.fate != .keep }, "link", "links"),
+        ]
+        let others = changed.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2) changed" }
+        return ([words.compactMap { $0 }.joined(separator: ", ")] + others).joined(separator: "; ")
+    }
+
+    // MARK: Parts
+
+    private static func rejoined(_ name: String, _ what: String, _ end: String) -> LinkStep {
+        LinkStep(name: name, fate: .change, reason: "the \(what) '\(end)' is replaced")
+    }
+
+    private static func systems(_ old: Graph, _ running: [String: Running], _ new: Graph) -> [SystemStep] {
+        pairs(old.systems, new.systems, \.name).map { name, before, after in
+            let running = running[name]
+            let ending = running?.feedbacks.sorted() ?? []
+            guard let before else { return SystemStep(name: name, fate: .add) }
+            guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
+            if before.fingerprint == after.fingerprint { return SystemStep(name: name, fate: .keep) }
+            let state = running?.state ?? before.initialState.state
+            if let obstacle = obstacle(to: state, of: before, in: after) {
+                return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)
+            }
+            return SystemStep(
+                name: name, fate: .migrate, reason: "its state '\(before.states[state].name)' is carried over",
+                ending: ending)
+        }
+    }
+
+    private static func obstacle(to state: Int, of old: SystemDefinition, in new: SystemDefinition) -> String? {
+        let type = old.states[state].type
+        guard let match = new.states.first(where: { $0.name == type.name }) else {
+            return "it is in the state '\(old.states[state].name)', which there is no more"
+        }
+        return match.type == type ? nil : "it is in the state '\(type.name)', whose fields have changed"
+    }
+
+    private static func bus(_ name: String, _ before: BusDefinition?, _ after: BusDefinition?) -> BusStep {
+        guard let after else { return BusStep(name: name, fate: .remove) }
+        let remembers = after.kind == .currentValue
+        guard let before else { return BusStep(name: name, fate: .add, value: remembers ? .initial : nil) }
+        if before.fingerprint == after.fingerprint {
+            return BusStep(name: name, fate: .keep, value: remembers ? .keep : nil)
+        }
+        guard remembers else { return BusStep(name: name, fate: .change, reason: "its definition has changed") }
+        if before.kind != .currentValue {
+            return BusStep(name: name, fate: .change, value: .initial, reason: "it remembered no value")
+        }
+        if before.valueType != after.valueType {
+            return BusStep(name: name, fate: .change, value: .initial, reason: "its values have another type")
+        }
+        if before.initial != after.initial {
+            return BusStep(
+                name: name, fate: .change, value: .keep, reason: "its first value is another, for later starts")
+        }
+        return BusStep(name: name, fate: .change, value: .keep, reason: "its definition has changed")
+    }
+
+    /// What has one name in two lists that are sorted by name.
+    private static func pairs<Part>(
+        _ old: [Part], _ new: [Part], _ name: (Part) -> String
+    ) -> [(name: String, old: Part?, new: Part?)] {
+        var both: [String: (Part?, Part?)] = [:]
+        both.reserveCapacity(new.count)
+        for part in old { both[name(part)] = (part, nil) }
+        for part in new { both[name(part), default: (nil, nil)].1 = part }
+        return both.sorted { $0.key < $1.key }.map { ($0.key, $0.value.0, $0.value.1) }
+    }
+}
+
+extension SystemState {
+    /// The same state in another definition of its system; nil if there is none with the same fields.
+    ///
+    /// It counts as one that was entered by no event, when it was.
+    func migrated(from old: SystemDefinition, to new: SystemDefinition) -> SystemState? {
+        let type = old.states[index].type
+        guard let match = new.states.firstIndex(where: { $0.name == type.name && $0.type == type }),
+            case .structure(let structure) = data
+        else { return nil }
+        let value = Value.structure(Structure(type: new.states[match].type, fields: structure.fields))
+        return SystemState(index: match, data: value, since: since, previous: nil, event: nil, serial: serial + 1)
+    }
+}

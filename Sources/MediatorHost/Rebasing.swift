@@ -1,0 +1,78 @@
+import MediatorConfiguration
+
+extension Graph {
+    /// The same graph, in which the systems that are kept have the definitions with which they run.
+    ///
+    /// Definitions that mean the same may still list states and events in another order, and it is by their indices that
+    /// links name them: these are told in the order of what runs. Where things are written and what they are for is
+    /// taken from the new graph.
+    func rebased(onto old: Graph, keeping plan: Plan) -> Graph {
+        let kept = Set(plan.systems.filter { $0.fate == .keep }.map(\.name))
+        let before = Dictionary(uniqueKeysWithValues: old.systems.map { ($0.name, $0) })
+        var graph = self
+        var changes: [Int: IndexChange] = [:]
+        for (index, system) in systems.enumerated() where kept.contains(system.name) {
+            guard var definition = before[system.name] else { continue }
+            let change = IndexChange(from: system, to: definition)
+            if !change.isIdentity { changes[index] = change }
+            definition.source = system.source
+            definition.description = system.description
+            graph.systems[index] = definition
+        }
+        guard !changes.isEmpty else { return graph }
+        graph.links = links.map { link in
+            var link = link
+            switch link.form {
+            case .systemToBus(let bus, let selector, let value):
+                guard let change = changes[link.system] else { return link }
+                link.form = .systemToBus(bus: bus, selector: change.states(selector), value: change.byState(value))
+            case .busToSystem(let bus, let filter, let event):
+                guard let change = changes[link.system] else { return link }
+                link.form = .busToSystem(bus: bus, filter: filter, event: change.event(event))
+            case .systemToSystem(let target, var selector, var event):
+                if let change = changes[link.system] {
+                    selector = change.states(selector)
+                    event = change.byState(event)
+                }
+                if let change = changes[target] { event = event.mapValues(change.event) }
+                link.form = .systemToSystem(target: target, selector: selector, event: event)
+            }
+            return link
+        }
+        return graph
+    }
+}
+
+/// How the indices of one definition become those of another that has the same states and events.
+private struct IndexChange {
+    private let states: [Int]
+    private let events: [Int]
+
+    init(from new: SystemDefinition, to old: SystemDefinition) {
+        func indices(_ from: [String], _ to: [String]) -> [Int] {
+            let index = Dictionary(uniqueKeysWithValues: to.enumerated().map { ($1, $0) })
+            // Both have the same names, since their fingerprints are the same.
+            return from.enumerated().map { index[$1] ?? $0 }
+        }
+        states = indices(new.states.map(\.name), old.states.map(\.name))
+        events = indices(new.events.map(\.name), old.events.map(\.name))
+    }
+
+    var isIdentity: Bool { states == Array(states.indices) && events == Array(events.indices) }
+
+    func states(_ selector: StateSelector) -> StateSelector {
+        StateSelector(
+            states: selector.states.map { states[$0] }, equals: selector.equals,
+            conditions: byState(selector.conditions), text: selector.text)
+    }
+
+    func byState<Part>(_ parts: [Int: Part]) -> [Int: Part] {
+        Dictionary(uniqueKeysWithValues: parts.map { (states[$0], $1) })
+    }
+
+    func event(_ program: EventProgram) -> EventProgram {
+        var program = program
+        program.event = events[program.event]
+        return program
+    }
+}

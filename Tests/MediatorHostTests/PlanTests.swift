@@ -1,0 +1,163 @@
+import CommonExpression
+import MediatorConfiguration
+import MediatorHost
+import Testing
+
+/// The graph of a configuration, given as files.
+func graph(_ texts: String..., effects: [EffectSchema] = EffectSchema.builtin) throws -> Graph {
+    let files = texts.enumerated().map { ConfigurationFile(path: "test\($0).yaml", text: $1) }
+    let result = ConfigurationCompiler.compile(files: files, effects: effects)
+    for diagnostic in result.diagnostics where diagnostic.severity == .error {
+        Issue.record("\(diagnostic.rendered())")
+    }
+    return try #require(result.graph)
+}
+
+private let lamp = """
+    system: lamp
+    description: A lamp.
+    states: { Off: {}, On: { left: int, note: string } }
+    events: { Press: {}, Expire: { early: bool } }
+    external: any
+    initialState: Off
+    mailbox: { limit: 5 }
+    feedbacks:
+      expire: { onState: On, after: 60s, emit: { Expire: { early: false } } }
+      tell: { onState: Off, log: "off" }
+    transitions:
+      Off:
+        Press: { to: On, set: { left: 30, note: "new" } }
+        Expire: stay
+      On:
+        Expire:
+          - { when: event.early, to: Off }
+          - { to: On, set: { left: 1, note: x } }
+
+    """
+
+private let wiring = """
+    buses:
+      level: { kind: currentValue, value: int, initial: 0 }
+      news: { kind: passthrough, value: { a: int, b: string }, external: both }
+    links:
+      up: { attach: lamp, onState: { On: { note: x } }, to: level, emitValue: "${state.left}" }
+      down: { attach: lamp, to: level, when: value > 3, emitEvent: Press }
+
+    """
+
+@Suite struct `A fingerprint` {
+    @Test(arguments: [
+        // Places, comments, descriptions.
+        (from: "system: lamp\n", to: "# A comment.\n\nsystem: lamp   # another\n"),
+        (from: "A lamp.", to: "Another text."),
+        // Key order.
+        (from: "states: { Off: {}, On: ", to: "states: { On: "),
+        (from: "events: { Press: {}, Expire: { early: bool } }", to: "events: { Expire: { early: bool }, Press: {} }"),
+        (from: "{ to: On, set: { left: 30, note: \"new\" } }", to: "{ set: { note: \"new\", left: 30 }, to: On }"),
+        // Quotes.
+        (from: "note: \"new\"", to: "note: 'new'"),
+        (from: "note: x", to: "note: \"x\""),
+    ])
+    func `is the same for what means the same`(from: String, to: String) throws {
+        var text = lamp.replacing(from, with: to)
+        if from.hasPrefix("states") {
+            text = text.replacing("note: string } }", with: "note: string }, Off: {} }")
+        }
+        #expect(text != lamp)
+        let plan = Plan(from: try graph(lamp, wiring), to: try graph(text, wiring))
+        #expect(plan.isEmpty, "\(plan)")
+    }
+
+    @Test(arguments: [
+        (from: "left: 30", to: "left: 31"),
+        (from: "after: 60s", to: "after: 61s"),
+        (from: "early: false", to: "early: true"),
+        (from: "limit: 5", to: "limit: 6"),
+        (from: "when: event.early", to: "when: \"!event.early\""),
+        (from: "initialState: Off", to: "initialState: Off\nunhandled: warn"),
+        (from: "initialState: Off", to: "initialState: Off\nready: Off"),
+        (from: "log: \"off\"", to: "log: \"of\""),
+        (from: "Expire: stay", to: "Expire: Off"),
+        (from: "onState: On, after", to: "onState: On, strategy: continueOnNewState, after"),
+    ])
+    func `differs for what means something else`(from: String, to: String) throws {
+        let text = lamp.replacing(from, with: to)
+        #expect(text != lamp)
+        let plan = Plan(from: try graph(lamp, wiring), to: try graph(text, wiring))
+        #expect(plan.systems.map(\.fate) == [.migrate], "\(plan)")
+        #expect(plan.buses.map(\.fate) == [.keep, .keep])
+        #expect(plan.links.map(\.fate) == [.change, .change])
+        #expect(plan.links.map(\.reason) == [String](repeating: "the system 'lamp' is replaced", count: 2))
+    }
+
+    @Test func `follows the value of what is written elsewhere`() throws {
+        func fingerprint(_ value: String) throws -> String {
+            let text = lamp.replacing("left: 30", with: "left: !env LEFT")
+            let result = ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], values: ExternalValues { _ in value })
+            return try #require(result.graph?.systems.first?.fingerprint)
+        }
+        #expect(try fingerprint("30") == fingerprint("30"))
+        #expect(try fingerprint("30") != fingerprint("31"))
+        #expect(try fingerprint("30").utf8.count == 32)
+    }
+}
+
+@Suite struct `A plan` {
+    @Test func `compares buses and links`() throws {
+        let new = wiring.replacing("initial: 0", with: "initial: 7").replacing("value > 3", with: "value > 4")
+            .replacing("  up:", with: "  over:").replacing("b: string }", with: "b: int }")
+        let plan = Plan(from: try graph(lamp, wiring), to: try graph(new, lamp))
+        #expect(plan.systems == [.init(name: "lamp", fate: .keep)])
+        #expect(
+            plan.buses == [
+                .init(
+                    name: "level", fate: .change, value: .keep, reason: "its first value is another, for later starts"),
+                .init(name: "news", fate: .change, reason: "its definition has changed"),
+            ])
+        #expect(
+            plan.links == [
+                .init(name: "down", fate: .change, reason: "its definition has changed"),
+                .init(name: "over", fate: .add), .init(name: "up", fate: .remove),
+            ])
+        #expect(plan.summary == "1 kept; 2 buses changed; 3 links changed")
+        #expect(!plan.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("level: { kind: currentValue, value: int, initial: 0, limit: 3 }", Plan.ValueFate.keep),
+        ("level: { kind: currentValue, value: double, initial: 0.0 }", .initial),
+        ("level: { kind: passthrough, value: int }", nil),
+    ])
+    func `says what becomes of a bus's value`(bus: String, value: Plan.ValueFate?) throws {
+        let old = "level: { kind: currentValue, value: int, initial: 0 }"
+        func file(_ bus: String) throws -> Graph { try graph("buses: { \(bus.dropLast()), external: both } }") }
+        let plan = Plan(from: try file(old), to: try file(bus))
+        #expect(plan.buses.map(\.fate) == [.change])
+        #expect(plan.buses.map(\.value) == [value])
+        let back = Plan(from: try file(bus), to: try file(old))
+        #expect(back.buses.map(\.value) == [value ?? .initial])
+    }
+
+    @Test func `carries a state over where it still fits`() throws {
+        let old = try graph(lamp)
+        let new = try graph(
+            lamp.replacing("note: string", with: "note: string, more: int")
+                .replacing("note: x", with: "note: x, more: 1").replacing("note: \"new\"", with: "note: new, more: 1"))
+        let off = Plan(from: old, running: ["lamp": .init(state: 0, feedbacks: ["tell", "a"])], to: new)
+        #expect(
+            off.systems == [
+                .init(
+                    name: "lamp", fate: .migrate, reason: "its state 'Off' is carried over", ending: ["a", "tell"])
+            ])
+        let on = Plan(from: old, running: ["lamp": .init(state: 1)], to: new)
+        #expect(on.systems.map(\.fate) == [.restart])
+        #expect(on.systems[0].reason == "it is in the state 'On', whose fields have changed")
+        let renamed = try graph(lamp.replacing("Off", with: "Dark"))
+        let gone = Plan(from: old, to: renamed)
+        #expect(gone.systems[0].reason == "it is in the state 'Off', which there is no more")
+        #expect(Plan(from: old, to: Graph()).systems == [.init(name: "lamp", fate: .remove)])
+        #expect(Plan(from: Graph(), to: old).systems == [.init(name: "lamp", fate: .add)])
+        #expect(Plan(from: Graph(), to: old).summary == "0 kept, 1 added")
+    }
+}
