@@ -50,7 +50,7 @@ extension SystemSummary {
 }
 
 extension SystemDescription {
-    init(_ status: SystemStatus, links: [String]) {
+    init(_ status: SystemStatus) {
         let definition = status.definition
         self.init(
             summary: SystemSummary(status),
@@ -66,7 +66,7 @@ extension SystemDescription {
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
                     effect: feedback.effect, running: status.running(feedback.name))
             },
-            links: links,
+            links: status.links,
             lastFault: status.lastFault.map { fault in
                 (status.lastFaultTime.map { "\($0) " } ?? "") + "\(fault.place): \(fault.message)"
             })
@@ -90,7 +90,7 @@ extension BusSummary {
 }
 
 extension BusDescription {
-    init(_ status: BusStatus, links: [String]) {
+    init(_ status: BusStatus) {
         let type = status.definition.valueType
         let fields = if case .structure(let structure) = type { Field.all(of: structure) } else { [Field]() }
         self.init(
@@ -99,32 +99,30 @@ extension BusDescription {
             fields: fields,
             limit: status.definition.buffer.limit,
             overflow: status.definition.buffer.overflow.rawValue,
-            links: links)
+            links: (status.readers + status.writers).sorted())
     }
 }
 
 extension LinkSummary {
-    init(_ status: LinkStatus, in graph: Graph) {
+    init(_ status: LinkStatus) {
         let definition = status.definition
-        let form: LinkForm
-        var bus: String?
-        var target: String?
-        switch definition.form {
-        case .systemToBus(let index, _, _): (form, bus) = (.systemToBus, graph.buses[index].name)
-        case .busToSystem(let index, _, _): (form, bus) = (.busToSystem, graph.buses[index].name)
-        case .systemToSystem(let index, _, _): (form, target) = (.systemToSystem, graph.systems[index].name)
-        }
+        let form: LinkForm =
+            switch definition.form {
+            case .systemToBus: .systemToBus
+            case .busToSystem: .busToSystem
+            case .systemToSystem: .systemToSystem
+            }
         self.init(
-            name: definition.name, form: form, system: graph.systems[definition.system].name, bus: bus,
-            toSystem: target, description: definition.summary, fired: Int(clamping: status.fired),
+            name: definition.name, form: form, system: status.system, bus: status.bus,
+            toSystem: status.target, description: definition.summary, fired: Int(clamping: status.fired),
             lastFired: status.lastFired.map { "\($0)" })
     }
 }
 
 extension LinkDescription {
-    init(_ status: LinkStatus, in graph: Graph) {
+    init(_ status: LinkStatus) {
         self.init(
-            summary: LinkSummary(status, in: graph),
+            summary: LinkSummary(status),
             source: "\(status.definition.source)",
             condition: status.definition.conditionText,
             emits: status.definition.emits)

@@ -16,7 +16,8 @@ struct HostControl: ControlHandler {
     let logger: Logger
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
-        StatusReply(
+        let graph = host.graph
+        return StatusReply(
             version: Version.current,
             pid: Int(getpid()),
             started: "\(started)",
@@ -24,8 +25,8 @@ struct HostControl: ControlHandler {
             statusText: host.statusText,
             configuration: configuration,
             systems: host.systemStatuses.map { SystemSummary($0) },
-            buses: host.graph.buses.count,
-            links: host.graph.links.count)
+            buses: graph.buses.count,
+            links: graph.links.count)
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {
@@ -34,7 +35,7 @@ struct HostControl: ControlHandler {
 
     func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
         let status = try translate { () throws(HostError) in try host.systemStatus(name) }
-        return SystemDescription(status, links: status.links.map { host.graph.links[$0].name })
+        return SystemDescription(status)
     }
 
     func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] {
@@ -43,23 +44,21 @@ struct HostControl: ControlHandler {
 
     func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
         let status = try translate { () throws(HostError) in try host.busStatus(name) }
-        let links = (status.readers + status.writers).sorted().map { host.graph.links[$0].name }
-        return BusDescription(status, links: links)
+        return BusDescription(status)
     }
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
-        host.linkStatuses.map { LinkSummary($0, in: host.graph) }
+        host.linkStatuses.map { LinkSummary($0) }
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
-        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) }, in: host.graph)
+        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) })
     }
 
     func watchSystem(
         _ name: String, peer: VarlinkPeer
     ) async throws -> AsyncThrowingStream<WatchSystemReply, any Error> {
-        let changes = try translate { () throws(HostError) in try host.watchSystem(name) }
-        let definition = try host.systemStatus(name).definition
+        let (definition, changes) = try translate { () throws(HostError) in try host.watch(system: name) }
         return AsyncThrowingStream {
             guard let change = await changes.next() else { return nil }
             let state = change.subject

@@ -18,8 +18,8 @@ public struct SystemStatus: Sendable {
     public let lastFault: Fault?
     /// When that was.
     public let lastFaultTime: Timestamp?
-    /// The links it takes part in, by index.
-    public let links: [Int]
+    /// The names of the links it takes part in, sorted.
+    public let links: [String]
 
     /// How many side effects of a feedback run.
     public func running(_ feedback: String) -> Int {
@@ -37,16 +37,22 @@ public struct BusStatus: Sendable {
     public let since: Timestamp?
     /// What has been counted.
     public let mediator: MediatorSnapshot
-    /// The links that read it, by index.
-    public let readers: [Int]
-    /// The links that write it, by index.
-    public let writers: [Int]
+    /// The names of the links that read it, sorted.
+    public let readers: [String]
+    /// The names of the links that write it, sorted.
+    public let writers: [String]
 }
 
 /// How a link stands.
 public struct LinkStatus: Sendable {
     /// How it was configured.
     public let definition: LinkDefinition
+    /// The system it is attached to.
+    public let system: String
+    /// The bus it joins, if any.
+    public let bus: String?
+    /// The other system it joins, if any.
+    public let target: String?
     /// How often it has fired.
     public let fired: UInt64
     /// When it fired last.

@@ -26,24 +26,34 @@ final class HostedBus: Sendable {
 
     let definition: BusDefinition
     private let storage: Storage
+    /// The links that begin here.
+    private let inlets = JointTable<BusValue>()
+    /// What shows them the values.
+    private let delivery: Subscription
     /// When a value came last, for a bus that does not remember it.
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
     private let time: HostTime
     private let logger: Logger
 
-    init(_ definition: BusDefinition, time: HostTime, logger: Logger) {
+    /// A bus; one that remembers begins with the value that is given, else with the one that is written as its first.
+    init(_ definition: BusDefinition, value: Value? = nil, time: HostTime, logger: Logger) {
         self.definition = definition
         self.time = time
         self.logger = logger
         let limit = definition.buffer.limit
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
-        switch (definition.kind, definition.initial) {
+        let inlets = inlets
+        switch (definition.kind, value ?? definition.initial) {
         case (.currentValue, let initial?):
             let first = BusValue(value: initial, time: time.now())
-            storage = .current(CurrentValueMediator(first, limit: limit, overflow: overflow))
+            let mediator = CurrentValueMediator(first, limit: limit, overflow: overflow)
+            storage = .current(mediator)
+            delivery = mediator.subscribe { inlets.show($0) }
         default:
-            storage = .passthrough(PassthroughMediator(limit: limit, overflow: overflow))
+            let mediator = PassthroughMediator<BusValue>(limit: limit, overflow: overflow)
+            storage = .passthrough(mediator)
+            delivery = mediator.subscribe { inlets.show($0) }
         }
     }
 
@@ -83,6 +93,32 @@ final class HostedBus: Sendable {
         }
     }
 
+    /// Takes links away and adds others, between two values; those that are added to a bus that remembers get the present
+    /// value first. `done` is called afterwards, perhaps by who publishes a value at the time.
+    func exchange(
+        _ leaving: Set<ObjectIdentifier>, for joining: [Joint<BusValue>], done: @escaping @Sendable () -> Void
+    ) {
+        guard case .current(let mediator) = storage, !joining.isEmpty else {
+            inlets.exchange(leaving, for: joining)
+            return done()
+        }
+        // One who joins has a place among the values, and gets the value of that place: there the exchange happens.
+        let once = Once()
+        once.keep(
+            mediator.subscribe { [inlets] item in
+                guard once.begin() else { return }
+                inlets.exchange(leaving, for: joining)
+                for joint in joining { joint.see(item) }
+                once.end()
+                done()
+            })
+    }
+
+    /// Takes all links away.
+    func part() {
+        inlets.removeAll()
+    }
+
     /// Subscribes one who is told when the bus ends, which it does when the host stops.
     func watch(
         _ receive: @escaping @Sendable (BusValue) -> Void, finish: @escaping @Sendable () -> Void
@@ -114,5 +150,41 @@ final class HostedBus: Sendable {
             return watchers.finishers.values
         }
         for finish in finishers { finish() }
+    }
+}
+
+/// A subscription that ends with its first delivery.
+private final class Once: Sendable {
+    private struct Machine {
+        var hasBegun = false
+        var hasEnded = false
+        var subscription: Subscription?
+    }
+
+    private let machine = Mutex(Machine())
+
+    /// Whether this is the first delivery.
+    func begin() -> Bool {
+        machine.withLock { machine in
+            defer { machine.hasBegun = true }
+            return !machine.hasBegun
+        }
+    }
+
+    func keep(_ subscription: Subscription) {
+        let hasEnded = machine.withLock { machine in
+            if !machine.hasEnded { machine.subscription = subscription }
+            return machine.hasEnded
+        }
+        if hasEnded { subscription.cancel() }
+    }
+
+    func end() {
+        let subscription = machine.withLock { machine in
+            machine.hasEnded = true
+            defer { machine.subscription = nil }
+            return machine.subscription
+        }
+        subscription?.cancel()
     }
 }

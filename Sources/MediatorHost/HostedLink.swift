@@ -5,21 +5,63 @@ import MediatorConfiguration
 import Synchronization
 
 /// A configured link: how often it fired, and when last.
+///
+/// It does nothing by itself: what it joins shows it its states or values, see ``HostedSet/join(after:done:)``.
 final class HostedLink: Sendable {
     private struct Status {
         var fired: UInt64 = 0
         var last: Timestamp?
     }
 
+    /// What the link looks at.
+    private enum End {
+        case outlet(@Sendable (HostedLink, SystemState) -> Void)
+        case inlet(@Sendable (HostedLink, BusValue) -> Void)
+    }
+
     let definition: LinkDefinition
-    private let status = Mutex(Status())
+    /// The system or bus at which it begins.
+    let origin: ObjectIdentifier
+    private let end: End
+    private let status: Mutex<Status>
     private let time: HostTime
     private let logger: Logger
 
-    init(_ definition: LinkDefinition, time: HostTime, logger: Logger) {
+    /// A link between parts of a set, which are given in the order of its graph.
+    ///
+    /// - Parameter old: one that did the same between other parts, whose count goes on.
+    init(
+        _ definition: LinkDefinition, systems: [HostedSystem], buses: [HostedBus], continuing old: HostedLink?,
+        time: HostTime, logger: Logger
+    ) {
         self.definition = definition
         self.time = time
         self.logger = logger
+        status = Mutex(old?.status.withLock { $0 } ?? Status())
+        let system = systems[definition.system]
+        switch definition.form {
+        case .systemToBus(let bus, let selector, let programs):
+            let bus = buses[bus]
+            origin = ObjectIdentifier(system)
+            end = .outlet { [weak system] link, state in
+                guard let value = link.emit(state, selector, programs, system) else { return }
+                bus.send(value)
+            }
+        case .systemToSystem(let target, let selector, let events):
+            origin = ObjectIdentifier(system)
+            end = .outlet { [weak system, weak target = systems[target]] link, state in
+                guard let target, let event = events[state.index],
+                    let data = link.emit(state, selector, [state.index: event.data], system)
+                else { return }
+                target.loop.send(SystemEvent(index: event.event, data: data))
+            }
+        case .busToSystem(let bus, let filter, let event):
+            origin = ObjectIdentifier(buses[bus])
+            end = .inlet { [weak system] link, item in
+                guard let system else { return }
+                link.take(item, filter, event, system)
+            }
+        }
     }
 
     /// How often it has fired, and when last.
@@ -35,44 +77,30 @@ final class HostedLink: Sendable {
 
     private var place: String { "link \(definition.name), \(definition.source)" }
 
-    /// Joins the parts. The subscription, if there is one, is to be kept for as long as the link lasts.
-    ///
-    /// It is called for every link before any system is started, so that no first state and no first value is missed.
-    func connect(systems: [HostedSystem], buses: [HostedBus]) -> Subscription? {
-        let system = systems[definition.system]
-        switch definition.form {
-        case .systemToBus(let bus, let selector, let programs):
-            let bus = buses[bus]
-            system.loop.add(
-                .sink(name: "link \(definition.name)") { [self, weak system] state, _ in
-                    guard let value = emit(state, selector, programs, system) else { return }
-                    bus.send(value)
-                })
-            return nil
-        case .systemToSystem(let target, let selector, let events):
-            system.loop.add(
-                .sink(name: "link \(definition.name)") { [self, weak system, weak target = systems[target]] state, _ in
-                    guard let target, let event = events[state.index],
-                        let data = emit(state, selector, [state.index: event.data], system)
-                    else { return }
-                    target.loop.send(SystemEvent(index: event.event, data: data))
-                })
-            return nil
-        case .busToSystem(let bus, let filter, let event):
-            return buses[bus].subscribe { [self, weak system] item in
-                guard let system else { return }
-                let value = item.value
-                let now = time.now()
-                let variables = [value, .timestamp(now)]
-                do throws(EvaluationError) {
-                    guard try filter.admits(value, variables) else { return }
-                    let data = try event.data.evaluate(variables)
-                    fire(at: now)
-                    system.loop.send(SystemEvent(index: event.event, data: data))
-                } catch {
-                    system.note(Fault(place: place, message: error.message))
-                }
-            }
+    /// What a system shows its states, if the link begins at one.
+    var outlet: Joint<SystemState>? {
+        guard case .outlet(let see) = end else { return nil }
+        return Joint(id: ObjectIdentifier(self), name: definition.name) { [self] in see(self, $0) }
+    }
+
+    /// What a bus shows its values, if the link begins at one.
+    var inlet: Joint<BusValue>? {
+        guard case .inlet(let take) = end else { return nil }
+        return Joint(id: ObjectIdentifier(self), name: definition.name) { [self] in take(self, $0) }
+    }
+
+    /// What a value of the bus makes the link do.
+    private func take(_ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: HostedSystem) {
+        let value = item.value
+        let now = time.now()
+        let variables = [value, .timestamp(now)]
+        do throws(EvaluationError) {
+            guard try filter.admits(value, variables) else { return }
+            let data = try event.data.evaluate(variables)
+            fire(at: now)
+            system.loop.send(SystemEvent(index: event.event, data: data))
+        } catch {
+            system.note(Fault(place: place, message: error.message))
         }
     }
 

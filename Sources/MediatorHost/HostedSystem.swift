@@ -30,6 +30,8 @@ final class HostedSystem: Sendable {
     private let status: Mutex<Status>
     private let logger: Logger
 
+    /// The links that begin here.
+    private let outlets = JointTable<SystemState>()
     private let runners: [EffectRunner]
     private let repeats: RepeatLog
     private let time: HostTime
@@ -75,11 +77,32 @@ final class HostedSystem: Sendable {
                 })
         }
         self.runners = runners
+        // One for all links, since a loop's feedbacks cannot be taken away.
+        loop.add(.sink(name: "links") { [outlets] state, _ in outlets.show(state) })
         faults.connect { [weak self] in self?.note($0) }
         loop.setObserver(
             SystemObserver(
                 definition: definition, repeats: repeats, logger: logger,
                 entered: { [weak self] in self?.entered($0) }, failed: { [weak self] in self?.fail($0) }))
+    }
+
+    /// Takes links away and adds others, between two states; those that are added see the present state first. `done` is
+    /// called afterwards, on the loop's turn.
+    func exchange(
+        _ leaving: Set<ObjectIdentifier>, for joining: [Joint<SystemState>], done: @escaping @Sendable () -> Void
+    ) {
+        if loop.phase == .notStarted {
+            // Nothing has been shown; what joins sees the initial state at the start.
+            outlets.exchange(leaving, for: joining)
+            return done()
+        }
+        loop.afterPending { [outlets, weak loop] in
+            outlets.exchange(leaving, for: joining)
+            if let state = loop?.state {
+                for joint in joining { joint.see(state) }
+            }
+            done()
+        }
     }
 
     /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.

@@ -89,6 +89,11 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.setObserver(observer)
     }
 
+    /// Says in which state the loop starts. Only before the start; `false`, and nothing changes, if that has been.
+    package func setInitial(_ state: State) -> Bool {
+        core.setInitial(state)
+    }
+
     /// Adds a feedback behind the others. On a loop that runs, it first sees the state that is current when all
     /// events sent before have been taken, then every later one. On a loop that has stopped it does nothing.
     @inlinable

@@ -198,6 +198,17 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
+    /// Says in which state the loop starts. Only before the start; `false`, and nothing changes, if that has been.
+    func setInitial(_ state: State) -> Bool {
+        // What was there before is not released under the lock.
+        let old = guarded.withLock { guarded -> [State] in
+            guard guarded.machine.phase == .notStarted else { return [] }
+            defer { guarded.machine.state = state }
+            return [guarded.machine.state]
+        }
+        return !old.isEmpty
+    }
+
     /// Answers what was there before, which is not to be released under the lock.
     private func setSurroundings(_ what: String, _ change: (inout Surroundings) -> Surroundings) {
         let old = guarded.withLock { guarded -> Surroundings? in

@@ -1,0 +1,216 @@
+import FeedbackKit
+public import MediatorConfiguration
+import Synchronization
+
+/// Why a host goes on with what it runs instead of what it was given. Nothing has changed.
+public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The data of a new system's first state cannot be computed.
+    case initialState(InitialStateError)
+    /// The host has not been started.
+    case notStarted
+    /// The host has been stopped.
+    case stopped
+    /// The task was cancelled while it waited for its turn.
+    case cancelled
+
+    /// What is wrong.
+    public var description: String {
+        switch self {
+        case .initialState(let error):
+            "the initial state of '\(error.system)' (\(error.source)) cannot be computed: \(error.message)"
+        case .notStarted: "nothing has been started yet; try again when it is"
+        case .stopped: "everything is being stopped"
+        case .cancelled: "who asked for it no longer waits"
+        }
+    }
+}
+
+/// What became of a new configuration.
+public struct Applied: Sendable, Hashable {
+    /// What was done.
+    public var plan: Plan
+    /// The number of the configuration that now runs.
+    public var generation: Int
+    /// The new, migrated and restarted systems that were not ready in time, sorted.
+    public var late: [String]
+    /// The old systems whose side effects did not end in time, sorted; they were left behind.
+    public var leftBehind: [String]
+}
+
+extension Host {
+    /// How long systems that go on may take to exchange their links, before new systems start without.
+    static let joinLimit = Duration.seconds(5)
+    /// What ending side effects by force may take beyond the limit of a gentle stop.
+    static let forcedEndLimit = Duration.seconds(8)
+
+    /// What would be done to run another configuration. Nothing is done.
+    public func plan(for graph: Graph) -> Plan {
+        let current = current
+        return Plan(from: current.graph, running: current.running, to: graph)
+    }
+
+    /// Changes what runs into another configuration. One at a time: who comes meanwhile waits.
+    ///
+    /// The order, and what is promised:
+    /// 1. Everything new is built. If that fails, or the host is not running, nothing has changed.
+    /// 2. The tables are exchanged at once: who looks in sees either the old or the new configuration.
+    /// 3. At each system and bus that is kept, old links give way to new ones between two of its states or values: each
+    ///    state and value goes over the links before or over those after, never both and never neither. A link that is
+    ///    kept is not touched, so nothing that goes over it, or that the systems at its ends are sent, is lost, doubled
+    ///    or put into another order. A link that is new or changed first sees the present state, or the present value
+    ///    of a bus that remembers, as at the start of the host.
+    /// 4. New systems start.
+    /// 5. Systems to be replaced stop: they take the events that wait, and their side effects may finish until the
+    ///    limit. What they still do goes over their old links. Then their successors start, migrated ones in the last
+    ///    state of their predecessors: no two of one name run at once, and events sent meanwhile wait. A state that no
+    ///    longer fits when that is so makes it a restart. Timers of a migrated state begin anew, and its links
+    ///    see it again.
+    /// 6. Systems that are gone stop in the same way.
+    ///
+    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail,
+    /// and cancelling the task has no effect.
+    ///
+    /// - Parameters:
+    ///   - graph: what to run; checked against the same side effects as the host.
+    ///   - readyLimit: how long new systems may take to become ready.
+    ///   - stopLimit: how long side effects of old systems may take to finish.
+    @discardableResult
+    public func apply(
+        _ graph: Graph, readyLimit: Duration = .seconds(30), stopLimit: Duration = .seconds(10)
+    ) async throws(ApplyError) -> Applied {
+        guard await applies.enter() else { throw .cancelled }
+        defer { applies.leave() }
+        let change = try exchange(for: graph)
+        // In a task of its own, which the caller's cancellation does not reach.
+        return await Task.detached { await self.carryOut(change, readyLimit, stopLimit) }.value
+    }
+
+    private struct Change: Sendable {
+        var plan: Plan
+        let old: HostedSet
+        let new: HostedSet
+    }
+
+    /// Steps 1 and 2.
+    private func exchange(for graph: Graph) throws(ApplyError) -> Change {
+        let (old, phase) = machine.withLock { ($0.set, $0.phase) }
+        try Self.check(phase)
+        let plan = Plan(from: old.graph, running: old.running, to: graph)
+        let builder = SetBuilder(effects: effects, time: time, logger: logger, healthChanged: healthChanged)
+        let new: HostedSet
+        do {
+            new = try builder.build(graph.rebased(onto: old.graph, keeping: plan), after: (old, plan))
+        } catch {
+            throw .initialState(error)
+        }
+        let gone = plan.systems.compactMap { step in
+            step.fate == .keep || step.fate == .add ? nil : old.system(step.name)
+        }
+        let phaseNow = machine.withLock { machine in
+            if machine.phase == .running {
+                machine.set = new
+                machine.retiring += gone
+            }
+            return machine.phase
+        }
+        try Self.check(phaseNow)
+        return Change(plan: plan, old: old, new: new)
+    }
+
+    private static func check(_ phase: Phase) throws(ApplyError) {
+        switch phase {
+        case .built: throw .notStarted
+        case .running: break
+        case .stopped: throw .stopped
+        }
+    }
+
+    /// Steps 3 to 6.
+    private func carryOut(_ change: Change, _ readyLimit: Duration, _ stopLimit: Duration) async -> Applied {
+        await join(change)
+        var plan = change.plan
+        var begun: [HostedSystem] = []
+        for step in plan.systems where step.fate == .add {
+            guard let system = change.new.system(step.name) else { continue }
+            start(system)
+            begun.append(system)
+        }
+        let started = begun
+        var leftBehind: [String] = []
+        async let lateAtOnce = ready(started, within: readyLimit)
+        await withTaskGroup(of: (index: Int, isRestart: Bool, hasEnded: Bool).self) { group in
+            for (index, step) in plan.systems.enumerated() {
+                guard step.fate != .keep, let old = change.old.system(step.name) else { continue }
+                let successor = change.new.system(step.name)
+                group.addTask {
+                    let hasEnded = await self.end(old, within: stopLimit)
+                    var isRestart = false
+                    if let successor {
+                        if step.fate == .migrate { isRestart = !Self.migrate(old, to: successor) }
+                        self.start(successor)
+                    }
+                    return (index, isRestart, hasEnded)
+                }
+            }
+            for await end in group {
+                if end.isRestart {
+                    plan.systems[end.index].fate = .restart
+                    plan.systems[end.index].reason = "it went on to a state that no longer fits"
+                }
+                if !end.hasEnded { leftBehind.append(plan.systems[end.index].name) }
+            }
+        }
+        for bus in change.old.buses where !change.new.buses.contains(where: { $0 === bus }) { bus.close() }
+        machine.withLock { $0.retiring.removeAll { $0.loop.phase == .stopped } }
+        let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
+            .compactMap { change.new.system($0.name) }
+        let late = await lateAtOnce + ready(successors, within: readyLimit)
+        healthChanged.yield()
+        return Applied(
+            plan: plan, generation: change.new.generation, late: late.sorted(), leftBehind: leftBehind.sorted())
+    }
+
+    private func join(_ change: Change) async {
+        let count = Mutex(0)
+        await race(within: Self.joinLimit) { done in
+            // Below zero until all ends have been counted.
+            let ends = change.new.join(after: change.old) {
+                let isLast = count.withLock { count in
+                    count -= 1
+                    return count == 0
+                }
+                if isLast { done() }
+            }
+            let areDone = count.withLock { count in
+                count += ends
+                return count == 0
+            }
+            if areDone { done() }
+            return []
+        }
+    }
+
+    private func start(_ system: HostedSystem) {
+        // One that has been stopped with the host does not start.
+        system.loop.start()
+    }
+
+    /// Stops a system; `false` if something of it had not ended in time.
+    private func end(_ system: HostedSystem, within limit: Duration) async -> Bool {
+        system.beginStop()
+        await race(within: limit + Self.forcedEndLimit) { done in
+            Task.detached {
+                await system.loop.stop(within: limit)
+                done()
+            }
+            return []
+        }
+        return system.loop.phase == .stopped
+    }
+
+    /// Gives a system the last state of its predecessor; `false` if that does not fit.
+    private static func migrate(_ old: HostedSystem, to new: HostedSystem) -> Bool {
+        guard let state = old.loop.state.migrated(from: old.definition, to: new.definition) else { return false }
+        return new.loop.setInitial(state)
+    }
+}

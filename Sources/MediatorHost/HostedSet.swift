@@ -1,0 +1,152 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+import Synchronization
+
+/// What a host runs at a time: its tables, which never change. A new configuration is a new set, in which what is kept
+/// is the same object.
+final class HostedSet: Sendable {
+    /// How many sets there have been, this one included.
+    let generation: Int
+    let graph: Graph
+    let systems: [HostedSystem]
+    let buses: [HostedBus]
+    let links: [HostedLink]
+    private let systemIndex: [String: Int]
+    private let busIndex: [String: Int]
+    private let linkIndex: [String: Int]
+
+    /// The parts are in the order of the graph.
+    init(generation: Int, graph: Graph, systems: [HostedSystem], buses: [HostedBus], links: [HostedLink]) {
+        self.generation = generation
+        self.graph = graph
+        self.systems = systems
+        self.buses = buses
+        self.links = links
+        systemIndex = Dictionary(uniqueKeysWithValues: graph.systems.enumerated().map { ($1.name, $0) })
+        busIndex = Dictionary(uniqueKeysWithValues: graph.buses.enumerated().map { ($1.name, $0) })
+        linkIndex = Dictionary(uniqueKeysWithValues: graph.links.enumerated().map { ($1.name, $0) })
+    }
+
+    func systemNumber(_ name: String) throws(HostError) -> Int {
+        guard let index = systemIndex[name] else {
+            throw .noSuchSystem(name, nearest: nearestName(to: name, among: graph.systems.map(\.name)))
+        }
+        return index
+    }
+
+    func busNumber(_ name: String) throws(HostError) -> Int {
+        guard let index = busIndex[name] else {
+            throw .noSuchBus(name, nearest: nearestName(to: name, among: graph.buses.map(\.name)))
+        }
+        return index
+    }
+
+    func linkNumber(_ name: String) throws(HostError) -> Int {
+        guard let index = linkIndex[name] else {
+            throw .noSuchLink(name, nearest: nearestName(to: name, among: graph.links.map(\.name)))
+        }
+        return index
+    }
+
+    func system(_ name: String) -> HostedSystem? { systemIndex[name].map { systems[$0] } }
+    func bus(_ name: String) -> HostedBus? { busIndex[name].map { buses[$0] } }
+    func link(_ name: String) -> HostedLink? { linkIndex[name].map { links[$0] } }
+
+    // MARK: Joining
+
+    /// Joins the links that are new since another set, and parts those that are gone; `done` is called once for each end
+    /// whose links change.
+    ///
+    /// At each system or bus that is in both, the old give way to the new between two states or values. Those of a
+    /// system that is being replaced stay as they are: what it still does while it ends goes the old way.
+    /// - Returns: how many ends there are, each of which calls `done`.
+    func join(after old: HostedSet?, done: @escaping @Sendable () -> Void) -> Int {
+        let own = Set(links.map(ObjectIdentifier.init))
+        let before = Set(old?.links.map(ObjectIdentifier.init) ?? [])
+        var leaving: [ObjectIdentifier: Set<ObjectIdentifier>] = [:]
+        for link in old?.links ?? [] where !own.contains(ObjectIdentifier(link)) {
+            leaving[link.origin, default: []].insert(ObjectIdentifier(link))
+        }
+        var joining: [ObjectIdentifier: [HostedLink]] = [:]
+        for link in links where !before.contains(ObjectIdentifier(link)) {
+            joining[link.origin, default: []].append(link)
+        }
+        var count = 0
+        for system in systems {
+            let id = ObjectIdentifier(system)
+            let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
+            guard !parts.isEmpty || !joins.isEmpty else { continue }
+            count += 1
+            system.exchange(parts, for: joins.compactMap(\.outlet), done: done)
+        }
+        for bus in buses {
+            let id = ObjectIdentifier(bus)
+            let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
+            guard !parts.isEmpty || !joins.isEmpty else { continue }
+            count += 1
+            bus.exchange(parts, for: joins.compactMap(\.inlet), done: done)
+        }
+        return count
+    }
+
+    // MARK: Looking in
+
+    func systemStatus(_ index: Int) -> SystemStatus {
+        let system = systems[index]
+        let faults = system.faults
+        return SystemStatus(
+            definition: graph.systems[index],
+            health: system.health,
+            state: system.loop.state,
+            loop: system.loop.snapshot,
+            faults: faults.count,
+            lastFault: faults.last,
+            lastFaultTime: faults.time,
+            links: graph.links.filter { link in
+                if link.system == index { return true }
+                if case .systemToSystem(let target, _, _) = link.form { return target == index }
+                return false
+            }.map(\.name))
+    }
+
+    func busStatus(_ index: Int) -> BusStatus {
+        let bus = buses[index]
+        let current = bus.current
+        var readers: [String] = []
+        var writers: [String] = []
+        for link in graph.links {
+            switch link.form {
+            case .busToSystem(index, _, _): readers.append(link.name)
+            case .systemToBus(index, _, _): writers.append(link.name)
+            default: break
+            }
+        }
+        return BusStatus(
+            definition: graph.buses[index], value: current.value, since: current.since, mediator: bus.snapshot,
+            readers: readers, writers: writers)
+    }
+
+    func linkStatus(_ index: Int) -> LinkStatus {
+        let definition = graph.links[index]
+        let fired = links[index].fired
+        var bus: String?
+        var target: String?
+        switch definition.form {
+        case .systemToBus(let index, _, _), .busToSystem(let index, _, _): bus = graph.buses[index].name
+        case .systemToSystem(let index, _, _): target = graph.systems[index].name
+        }
+        return LinkStatus(
+            definition: definition, system: graph.systems[definition.system].name, bus: bus, target: target,
+            fired: fired.count, lastFired: fired.last)
+    }
+
+    /// How its systems stand, for a plan.
+    var running: [String: Plan.Running] {
+        Dictionary(
+            uniqueKeysWithValues: zip(graph.systems, systems).map { definition, system in
+                let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
+                return (definition.name, Plan.Running(state: system.loop.state.index, feedbacks: busy))
+            })
+    }
+}

@@ -1,0 +1,66 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+
+/// Builds what a host runs; nothing that it builds has been joined or started.
+struct SetBuilder {
+    let effects: EffectCatalogue
+    let time: HostTime
+    let logger: Logger
+    let healthChanged: AsyncStream<Void>.Continuation
+
+    /// Builds a set.
+    ///
+    /// - Parameters:
+    ///   - graph: what it is to run. What is kept has the definitions with which it runs.
+    ///   - before: what runs already, and what becomes of it.
+    /// - Throws: when the data of an initial state cannot be computed.
+    func build(_ graph: Graph, after before: (set: HostedSet, plan: Plan)? = nil) throws(InitialStateError) -> HostedSet
+    {
+        let old = before?.set
+        let fates = Dictionary(uniqueKeysWithValues: before?.plan.systems.map { ($0.name, $0.fate) } ?? [])
+        let busFates = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
+        let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
+        var systems: [HostedSystem] = []
+        systems.reserveCapacity(graph.systems.count)
+        for definition in graph.systems {
+            if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
+                systems.append(kept)
+            } else {
+                systems.append(try system(definition))
+            }
+        }
+        let buses = graph.buses.map { definition in
+            let step = busFates[definition.name]
+            let present = old?.bus(definition.name)
+            if step?.fate == .keep, let present { return present }
+            let value = step?.value == .keep ? present?.current.value : nil
+            return HostedBus(definition, value: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
+        }
+        let links = graph.links.map { definition in
+            let present = old?.link(definition.name)
+            if linkFates[definition.name] == .keep, let present { return present }
+            let isSame = present?.definition.fingerprint == definition.fingerprint
+            return HostedLink(
+                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
+                logger: logger.with(["link": "\(definition.name)"]))
+        }
+        return HostedSet(
+            generation: (old?.generation ?? 0) + 1, graph: graph, systems: systems, buses: buses, links: links)
+    }
+
+    private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
+        let initial: SystemState
+        do {
+            initial = try RuleMachine.initial(definition, now: time.now())
+        } catch {
+            throw InitialStateError(system: definition.name, source: definition.source, message: error.message)
+        }
+        let own = logger.with(["system": "\(definition.name)"])
+        return HostedSystem(definition, initial: initial, effects: effects, time: time, logger: own) {
+            [healthChanged] in
+            healthChanged.yield()
+        }
+    }
+}

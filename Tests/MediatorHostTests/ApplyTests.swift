@@ -1,0 +1,260 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// A side effect that waits for the clock, then says so; it counts how many of it run.
+private struct WorkEffect: EffectImplementation {
+    let running = Counter()
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "work", parameters: [.init(name: "for", type: .duration, required: true)], shortForm: "for",
+            outcomes: [.init(name: "onDone", result: StructureType(name: "result", fields: []))])
+    }
+
+    final class Counter: Sendable {
+        let now = Atomic(0)
+        let most = Mutex(0)
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        let number = running.now.add(1, ordering: .relaxed).newValue
+        running.most.withLock { $0 = max($0, number) }
+        if case .duration(let span)? = arguments["for"] { try? await context.clock.sleep(for: span.swiftDuration) }
+        running.now.subtract(1, ordering: .relaxed)
+        context.report("onDone", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
+    }
+}
+
+/// A host whose configuration changes, with a clock that is moved by hand.
+private final class Fixture: Sendable {
+    let clock = ManualClock()
+    let host: Host
+    let effect = WorkEffect()
+
+    init(_ text: String) throws {
+        let clock = clock
+        let time = HostTime(clock: clock) {
+            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
+            else { preconditionFailure("the test runs for thousands of years") }
+            return now
+        }
+        let catalogue = EffectCatalogue([effect])
+        host = try Host(
+            graph: try graph(text, effects: catalogue.schemas), effects: catalogue, time: time,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    func apply(_ text: String) async throws -> Applied {
+        try await host.apply(try graph(text, effects: EffectCatalogue([effect]).schemas), stopLimit: .seconds(60))
+    }
+
+    func state(_ name: String) throws -> String {
+        let status = try host.systemStatus(name)
+        guard case .structure(let data) = status.state.data else { return "" }
+        return ([status.definition.states[status.state.index].name] + data.fields.map(\.description))
+            .joined(separator: " ")
+    }
+
+    func settle() async {
+        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+
+    /// Everything that can be seen of the host.
+    var digest: String {
+        let systems = host.systemStatuses.map {
+            "\($0.definition.name) \($0.definition.fingerprint) \($0.definition.source) \($0.health) \($0.state) "
+                + "\($0.loop.counters) \($0.faults) \($0.links)"
+        }
+        let buses = host.busStatuses.map {
+            "\($0.definition.fingerprint) \($0.value as Any) \($0.since as Any) \($0.mediator)"
+        }
+        let links = host.linkStatuses.map { "\($0.definition.fingerprint) \($0.fired) \($0.lastFired as Any)" }
+        return (systems + buses + links + ["\(host.generation) \(host.statusText)"]).joined(separator: "\n")
+    }
+}
+
+private func counter(_ name: String, _ more: String = "", fields: String = "") -> String {
+    """
+    system: \(name)
+    states: { Count: { n: int\(fields.isEmpty ? "" : ", \(fields): int") }, Done: {} }
+    events: { Add: { by: int }, End: {} }
+    external: any
+    initialState: { Count: { n: 0\(fields.isEmpty ? "" : ", \(fields): 0") } }
+    transitions:
+      Count:
+        Add: { to: Count, set: { n: "${state.n + event.by}" } }
+        End: Done
+    \(more)
+    ---
+
+    """
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `Applying a configuration` {
+    @Test func `keeps, migrates, restarts, adds and removes`() async throws {
+        let fixture = try Fixture(counter("keep") + counter("migrate") + counter("restart") + counter("remove"))
+        let host = fixture.host
+        host.start()
+        for name in ["keep", "migrate", "restart", "remove"] { try host.emit("Add", to: name, fields: [.int(5)]) }
+        await fixture.settle()
+        let watched = try host.watchSystem("remove")
+        let applied = try await fixture.apply(
+            "# Moved.\n" + counter("add") + counter("keep") + counter("migrate", "unhandled: warn")
+                + counter("restart", fields: "more"))
+        #expect(
+            applied.plan.systems.map { "\($0.name) \($0.fate)" } == [
+                "add add", "keep keep", "migrate migrate", "remove remove", "restart restart",
+            ])
+        #expect(applied.plan.summary == "1 kept, 1 migrated, 1 restarted, 1 added, 1 removed")
+        #expect(applied.late.isEmpty && applied.leftBehind.isEmpty)
+        #expect(applied.generation == 2 && host.generation == 2)
+        await fixture.settle()
+        #expect(try fixture.state("keep") == "Count 5")
+        #expect(try host.systemStatus("keep").loop.counters.events == 1)
+        #expect(try fixture.state("migrate") == "Count 5")
+        #expect(try host.systemStatus("migrate").loop.counters.events == 0)
+        #expect(try fixture.state("restart") == "Count 0 0")
+        #expect(try fixture.state("add") == "Count 0")
+        #expect(throws: HostError.self) { try host.systemStatus("remove") }
+        // Who watched it sees its end.
+        var last: SystemState?
+        for await change in watched { last = change.subject }
+        #expect(last?.serial == 2)
+        #expect(
+            try await fixture.apply(
+                "# Moved.\n" + counter("add") + counter("keep") + counter("migrate", "unhandled: warn")
+                    + counter("restart", fields: "more")
+            ).plan.isEmpty)
+        await host.stop(within: .zero)
+    }
+
+    @Test func `the new order of states and events does not confuse the links of a kept system`() async throws {
+        let links = """
+            links:
+              go: { attach: a, toSystem: b, onState: { Count: { n: 3 } }, emitEvent: { Add: { by: 7 } } }
+            """
+        let fixture = try Fixture(counter("a") + counter("b") + links)
+        fixture.host.start()
+        func turned(_ name: String) -> String {
+            counter(name).replacing("{ Count: { n: int }, Done: {} }", with: "{ Done: {}, Count: { n: int } }")
+                .replacing("{ Add: { by: int }, End: {} }", with: "{ End: {}, Add: { by: int } }")
+        }
+        let applied = try await fixture.apply(turned("a") + turned("b") + links.replacing("by: 7", with: "by: 9"))
+        #expect(applied.plan.systems.map(\.fate) == [.keep, .keep])
+        #expect(applied.plan.links.map(\.fate) == [.change])
+        try fixture.host.emit("Add", to: "a", fields: [.int(3)])
+        await fixture.settle()
+        #expect(try fixture.state("b") == "Count 9")
+        #expect(try fixture.host.systemStatus("b").links == ["go"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a replaced system waits for the side effects of its predecessor`() async throws {
+        let text = """
+            system: job
+            states: { Here: {} }
+            events: { Done: {} }
+            initialState: Here
+            feedbacks: { works: { onState: Here, strategy: continueOnNewState, work: 20s } }
+            """
+        let fixture = try Fixture(text)
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 1)
+        let plan = fixture.host.plan(
+            for: try graph(text.replacing("20s", with: "30s"), effects: [fixture.effect.schema]))
+        #expect(
+            plan.systems == [
+                .init(name: "job", fate: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
+            ])
+        async let applied = fixture.apply(text.replacing("20s", with: "30s"))
+        while fixture.host.generation == 1 { await Task.yield() }
+        #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
+        fixture.clock.advance(by: .seconds(20))
+        #expect(try await applied.late.isEmpty)
+        #expect(fixture.effect.running.most.withLock { $0 } == 1)
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a bus keeps its value where it can, and new links see it`() async throws {
+        let bus = "buses: { level: { kind: currentValue, value: int, initial: 1, external: both } }\n"
+        let link = "links: { down: { attach: a, to: level, emitEvent: { Add: { by: \"${value}\" } } } }\n"
+        let fixture = try Fixture(counter("a") + bus)
+        fixture.host.start()
+        try fixture.host.publish(.int(40), on: "level")
+        _ = try await fixture.apply(counter("a") + bus + link)
+        await fixture.settle()
+        #expect(try fixture.state("a") == "Count 40")
+        let applied = try await fixture.apply(
+            counter("a") + bus.replacing("external", with: "limit: 3, external") + link)
+        #expect(
+            applied.plan.buses == [
+                .init(name: "level", fate: .change, value: .keep, reason: "its definition has changed")
+            ])
+        #expect(applied.plan.links.map(\.reason) == ["the bus 'level' is replaced"])
+        await fixture.settle()
+        #expect(try fixture.state("a") == "Count 80")
+        #expect(try fixture.host.busStatus("level").value == .int(40))
+        // The count of a link that does the same goes on.
+        #expect(try fixture.host.linkStatus("down").fired == 2)
+        _ = try await fixture.apply(counter("a") + bus)
+        try fixture.host.publish(.int(3), on: "level")
+        await fixture.settle()
+        #expect(try fixture.state("a") == "Count 80")
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `what fails before the switch changes nothing`() async throws {
+        let broken = counter("b").replacing("n: 0", with: "n: \"${1 / (now.getFullYear() - 2023)}\"")
+        let fixture = try Fixture(counter("a"))
+        await #expect(throws: ApplyError.notStarted) { try await fixture.apply(counter("b")) }
+        fixture.host.start()
+        try fixture.host.emit("Add", to: "a", fields: [.int(1)])
+        await fixture.settle()
+        let before = fixture.digest
+        do {
+            _ = try await fixture.apply(counter("a", "unhandled: warn") + broken)
+            Issue.record("it was applied")
+        } catch ApplyError.initialState(let error) {
+            #expect(error.system == "b")
+        }
+        #expect(fixture.digest == before)
+        await fixture.host.stop(within: .zero)
+        await #expect(throws: ApplyError.stopped) { try await fixture.apply(counter("b")) }
+    }
+
+    @Test func `new systems that are not ready in time are named`() async throws {
+        let fixture = try Fixture(counter("a"))
+        fixture.host.start()
+        async let applied = fixture.apply(counter("a") + counter("b", "ready: Done") + counter("c"))
+        while fixture.host.generation == 1 { await Task.yield() }
+        // Until the limit of the joining is over, too.
+        while true {
+            await fixture.clock.sleepers(atLeast: 1)
+            if (fixture.clock.nextDeadline?.offset ?? .zero) >= .seconds(30) { break }
+            await Task.yield()
+        }
+        fixture.clock.advance(by: .seconds(30))
+        #expect(try await applied.late == ["b"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `several are applied one after the other`() async throws {
+        let fixture = try Fixture(counter("a"))
+        fixture.host.start()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<8 {
+                group.addTask { try await fixture.apply(counter("a") + counter("b\(number)")).generation }
+            }
+            var generations: [Int] = []
+            for try await generation in group { generations.append(generation) }
+            #expect(generations.sorted() == Array(2...9))
+        }
+        #expect(fixture.host.systemStatuses.count == 2)
+        await fixture.host.stop(within: .zero)
+    }
+}
