@@ -90,6 +90,30 @@ private let wiring = """
         #expect(plan.links.map(\.reason) == [String](repeating: "the system 'lamp' is replaced", count: 2))
     }
 
+    @Test func `of an instance follows its own parameters only`() throws {
+        func fingerprints(_ left: String, _ right: String) throws -> [String: String] {
+            let text = """
+                system: door@
+                parameters: { places: "map(string, int)", name: string }
+                states: { Shut: {} }
+                initialState: Shut
+                feedbacks:
+                  tell: { onState: Shut, log: "${parameters.name} ${parameters.places.size()}" }
+                ---
+                instances:
+                  door@left: { name: left, places: \(left) }
+                  door@right: { name: right, places: \(right) }
+
+                """
+            return Dictionary(uniqueKeysWithValues: try graph(text).systems.map { ($0.name, $0.fingerprint) })
+        }
+        let first = try fingerprints("{ a: 1, b: 2, c: 3 }", "{ a: 1 }")
+        let second = try fingerprints("{ c: 3, b: 2, a: 1 }", "{ a: 2 }")
+        #expect(first["door@left"] == second["door@left"])
+        #expect(first["door@right"] != second["door@right"])
+        #expect(first["door@left"] != first["door@right"])
+    }
+
     @Test func `follows the value of what is written elsewhere`() throws {
         func fingerprint(_ value: String) throws -> String {
             let text = lamp.replacing("left: 30", with: "left: !env LEFT")

@@ -63,6 +63,11 @@ struct Fingerprinter {
 
     private static func of(_ session: Session, _ body: (inout Fingerprinter) -> Void) -> String {
         var printer = Fingerprinter(session)
+        // What an instance of a template has of its own.
+        for constant in session.constants {
+            printer.print.add(constant.name)
+            printer.add(constant.value)
+        }
         body(&printer)
         return printer.print.text
     }
@@ -117,6 +122,29 @@ struct Fingerprinter {
                 printer.add(selector)
                 printer.add(event)
             }
+        }
+    }
+
+    private mutating func add(_ value: Value) {
+        switch value {
+        case .list(let values):
+            print.add("list")
+            print.add(values.count)
+            for value in values { add(value) }
+        case .map(let entries):
+            print.add("mapping")
+            print.add(entries.count)
+            // Two maps that are equal may give their entries in different orders.
+            for (key, value) in entries.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+                add(key)
+                add(value)
+            }
+        case .structure(let structure):
+            print.add(structure.type.name)
+            for field in structure.fields { add(field) }
+        default:
+            print.add("\(value.type)")
+            print.add("\(value)")
         }
     }
 

@@ -35,7 +35,7 @@ final class Session {
     /// Whether a template is compiled without an instance, so that types are known but no values.
     private(set) var isGeneric = false
     /// The constants that every expression may use.
-    private var constants: [Environment.Constant] = []
+    private(set) var constants: [Environment.Constant] = []
     /// Tells sets of constants apart.
     private var constantsNumber: Int32 = 0
     private var constantsCount: Int32 = 0
