@@ -13,13 +13,17 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     /// Only of `status`: something is starting, degraded or failed.
     case unhealthy = 5
 
+    /// Only of `reload`: applied, but a new system was not ready in time. The number is that of ``noConnection``; what was
+    /// printed tells them apart.
+    public static let appliedLate = CommandStatus.noConnection
+
     /// What the number means, for `--help`.
     public var meaning: String {
         switch self {
         case .success: "done; for status: everything is healthy or stopped on purpose"
-        case .refused: "refused: unknown name, wrong value, not accepted; validate: not valid"
+        case .refused: "refused: unknown name, wrong value; validate, plan, reload: not valid"
         case .usage: "wrong command line"
-        case .noConnection: "no connection to the daemon, no answer in time, or it went away"
+        case .noConnection: "no daemon, no answer, or it went away; reload: not ready in time"
         case .permissionDenied: "the daemon does not allow it"
         case .unhealthy: "status only: something is starting, degraded or failed"
         }

@@ -75,7 +75,8 @@ public enum Mediatorctl {
             verb.options.socket
             ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID)
         do {
-            let session = try await Session.open(verb.options, environment, socket: socket)
+            let session = try await Session.open(
+                verb.options, environment, socket: socket, patience: verb.patience)
             do {
                 let status = try await verb.perform(in: session)
                 await session.client.close()
@@ -107,6 +108,8 @@ struct RootCommand: ParsableCommand {
               mediatorctl emit backup Pause
               mediatorctl publish uplink.status offline
               mediatorctl validate /etc/mediatord
+              mediatorctl plan
+              mediatorctl reload
 
             EXIT STATUS
             \(CommandStatus.table)
@@ -118,7 +121,7 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            EvalVerb.self, ValidateVerb.self, CatConfigVerb.self, SchemaVerb.self,
+            EvalVerb.self, ValidateVerb.self, PlanVerb.self, ReloadVerb.self, CatConfigVerb.self, SchemaVerb.self,
         ]
     )
 }

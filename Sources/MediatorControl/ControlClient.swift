@@ -88,6 +88,16 @@ public struct ControlClient: Sendable {
         let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))
     }
 
+    /// Compares what runs with what is written, in the daemon's own directories or another.
+    public func plan(directory: String? = nil) async throws -> PlanReply {
+        try await call("Plan", PlanParameters(directory: directory))
+    }
+
+    /// Makes what runs into what is written.
+    public func reload() async throws -> ReloadReply {
+        try await call("Reload", Nothing())
+    }
+
     private func call<Reply: Decodable>(_ method: String, _ parameters: some Encodable) async throws -> Reply {
         do {
             return try await client.call(ControlInterface.qualified(method), parameters)

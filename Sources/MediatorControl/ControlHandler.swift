@@ -44,4 +44,10 @@ public protocol ControlHandler: Sendable {
 
     /// Publishes a value on a bus.
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws
+
+    /// Compares what runs with what is written.
+    func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
+
+    /// Makes what runs into what is written.
+    func reload(peer: VarlinkPeer) async throws -> ReloadReply
 }

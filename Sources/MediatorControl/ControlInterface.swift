@@ -127,8 +127,43 @@ public enum ControlInterface {
           emits: string
         )
 
+        # What a step of a plan is about.
+        type PartKind (system, bus, link)
+
+        # What becomes of a part: a system is kept, migrated (begins anew in the state in
+        # which it is), restarted, added or removed; a bus or link kept, changed, added or
+        # removed.
+        type Fate (keep, migrate, restart, change, add, remove)
+
+        # What value a bus that remembers has afterwards: its present or its first one.
+        type ValueFate (keep, initial)
+
+        # What becomes of one part; ending names the feedbacks whose side effects are to end.
+        type PlanStep (
+          kind: PartKind,
+          name: string,
+          fate: Fate,
+          value: ?ValueFate,
+          reason: ?string,
+          ending: []string
+        )
+
+        # Something that is wrong, or doubtful, in a configuration; severity is error or
+        # warning, location is file:line:column, text is all of it, as it is printed.
+        type Finding (
+          severity: string,
+          code: string,
+          location: ?string,
+          message: string,
+          text: string
+        )
+
+        # How the last reload ended: whether it was applied, and what it did or why not.
+        type ReloadVerdict (time: string, applied: bool, summary: string)
+
         # The daemon as a whole, and every system at a glance. configuration lists the
-        # directories it was read from.
+        # directories it was read from; generation counts the configurations that have run,
+        # the first one included.
         method Status() -> (
           version: string,
           pid: int,
@@ -136,6 +171,8 @@ public enum ControlInterface {
           health: Health,
           statusText: string,
           configuration: []string,
+          generation: int,
+          reload: ?ReloadVerdict,
           systems: []SystemSummary,
           buses: int,
           links: int
@@ -190,6 +227,33 @@ public enum ControlInterface {
 
         # Publishes a value on a bus. Answers when it has been handed to the bus.
         method Publish(bus: string, value: object) -> ()
+
+        # Compares what runs with what is written, and changes nothing. directory is read
+        # instead of the daemon's own. A configuration with errors has no steps. At most
+        # 200 findings are told; errors and warnings count all.
+        method Plan(directory: ?string) -> (
+          valid: bool,
+          summary: string,
+          steps: []PlanStep,
+          errors: int,
+          warnings: int,
+          findings: []Finding
+        )
+
+        # Makes what runs into what is written. If applied is false nothing has changed,
+        # and findings or summary tell why. late names the new systems that were not ready
+        # in time, leftBehind the old ones whose side effects did not end in time.
+        method Reload() -> (
+          applied: bool,
+          generation: int,
+          summary: string,
+          steps: []PlanStep,
+          errors: int,
+          warnings: int,
+          findings: []Finding,
+          late: []string,
+          leftBehind: []string
+        )
 
         # There is no system of this name; nearest is the most similar one.
         error NoSuchSystem (name: string, nearest: ?string)

@@ -21,6 +21,12 @@ public enum ControlService {
             try await handler.publish(parameters, peer: call.peer)
             return Nothing()
         }
+        try interface.register("Plan") { (parameters: PlanParameters, call) in
+            try await handler.plan(parameters, peer: call.peer)
+        }
+        try interface.register("Reload") { (_: Nothing, call) in
+            try await handler.reload(peer: call.peer)
+        }
         return interface
     }
 

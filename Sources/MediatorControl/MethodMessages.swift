@@ -31,6 +31,10 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var statusText: String
     /// Where its configuration was read from.
     public var configuration: [String]
+    /// How many configurations have run, the first one included.
+    public var generation: Int
+    /// How the last reload ended; nil when there was none.
+    public var reload: ReloadVerdict?
     /// Every system, by name.
     public var systems: [SystemSummary]
     /// How many buses there are.
@@ -46,6 +50,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         health: Health,
         statusText: String,
         configuration: [String],
+        generation: Int = 1,
+        reload: ReloadVerdict? = nil,
         systems: [SystemSummary],
         buses: Int,
         links: Int
@@ -56,6 +62,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.health = health
         self.statusText = statusText
         self.configuration = configuration
+        self.generation = generation
+        self.reload = reload
         self.systems = systems
         self.buses = buses
         self.links = links

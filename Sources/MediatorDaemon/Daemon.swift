@@ -47,13 +47,16 @@ public struct Daemon: Sendable {
         self.report = report
     }
 
-    /// Runs until it is asked to stop by `SIGTERM`, `SIGINT` or `SIGHUP`, or cannot start.
+    /// Runs until it is asked to stop by `SIGTERM` or `SIGINT`, or cannot start. `SIGHUP` makes it read its configuration
+    /// again.
     ///
     /// The order: the configuration is checked; the host is built; the control socket is opened; only then does
     /// anything start to run. So a daemon that cannot start has changed nothing.
     public func run() async -> ExitStatus {
         // A peer that has gone away is an error of a write, not the end of the daemon.
         signal(SIGPIPE, SIG_IGN)
+        // From here on, so that one that comes early does not end the process: it is heeded when everything runs.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         guard let host = buildHost() else {
@@ -61,21 +64,26 @@ public struct Daemon: Sendable {
                 .status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
             return .invalidConfiguration
         }
+        let reloader = Reloader(self, host)
         let service: VarlinkService
         do {
-            service = try await openSocket(host, started: started)
+            service = try await openSocket(host, reloader, started: started)
         } catch {
             logger.critical("cannot serve the control socket", metadata: ["socket": "\(socket)", "reason": "\(error)"])
             notifier.notify(
                 .status("cannot serve the control socket"), .exitStatus(ExitStatus.noControlSocket.rawValue))
             return .noControlSocket
         }
-        return await serve(host, service)
+        return await serve(host, service, HangupService(signals: hangups, reloader: reloader))
+    }
+
+    /// Reads and checks a configuration.
+    func compile(_ layers: ConfigurationLayers) -> CompilationResult {
+        ConfigurationCompiler.compile(layers: layers, effects: effects.schemas, values: values, now: Self.now())
     }
 
     private func buildHost() -> Host? {
-        let result = ConfigurationCompiler.compile(
-            layers: configuration, effects: effects.schemas, values: values, now: Self.now())
+        let result = compile(configuration)
         for diagnostic in result.diagnostics { report(diagnostic) }
         guard let graph = result.graph else {
             let count = result.diagnostics.count { $0.severity == .error }
@@ -102,10 +110,10 @@ public struct Daemon: Sendable {
         }
     }
 
-    private func openSocket(_ host: Host, started: Timestamp) async throws -> VarlinkService {
+    private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
         let control = HostControl(
-            host: host, configuration: configuration.directories, started: started, logger: logger)
+            host: host, reloader: reloader, configuration: configuration.directories, started: started, logger: logger)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
@@ -118,10 +126,11 @@ public struct Daemon: Sendable {
             configuration: settings)
     }
 
-    private func serve(_ host: Host, _ service: VarlinkService) async -> ExitStatus {
+    private func serve(_ host: Host, _ service: VarlinkService, _ hangups: HangupService) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
+            becameReady: { hangups.reloader.becomeReady() },
             greeting: { [self] in
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status")
@@ -129,13 +138,13 @@ public struct Daemon: Sendable {
             overdue: { status.withLock { $0 = .stoppedByForce } })
         // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
         // client holds up the end of the control socket.
-        var services: [any Service] = [ControlSocketService(service: service), hostService]
+        var services: [any Service] = [ControlSocketService(service: service), hostService, hangups]
         if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
-                gracefulShutdownSignals: [.sigterm, .sigint, .sighup],
+                gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
         do {
             try await group.run()

@@ -15,8 +15,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         abstract: "Run the small state machines of this host.",
         discussion: """
             Reads every *.yaml and *.yml file of the configuration directories with their drop-ins (*.yaml.d), checks \
-            them all, and runs the systems, buses and links they describe, until SIGTERM, SIGINT or SIGHUP. A \
-            configuration with an error starts nothing.
+            them all, and runs the systems, buses and links they describe, until SIGTERM or SIGINT. A \
+            configuration with an error starts nothing. SIGHUP reads it again, as mediatorctl reload does.
 
             Look inside with mediatorctl.
 

@@ -9,6 +9,7 @@ import Varlink
 /// Answers the control interface from a host.
 struct HostControl: ControlHandler {
     let host: Host
+    let reloader: Reloader
     /// Where the configuration came from.
     let configuration: [String]
     /// When the daemon was started.
@@ -24,6 +25,8 @@ struct HostControl: ControlHandler {
             health: Health(host.health),
             statusText: host.statusText,
             configuration: configuration,
+            generation: host.generation,
+            reload: reloader.verdict,
             systems: host.systemStatuses.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count)
@@ -107,6 +110,14 @@ struct HostControl: ControlHandler {
         logger.info(
             "value published by a client",
             metadata: ["bus": "\(parameters.bus)", "value": "\(value)", "uid": "\(peer.userID)"])
+    }
+
+    func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
+        await reloader.plan(parameters.directory)
+    }
+
+    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
+        await reloader.reload(["cause": "client", "uid": "\(peer.userID)"])
     }
 
     /// The host's errors in the words of the interface.

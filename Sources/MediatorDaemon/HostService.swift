@@ -13,6 +13,8 @@ struct HostService: Service {
     let readyLimit: Duration
     let stopLimit: Duration
     let logger: Logger
+    /// Called when the service manager has been told that everything is ready.
+    let becameReady: @Sendable () -> Void
     /// What to say when everything is ready.
     let greeting: @Sendable () -> Void
     /// Called when something had not ended in time.
@@ -29,6 +31,7 @@ struct HostService: Service {
                     metadata: ["systems": "\(late.joined(separator: ", "))", "limit": "\(readyLimit)"])
             }
             notifier.notify(.ready, .status(host.statusText))
+            becameReady()
             greeting()
             for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
         }

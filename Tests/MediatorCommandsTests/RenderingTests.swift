@@ -181,7 +181,7 @@ struct RenderingTests {
         (
             ["status"],
             [
-                #"{"buses":3,"configuration":["/etc/mediatord","/run/mediatord"],"health":"healthy","links":1,"#
+                #"{"buses":3,"configuration":["/etc/mediatord","/run/mediatord"],"generation":1,"health":"healthy","links":1,"#
                     + #""pid":4242,"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
                     + #""systems":[\#(backup),\#(system)],"version":"0.1.0"}"#
             ]

@@ -31,6 +31,14 @@ final class SampleHandler: ControlHandler {
         for watch in watches { watch.finish(throwing: error) }
     }
 
+    static let steps = [
+        PlanStep(kind: .system, name: "backup", fate: .keep),
+        PlanStep(
+            kind: .system, name: "disk-guard", fate: .restart,
+            reason: "it is in the state 'Full', which there is no more",
+            ending: ["probe"]),
+        PlanStep(kind: .bus, name: "alarms", fate: .change, value: .keep, reason: "its definition has changed"),
+    ]
     static let counters = Counters(events: 1234, transitions: 12, unhandled: 3, dropped: 0, faults: 0)
 
     var disk: SystemSummary {
@@ -221,6 +229,30 @@ final class SampleHandler: ControlHandler {
             throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
         }
         state.withLock { $0.emitted.append(parameters) }
+    }
+
+    func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
+        guard parameters.directory == nil else {
+            return PlanReply(
+                valid: false, summary: "1 error in the configuration", errors: 1, warnings: 0,
+                findings: [
+                    Finding(
+                        severity: "error", code: "unknown-key", location: "a.yaml:1:1", message: "wrong",
+                        text: "a.yaml:1:1: error: wrong\n  sytem: x\n  ^")
+                ])
+        }
+        return PlanReply(valid: true, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
+    }
+
+    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
+        switch health {
+        case .healthy:
+            ReloadReply(applied: true, generation: 2, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
+        case .failed:
+            ReloadReply(applied: false, generation: 1, summary: "everything is being stopped")
+        default:
+            ReloadReply(applied: true, generation: 2, summary: "1 added", late: ["slow"], leftBehind: ["old"])
+        }
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {

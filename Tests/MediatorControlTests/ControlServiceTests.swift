@@ -53,6 +53,14 @@ private struct SmallHandler: ControlHandler {
         }
     }
 
+    func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
+        PlanReply(valid: true, summary: parameters.directory ?? "none")
+    }
+
+    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
+        ReloadReply(applied: true, generation: 7, summary: "1 kept")
+    }
+
     func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
         AsyncThrowingStream { continuation in
             continuation.yield(WatchBusReply(time: "2026-01-02T03:04:05Z", replayed: true, value: nil))

@@ -75,6 +75,11 @@ struct DefinitionTests {
     )
     static let link = LinkDescription(summary: linkSummary, source: "x:1", condition: "true", emits: "red")
 
+    static let step = PlanStep(
+        kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"])
+    static let finding = Finding(
+        severity: "error", code: "unknown-key", location: "a.yaml:1:2", message: "it is wrong", text: "all of it")
+
     /// Every method with its parameters and its reply, each field of them filled.
     static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
         (
@@ -86,6 +91,8 @@ struct DefinitionTests {
                 health: .degraded,
                 statusText: "text",
                 configuration: ["/etc/mediatord"],
+                generation: 3,
+                reload: ReloadVerdict(time: "2026-01-02T03:04:05Z", applied: true, summary: "1 kept"),
                 systems: [summary],
                 buses: 1,
                 links: 1
@@ -115,6 +122,16 @@ struct DefinitionTests {
         ),
         ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), Nothing()),
         ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
+        (
+            "Plan", PlanParameters(directory: "/etc/mediatord"),
+            PlanReply(valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, findings: [finding])
+        ),
+        (
+            "Reload", Nothing(),
+            ReloadReply(
+                applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
+                findings: [finding], late: ["disk"], leftBehind: ["backup"])
+        ),
     ]
 
     @Test(arguments: methods.indices)

@@ -23,6 +23,10 @@ struct StatusReport: Report {
         ]
         let sources = reply.configuration.map(PlainText.cleaned).joined(separator: ", ")
         lines += counts.joined(separator: ", ") + (sources.isEmpty ? "" : " from \(sources)") + "\n"
+        if let reload = reply.reload {
+            let verdict = reload.applied ? "reloaded" : style.colored("reload rejected", .red)
+            lines += "\(verdict) \(style.moment(reload.time)): \(PlainText.cleaned(reload.summary))\n"
+        }
         guard !reply.systems.isEmpty else { return lines }
         return lines + "\n" + SystemTable.text(reply.systems, style)
     }

@@ -24,8 +24,14 @@ struct CommandOptions: ParsableArguments {
 /// A verb: parsed by ArgumentParser, performed in a session.
 protocol ControlVerb: ParsableCommand {
     var options: CommandOptions { get }
+    /// How many seconds beyond `--timeout` the daemon may take for what the verb asks.
+    var patience: Double { get }
 
     func perform(in session: Session) async throws -> CommandStatus
+}
+
+extension ControlVerb {
+    var patience: Double { 0 }
 }
 
 /// A verb that needs no daemon.

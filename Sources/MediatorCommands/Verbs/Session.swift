@@ -8,12 +8,14 @@ struct Session: Sendable {
     let renderer: Renderer
 
     /// Connects as the options say.
-    static func open(_ options: CommandOptions, _ environment: CommandEnvironment, socket: String) async throws
-        -> Session
-    {
+    ///
+    /// - Parameter patience: how much longer than a connection a call may take, in seconds.
+    static func open(
+        _ options: CommandOptions, _ environment: CommandEnvironment, socket: String, patience: Double
+    ) async throws -> Session {
         var configuration = ClientConfiguration()
         configuration.connectLimit = .seconds(options.timeout)
-        configuration.callLimit = .seconds(options.timeout)
+        configuration.callLimit = .seconds(options.timeout + patience)
         return Session(
             client: try await ControlClient.connect(toPath: socket, configuration: configuration),
             environment: environment,

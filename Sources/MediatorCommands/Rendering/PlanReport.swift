@@ -1,0 +1,82 @@
+import MediatorControl
+
+/// The answer of `plan`.
+struct PlanReport: Report {
+    let reply: PlanReply
+    let listsKept: Bool
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
+        guard reply.valid else { return findings + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n" }
+        let steps = StepTable.text(reply.steps, listsKept: listsKept, style)
+        let isEmpty = reply.steps.allSatisfy { $0.fate == .keep }
+        let summary = PlainText.cleaned(reply.summary)
+        return findings + steps + (isEmpty ? "nothing to do: \(summary)\n" : "a reload would do: \(summary)\n")
+    }
+}
+
+/// The answer of `reload`.
+struct ReloadReport: Report {
+    let reply: ReloadReply
+    let listsKept: Bool
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
+        let summary = PlainText.cleaned(reply.summary)
+        guard reply.applied else { return findings + "reload rejected, nothing has changed: \(summary)\n" }
+        var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
+        lines += "reloaded: \(summary)\n"
+        if !reply.late.isEmpty { lines += "not ready in time: \(Self.names(reply.late))\n" }
+        if !reply.leftBehind.isEmpty {
+            lines += "side effects did not end in time, and were left behind: \(Self.names(reply.leftBehind))\n"
+        }
+        return lines
+    }
+
+    private static func names(_ names: [String]) -> String {
+        names.map(PlainText.cleaned).joined(separator: ", ")
+    }
+}
+
+/// Findings as the daemon prints them.
+private enum FindingText {
+    static func text(_ findings: [Finding], errors: Int, warnings: Int) -> String {
+        // What is cleaned is each line, since a finding has several.
+        var lines = findings.flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false) }
+            .map { PlainText.cleaned(String($0)) + "\n" }
+        let hidden = errors + warnings - findings.count
+        if hidden > 0 { lines.append("… and \(hidden) more; see mediatorctl validate\n") }
+        return lines.joined()
+    }
+}
+
+/// The steps of a plan as a table.
+private enum StepTable {
+    static func text(_ steps: [PlanStep], listsKept: Bool, _ style: TextStyle) -> String {
+        let listed = steps.filter { listsKept || $0.fate != .keep }
+        guard !listed.isEmpty else { return "" }
+        let columns: [Table.Column] = [
+            .text("PART"), .text("NAME"), .text("FATE"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
+        ]
+        let rows = listed.map { step -> [Table.Cell] in
+            [
+                .init(step.kind.rawValue), .init(step.name), .init(step.fate.rawValue, color(step.fate)),
+                .init(step.value?.rawValue ?? ""), .init(step.ending.joined(separator: ", ")),
+                .init(step.reason ?? ""),
+            ]
+        }
+        return Table(columns, rows: rows).text(style)
+    }
+
+    private static func color(_ fate: Fate) -> TextStyle.Color? {
+        switch fate {
+        case .keep: nil
+        case .add, .migrate, .change: .yellow
+        case .restart, .remove: .red
+        }
+    }
+}

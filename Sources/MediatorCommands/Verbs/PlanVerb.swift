@@ -1,0 +1,50 @@
+import ArgumentParser
+import Glibc
+import MediatorControl
+
+/// `mediatorctl plan`
+struct PlanVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Show what a reload would do, without doing it.",
+        discussion: """
+            The daemon reads and checks its configuration, or another directory, and compares it with what runs. A \
+            system is kept, migrated (begins anew in the state in which it is), restarted, added or removed; a bus or \
+            link kept, changed, added or removed. What is kept is listed only with --all.
+
+            EXAMPLES
+              mediatorctl plan
+              mediatorctl plan Config --all
+              mediatorctl plan --json | jq -r '.steps[] | select(.fate == "restart") | .name'
+
+            EXIT STATUS
+              0  the configuration is valid
+              1  it is not; what is wrong was printed
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp(
+            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"))
+    var directory: String?
+
+    @Flag(help: "List what is kept, too.")
+    var all = false
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let reply = try await session.client.plan(directory: try directory.map(Self.absolute))
+        try session.show(PlanReport(reply: reply, listsKept: all))
+        return reply.valid ? .success : .refused
+    }
+
+    /// The daemon is elsewhere: a path is told from the root.
+    private static func absolute(_ path: String) throws -> String {
+        guard let resolved = realpath(path, nil) else {
+            throw CommandError(.refused, "there is no directory '\(path)'")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

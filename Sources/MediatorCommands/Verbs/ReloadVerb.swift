@@ -1,0 +1,38 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl reload`
+struct ReloadVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "reload",
+        abstract: "Make what runs into what is written.",
+        discussion: """
+            The daemon reads and checks its configuration; if it is valid, what has changed is exchanged, and the rest \
+            goes on undisturbed: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Beyond --timeout \
+            it waits two minutes for old side effects to end and for new systems to become ready.
+
+            EXAMPLES
+              mediatorctl reload
+              mediatorctl plan && mediatorctl reload --json
+
+            EXIT STATUS
+              0  applied, or there was nothing to do
+              1  rejected, and nothing changed; what is wrong was printed
+              3  applied, but a new system was not ready in time; or the daemon could not be reached
+            """
+    )
+
+    @Flag(help: "List what is kept, too.")
+    var all = false
+
+    @OptionGroup var options: CommandOptions
+
+    var patience: Double { 120 }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let reply = try await session.client.reload()
+        try session.show(ReloadReport(reply: reply, listsKept: all))
+        guard reply.applied else { return .refused }
+        return reply.late.isEmpty ? .success : .appliedLate
+    }
+}

@@ -1,0 +1,179 @@
+/// What a step of a plan is about.
+public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
+    /// A system.
+    case system
+    /// A bus.
+    case bus
+    /// A link.
+    case link
+}
+
+/// What becomes of a part of the configuration.
+public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
+    /// It goes on, undisturbed.
+    case keep
+    /// A system begins anew, in the state in which it is.
+    case migrate
+    /// A system begins anew, in its initial state.
+    case restart
+    /// Another bus or link takes its place.
+    case change
+    /// It is new.
+    case add
+    /// It is taken away.
+    case remove
+}
+
+/// What value a bus that remembers has afterwards.
+public enum ValueFate: String, Codable, Sendable, Hashable, CaseIterable {
+    /// The one it has now.
+    case keep
+    /// The one that is written as its first.
+    case initial
+}
+
+/// What becomes of one part.
+public struct PlanStep: Codable, Sendable, Hashable {
+    /// What it is.
+    public var kind: PartKind
+    /// Its name.
+    public var name: String
+    /// What becomes of it.
+    public var fate: Fate
+    /// What becomes of a bus's value.
+    public var value: ValueFate?
+    /// Why, where that is not obvious.
+    public var reason: String?
+    /// The feedbacks whose side effects run now and are to end.
+    public var ending: [String]
+
+    /// A step.
+    public init(
+        kind: PartKind, name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, ending: [String] = []
+    ) {
+        self.kind = kind
+        self.name = name
+        self.fate = fate
+        self.value = value
+        self.reason = reason
+        self.ending = ending
+    }
+}
+
+/// Something that is wrong, or doubtful, in a configuration.
+public struct Finding: Codable, Sendable, Hashable {
+    /// `error` or `warning`.
+    public var severity: String
+    /// Its code.
+    public var code: String
+    /// Where: `file:line:column`.
+    public var location: String?
+    /// What is wrong.
+    public var message: String
+    /// All of it, as it is printed; several lines.
+    public var text: String
+
+    /// A finding.
+    public init(severity: String, code: String, location: String? = nil, message: String, text: String) {
+        self.severity = severity
+        self.code = code
+        self.location = location
+        self.message = message
+        self.text = text
+    }
+}
+
+/// How the last reload ended.
+public struct ReloadVerdict: Codable, Sendable, Hashable {
+    /// When (RFC 3339, UTC).
+    public var time: String
+    /// Whether it was applied; if not, nothing changed.
+    public var applied: Bool
+    /// What it did, or why it did not.
+    public var summary: String
+
+    /// A verdict.
+    public init(time: String, applied: Bool, summary: String) {
+        self.time = time
+        self.applied = applied
+        self.summary = summary
+    }
+}
+
+/// The parameters of `Plan`.
+public struct PlanParameters: Codable, Sendable, Hashable {
+    /// The directory to read, absolute; nil: those of the daemon.
+    public var directory: String?
+
+    /// A question.
+    public init(directory: String? = nil) {
+        self.directory = directory
+    }
+}
+
+/// The reply to `Plan`.
+public struct PlanReply: Codable, Sendable, Hashable {
+    /// Whether what is written has no error.
+    public var valid: Bool
+    /// All of it in a line.
+    public var summary: String
+    /// What becomes of every part: systems, buses, links, each by name. Empty if it is not valid.
+    public var steps: [PlanStep]
+    /// How many errors there are.
+    public var errors: Int
+    /// How many warnings there are.
+    public var warnings: Int
+    /// The first of them.
+    public var findings: [Finding]
+
+    /// A reply.
+    public init(
+        valid: Bool, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
+        findings: [Finding] = []
+    ) {
+        self.valid = valid
+        self.summary = summary
+        self.steps = steps
+        self.errors = errors
+        self.warnings = warnings
+        self.findings = findings
+    }
+}
+
+/// The reply to `Reload`.
+public struct ReloadReply: Codable, Sendable, Hashable {
+    /// Whether what is written now runs; if not, nothing has changed.
+    public var applied: Bool
+    /// The number of the configuration that runs.
+    public var generation: Int
+    /// What was done, or why not, in a line.
+    public var summary: String
+    /// What became of every part.
+    public var steps: [PlanStep]
+    /// How many errors there are.
+    public var errors: Int
+    /// How many warnings there are.
+    public var warnings: Int
+    /// The first of them.
+    public var findings: [Finding]
+    /// The new systems that were not ready in time.
+    public var late: [String]
+    /// The old systems whose side effects did not end in time.
+    public var leftBehind: [String]
+
+    /// A reply.
+    public init(
+        applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
+        findings: [Finding] = [], late: [String] = [], leftBehind: [String] = []
+    ) {
+        self.applied = applied
+        self.generation = generation
+        self.summary = summary
+        self.steps = steps
+        self.errors = errors
+        self.warnings = warnings
+        self.findings = findings
+        self.late = late
+        self.leftBehind = leftBehind
+    }
+}
