@@ -107,6 +107,21 @@ def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> N
     assert not feedback.search(other.ctl("show", "backup").stdout)
 
 
+def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
+    environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
+    work = shipped.directory / "work"
+    shutil.copytree(REPOSITORY / "Config", work / "Config")
+    (commands,) = (block for block in blocks(OPERATING, "sh") if "mediatorctl reload" in block)
+    for command in commands.splitlines():
+        result = subprocess.run(
+            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert result.returncode == 0, result
+        if command.split()[1] in ("plan", "reload"):
+            kept = len(list((REPOSITORY / "Config").glob("*.yaml"))) - 1
+            assert f"{kept} kept" in result.stdout
+
+
 def test_the_guide_names_every_option_and_verb(binaries: Binaries) -> None:
     help = subprocess.run([binaries.mediatord, "--help"], capture_output=True, text=True, timeout=20).stdout
     for option in re.findall(r"--[a-z-]+", blocks(OPERATING, "")[0]):

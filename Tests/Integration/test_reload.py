@@ -1,0 +1,116 @@
+"""A new configuration while the daemon runs: what changes, what does not, and who is told."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+
+from daemon import Daemon
+
+
+def counter(name: str, more: str = "", field: str = "count") -> str:
+    return f"""\
+system: {name}
+states: {{ Here: {{ {field}: int }} }}
+events: {{ Push: {{}} }}
+external: any
+initialState: {{ Here: {{ {field}: 0 }} }}
+transitions: {{ Here: {{ Push: {{ to: Here, set: {{ {field}: "${{state.{field} + 1}}" }} }} }} }}
+{more}
+"""
+
+
+CONFIGURATION = {name + ".yaml": counter(name) for name in ("keep", "migrate", "restart", "gone")}
+
+
+def change(one: Daemon) -> None:
+    (one.config / "keep.yaml").write_text("# Only a comment.\n" + counter("keep"))
+    (one.config / "migrate.yaml").write_text(counter("migrate", "unhandled: warn"))
+    (one.config / "restart.yaml").write_text(counter("restart", field="number"))
+    (one.config / "gone.yaml").unlink()
+    (one.config / "new.yaml").write_text(counter("new"))
+
+
+def systems(one: Daemon) -> dict[str, dict]:
+    status = json.loads(one.ctl("status", "--json", check=False).stdout)
+    return {system["name"]: system for system in status["systems"]}
+
+
+EXPECTED = {"keep": "keep", "migrate": "migrate", "restart": "restart", "gone": "remove", "new": "add"}
+
+
+def push_all(one: Daemon) -> None:
+    for name in ("keep", "migrate", "restart", "gone"):
+        one.ctl("emit", name, "Push")
+
+
+def test_a_plan_changes_nothing_and_a_reload_does_what_it_says(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    push_all(one)
+    since = systems(one)["keep"]["since"]
+    change(one)
+    plan = json.loads(one.ctl("plan", "--json").stdout)
+    assert plan["valid"]
+    assert {step["name"]: step["fate"] for step in plan["steps"]} == EXPECTED
+    assert sorted(systems(one)) == ["gone", "keep", "migrate", "restart"]
+
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["applied"] and reply["generation"] == 2
+    assert {step["name"]: step["fate"] for step in reply["steps"]} == EXPECTED
+    after = systems(one)
+    assert sorted(after) == ["keep", "migrate", "new", "restart"]
+    assert after["keep"]["state"]["data"] == {"count": 1} and after["keep"]["since"] == since
+    assert after["keep"]["counters"]["events"] == 1
+    assert after["migrate"]["state"]["data"] == {"count": 1}
+    assert after["restart"]["state"]["data"] == {"number": 0}
+    one.wait_log("reloaded: 1 kept, 1 migrated, 1 restarted, 1 added, 1 removed")
+    # The line of what is kept is that of the file as it is now.
+    assert json.loads(one.ctl("show", "keep", "--json").stdout)["system"]["source"].endswith("keep.yaml:2:9")
+    assert "nothing to do: 4 kept" in one.ctl("plan").stdout
+
+
+def test_sighup_reloads_and_the_service_manager_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    push_all(one)
+    change(one)
+    one.signal(signal.SIGHUP)
+    found = one.notify.wait_for(lambda d: d.get("RELOADING") == "1", 10.0)
+    assert found is not None and int(found["MONOTONIC_USEC"]) > 0
+    one.wait_log("reloaded: 1 kept")
+    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "4 systems" in d.get("STATUS", ""), 10.0)
+    status = json.loads(one.ctl("status", "--json").stdout)
+    assert status["generation"] == 2
+    assert status["reload"]["applied"] and status["reload"]["summary"].startswith("1 kept, 1 migrated")
+    assert "reloaded " in one.ctl("status").stdout
+
+
+def test_what_is_rejected_changes_nothing(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    push_all(one)
+    before = systems(one)
+    change(one)
+    (one.config / "new.yaml").write_text("system: new\nstates: { A: {} }\ninitialState: B\n")
+    assert one.ctl("plan", check=False).returncode == 1
+    result = one.ctl("reload", check=False)
+    assert result.returncode == 1
+    assert "new.yaml:3:15: error: " in result.stdout
+    assert "reload rejected, nothing has changed: 1 error in the configuration" in result.stdout
+    assert systems(one) == before
+    one.wait_log("reload rejected: 1 error in the configuration; nothing was changed")
+    assert "reload rejected" in one.wait_status(lambda text: text.startswith("reload rejected"))
+    status = json.loads(one.ctl("status", "--json").stdout)
+    assert status["generation"] == 1 and not status["reload"]["applied"]
+    # The daemon goes on, and takes the next one.
+    (one.config / "new.yaml").write_text(counter("new"))
+    assert one.ctl("reload").returncode == 0
+
+
+def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "1"])
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
+    result = one.ctl("reload", check=False)
+    assert result.returncode == 3
+    assert "not ready in time: slow" in result.stdout
+    assert "slow" in systems(one)
