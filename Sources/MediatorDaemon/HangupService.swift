@@ -8,8 +8,9 @@ struct HangupService: Service {
     let reloader: Reloader
 
     func run() async {
+        // Nobody waits here for its end, so that it does not hold up the daemon's.
         await cancelWhenGracefulShutdown {
-            for await _ in signals { _ = await reloader.reload(["cause": "SIGHUP"]) }
+            for await _ in signals { reloader.reloadSoon(["cause": "SIGHUP"]) }
         }
     }
 }

@@ -13,6 +13,8 @@ final class Reloader: Sendable {
 
     private struct Machine {
         var isReady = false
+        /// Whether a reload that nobody waits for has been asked for and not begun.
+        var isDue = false
         var verdict: ReloadVerdict?
     }
 
@@ -67,6 +69,19 @@ final class Reloader: Sendable {
             // The queue has no limit, and ends only with the reloader, which is in use here.
             if case .enqueued = result { return }
             preconditionFailure("a queue in use is open")
+        }
+    }
+
+    /// Reloads soon, and returns at once. Several that are asked for before the first begins are one.
+    func reloadSoon(_ cause: Logger.Metadata) {
+        let isDue = machine.withLock { machine in
+            defer { machine.isDue = true }
+            return machine.isDue
+        }
+        guard !isDue else { return }
+        queue.yield { [self] in
+            machine.withLock { $0.isDue = false }
+            _ = await perform(cause)
         }
     }
 

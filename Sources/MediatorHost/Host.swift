@@ -77,27 +77,36 @@ public final class Host: Sendable {
     }
 
     /// Returns when every system has reached a state that counts as ready, with no names; or when the limit has passed,
-    /// with the names of those that have not.
+    /// or the others have stopped, with the names of those that have not.
     public func ready(within limit: Duration) async -> [String] {
         await ready(current.systems, within: limit)
     }
 
     func ready(_ systems: [HostedSystem], within limit: Duration) async -> [String] {
-        let waiting = Mutex(Set(systems.indices))
+        struct Waiting {
+            var systems: Set<Int>
+            /// Those that have stopped, and will not become ready.
+            var ended: Set<Int> = []
+            var isOver: Bool { systems.isSubset(of: ended) }
+        }
+        let waiting = Mutex(Waiting(systems: Set(systems.indices)))
         await race(within: limit) { done in
             var subscriptions: [Subscription] = []
             for (index, system) in systems.enumerated() {
                 subscriptions.append(
                     system.loop.watch { [weak system] _ in
                         guard let system, system.isReady else { return }
-                        let isLast = waiting.withLock { $0.remove(index) != nil && $0.isEmpty }
+                        let isLast = waiting.withLock { $0.systems.remove(index) != nil && $0.isOver }
+                        if isLast { done() }
+                    } finish: {
+                        let isLast = waiting.withLock { $0.ended.insert(index).inserted && $0.isOver }
                         if isLast { done() }
                     })
             }
             if systems.isEmpty { done() }
             return subscriptions
         }
-        return waiting.withLock { $0.sorted() }.map { systems[$0].definition.name }
+        return waiting.withLock { $0.systems.sorted() }.map { systems[$0].definition.name }
     }
 
     /// Stops every system gently, all at once: no new events, side effects may finish. Past the limit they are cancelled.
@@ -116,9 +125,11 @@ public final class Host: Sendable {
         healthChanged.finish()
     }
 
-    /// The names of systems whose loops did not prove within the limit that they turn, sorted.
+    /// The names of systems whose loops did not prove within the limit that they turn, sorted. A system that waits for its
+    /// predecessor to end has nothing to prove.
     public func stuckSystems(within limit: Duration) async -> [String] {
-        let systems = current.systems
+        let (set, phase) = machine.withLock { ($0.set, $0.phase) }
+        let systems = phase == .running ? set.systems.filter { $0.loop.phase != .notStarted } : set.systems
         let waiting = Mutex(Set(systems.indices))
         await race(within: limit) { done in
             for (index, system) in systems.enumerated() {

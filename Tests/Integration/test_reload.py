@@ -106,6 +106,17 @@ def test_what_is_rejected_changes_nothing(daemon: Callable[..., Daemon]) -> None
     assert one.ctl("reload").returncode == 0
 
 
+def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
+    for _ in range(3):
+        one.signal(signal.SIGHUP)
+    while "slow" not in systems(one):
+        pass
+    assert one.stop() == 0
+
+
 def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "1"])
     slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"

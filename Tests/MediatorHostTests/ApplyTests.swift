@@ -174,6 +174,8 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
         while fixture.host.generation == 1 { await Task.yield() }
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
+        // It has nothing to prove to a watchdog before it has started.
+        #expect(await fixture.host.stuckSystems(within: .seconds(1_000_000)).isEmpty)
         fixture.clock.advance(by: .seconds(20))
         #expect(try await applied.late.isEmpty)
         #expect(fixture.effect.running.most.withLock { $0 } == 1)
@@ -241,6 +243,16 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         fixture.clock.advance(by: .seconds(30))
         #expect(try await applied.late == ["b"])
         await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a stop ends the waiting for new systems`() async throws {
+        let fixture = try Fixture(counter("a"))
+        fixture.host.start()
+        async let applied = fixture.apply(counter("a") + counter("b", "ready: Done"))
+        while (try? fixture.host.systemStatus("b").loop.phase) != .running { await Task.yield() }
+        await fixture.host.stop(within: .zero)
+        #expect(try await applied.late == ["b"])
+        #expect(try fixture.host.systemStatus("b").loop.phase == .stopped)
     }
 
     @Test func `several are applied one after the other`() async throws {
