@@ -107,7 +107,8 @@ public enum ControlInterface {
           links: []string
         )
 
-        # A link at a glance; description is one line for people.
+        # A link at a glance; description is one line for people. It is open while it is
+        # held back, because it would fire more often than its loop may; dropped counts.
         type LinkSummary (
           name: string,
           form: LinkForm,
@@ -116,7 +117,9 @@ public enum ControlInterface {
           toSystem: ?string,
           description: string,
           fired: int,
-          lastFired: ?string
+          lastFired: ?string,
+          open: bool,
+          dropped: int
         )
 
         # Everything about a link: its condition and what it emits, as written.

@@ -26,6 +26,10 @@ public struct LinkSummary: Codable, Sendable, Hashable {
     public var fired: Int
     /// When it fired last (RFC 3339, UTC).
     public var lastFired: String?
+    /// Whether it is held back, because it would fire more often than its loop may.
+    public var open: Bool
+    /// How often it was held back.
+    public var dropped: Int
 
     /// A summary.
     public init(
@@ -36,7 +40,9 @@ public struct LinkSummary: Codable, Sendable, Hashable {
         toSystem: String? = nil,
         description: String,
         fired: Int = 0,
-        lastFired: String? = nil
+        lastFired: String? = nil,
+        open: Bool = false,
+        dropped: Int = 0
     ) {
         self.name = name
         self.form = form
@@ -46,6 +52,8 @@ public struct LinkSummary: Codable, Sendable, Hashable {
         self.description = description
         self.fired = fired
         self.lastFired = lastFired
+        self.open = open
+        self.dropped = dropped
     }
 }
 

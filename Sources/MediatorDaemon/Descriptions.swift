@@ -115,7 +115,7 @@ extension LinkSummary {
         self.init(
             name: definition.name, form: form, system: status.system, bus: status.bus,
             toSystem: status.target, description: definition.summary, fired: Int(clamping: status.fired),
-            lastFired: status.lastFired.map { "\($0)" })
+            lastFired: status.lastFired.map { "\($0)" }, open: status.isOpen, dropped: Int(clamping: status.dropped))
     }
 }
 

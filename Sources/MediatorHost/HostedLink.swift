@@ -11,6 +11,9 @@ final class HostedLink: Sendable {
     private struct Status {
         var fired: UInt64 = 0
         var last: Timestamp?
+        /// What was held back by the breaker.
+        var dropped: UInt64 = 0
+        var breaker: LinkBreaker?
     }
 
     /// What the link looks at.
@@ -37,7 +40,7 @@ final class HostedLink: Sendable {
         self.definition = definition
         self.time = time
         self.logger = logger
-        status = Mutex(old?.status.withLock { $0 } ?? Status())
+        status = Mutex(old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init)))
         let system = systems[definition.system]
         switch definition.form {
         case .systemToBus(let bus, let selector, let programs):
@@ -67,12 +70,40 @@ final class HostedLink: Sendable {
     /// How often it has fired, and when last.
     var fired: (count: UInt64, last: Timestamp?) { status.withLock { ($0.fired, $0.last) } }
 
-    private func fire(at now: Timestamp) {
-        status.withLock { status in
-            status.fired += 1
-            status.last = now
+    /// Whether it is open, and how many times it did not fire because it was.
+    var held: (isOpen: Bool, count: UInt64) {
+        guard definition.loop != nil else { return (false, 0) }
+        let elapsed = time.elapsed()
+        return status.withLock { ($0.breaker?.isOpen(at: elapsed) ?? false, $0.dropped) }
+    }
+
+    /// Counts that it fires; `false` if it must not.
+    private func fires(at now: Timestamp) -> Bool {
+        // Most links are part of no loop, and need not know how late it is.
+        let elapsed = definition.loop == nil ? .zero : time.elapsed()
+        let verdict = status.withLock { status in
+            let verdict = status.breaker?.attempt(at: elapsed) ?? .fires
+            switch verdict {
+            case .fires, .closes:
+                status.fired += 1
+                status.last = now
+            case .opens, .holds: status.dropped += 1
+            }
+            return verdict
+        }
+        switch verdict {
+        case .fires: break
+        case .closes: logger.notice("the link fires again, after a quiet period")
+        case .opens:
+            let limit = definition.loop.map { "\($0.count) per \($0.period)" } ?? ""
+            logger.warning(
+                "the link would fire more often than its loop may; it is held back until it has been quiet for a period",
+                metadata: ["limit": "\(limit)", "link-source": "\(definition.source)"])
+            return false
+        case .holds: return false
         }
         logger.debug("fired")
+        return true
     }
 
     private var place: String { "link \(definition.name), \(definition.source)" }
@@ -97,7 +128,7 @@ final class HostedLink: Sendable {
         do throws(EvaluationError) {
             guard try filter.admits(value, variables) else { return }
             let data = try event.data.evaluate(variables)
-            fire(at: now)
+            guard fires(at: now) else { return }
             system.loop.send(SystemEvent(index: event.event, data: data))
         } catch {
             system.note(Fault(place: place, message: error.message))
@@ -113,8 +144,7 @@ final class HostedLink: Sendable {
         do {
             guard try selector.matches(state, variables), let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
-            fire(at: now)
-            return value
+            return fires(at: now) ? value : nil
         } catch {
             system?.note(Fault(place: place, message: error.message))
             return nil

@@ -130,6 +130,7 @@ final class HostedSet: Sendable {
     func linkStatus(_ index: Int) -> LinkStatus {
         let definition = graph.links[index]
         let fired = links[index].fired
+        let held = links[index].held
         var bus: String?
         var target: String?
         switch definition.form {
@@ -138,7 +139,7 @@ final class HostedSet: Sendable {
         }
         return LinkStatus(
             definition: definition, system: graph.systems[definition.system].name, bus: bus, target: target,
-            fired: fired.count, lastFired: fired.last)
+            fired: fired.count, lastFired: fired.last, isOpen: held.isOpen, dropped: held.count)
     }
 
     /// How its systems stand, for a plan.

@@ -174,8 +174,8 @@ struct RenderingTests {
         + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
         + #""state":{"data":{},"name":"Paused"}}"#
     static let link =
-        #"{"bus":"alarms","description":"disk-guard ── Full ──▶ bus alarms","fired":1,"form":"systemToBus","#
-        + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","system":"disk-guard"}"#
+        #"{"bus":"alarms","description":"disk-guard ── Full ──▶ bus alarms","dropped":0,"fired":1,"form":"systemToBus","#
+        + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","open":false,"system":"disk-guard"}"#
 
     static let objects: [(arguments: [String], lines: [String])] = [
         (

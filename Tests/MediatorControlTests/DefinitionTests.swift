@@ -71,7 +71,9 @@ struct DefinitionTests {
         toSystem: "other",
         description: "disk ── Full ──▶ bus alarms",
         fired: 1,
-        lastFired: "2026-01-02T03:04:05Z"
+        lastFired: "2026-01-02T03:04:05Z",
+        open: true,
+        dropped: 2
     )
     static let link = LinkDescription(summary: linkSummary, source: "x:1", condition: "true", emits: "red")
 

@@ -37,13 +37,24 @@ struct ListReport: Report {
     }
 
     private static func table(_ links: [LinkSummary], _ style: TextStyle) -> String {
-        let columns: [Table.Column] = [.text("LINK"), .flexible("RULE"), .number("FIRED"), .text("LAST FIRED")]
+        let columns: [Table.Column] = [
+            .text("LINK"), .flexible("RULE"), .number("FIRED"), .text("LAST FIRED"),
+            .text("HELD BACK"),
+        ]
         let rows = links.map { link -> [Table.Cell] in
             [
                 .init(link.name), .init(link.description), .init(String(link.fired)),
-                .init(link.lastFired.map(style.moment) ?? ""),
+                .init(link.lastFired.map(style.moment) ?? ""), .init(HeldBack.text(link) ?? "", .yellow),
             ]
         }
         return Table(columns, rows: rows).text(style)
+    }
+}
+
+/// What the breaker of a link has done, if it has.
+enum HeldBack {
+    static func text(_ link: LinkSummary) -> String? {
+        guard link.open || link.dropped > 0 else { return nil }
+        return "\(Count.text(link.dropped, "time", "times"))" + (link.open ? ", and still is" : "")
     }
 }

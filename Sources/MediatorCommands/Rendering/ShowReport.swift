@@ -132,6 +132,7 @@ enum ShowReport: Report {
                 ("emits", PlainText.cleaned(link.emits)),
                 ("fired", Count.text(summary.fired, "time", "times")),
                 ("last fired", summary.lastFired.map(style.moment)),
+                ("held back", HeldBack.text(summary)),
                 ("source", link.source.map(PlainText.cleaned)),
             ]
         )
