@@ -160,7 +160,8 @@ extension Host {
                 if !end.hasEnded { leftBehind.append(plan.systems[end.index].name) }
             }
         }
-        for bus in change.old.buses where !change.new.buses.contains(where: { $0 === bus }) { bus.close() }
+        let present = Set(change.new.buses.map(ObjectIdentifier.init))
+        for bus in change.old.buses where !present.contains(ObjectIdentifier(bus)) { bus.close() }
         machine.withLock { $0.retiring.removeAll { $0.loop.phase == .stopped } }
         let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
             .compactMap { change.new.system($0.name) }

@@ -73,19 +73,20 @@ final class HostedSet: Sendable {
             joining[link.origin, default: []].append(link)
         }
         var count = 0
-        for system in systems {
-            let id = ObjectIdentifier(system)
-            let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
-            guard !parts.isEmpty || !joins.isEmpty else { continue }
-            count += 1
-            system.exchange(parts, for: joins.compactMap(\.outlet), done: done)
-        }
+        // Who reads a bus is there before a system shows its state to those who write it.
         for bus in buses {
             let id = ObjectIdentifier(bus)
             let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
             guard !parts.isEmpty || !joins.isEmpty else { continue }
             count += 1
             bus.exchange(parts, for: joins.compactMap(\.inlet), done: done)
+        }
+        for system in systems {
+            let id = ObjectIdentifier(system)
+            let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
+            guard !parts.isEmpty || !joins.isEmpty else { continue }
+            count += 1
+            system.exchange(parts, for: joins.compactMap(\.outlet), done: done)
         }
         return count
     }
