@@ -143,7 +143,7 @@ private struct RandomConfiguration {
             return try #require(applied)
         }
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(60)).isEmpty) }
-        let ways = try check(host, applied, note)
+        let ways = try check(host, old, applied, note)
         await host.stop(within: .seconds(1))
         return (applied, ways)
     }
@@ -169,7 +169,7 @@ private struct RandomConfiguration {
         }
     }
 
-    private func check(_ host: Host, _ applied: Applied, _ note: String) throws -> Int {
+    private func check(_ host: Host, _ old: Graph, _ applied: Applied, _ note: String) throws -> Int {
         func numbers(_ name: String) throws -> [Value] {
             guard case .structure(let data) = try host.systemStatus(name).state.data else { return [] }
             return data.fields
@@ -191,6 +191,7 @@ private struct RandomConfiguration {
             }
         }
         var ways = 0
+        let before = Dictionary(uniqueKeysWithValues: old.links.map { ($0.name, old.systems[$0.system].name) })
         let present = Dictionary(uniqueKeysWithValues: host.linkStatuses.map { ($0.definition.name, $0.system) })
         for (number, target) in RandomConfiguration.targets.enumerated() {
             let isKept =
@@ -199,7 +200,9 @@ private struct RandomConfiguration {
                 ways += 1
                 #expect(try numbers(target).prefix(2) == [.int(all), .int(0)], "\(target) \(note)")
             } else if let source = present["over\(number)"] ?? present["up\(number)"],
-                fates[source] == .keep || fates[source] == .migrate
+                fates[source] == .keep || fates[source] == .migrate,
+                // Two sources know nothing of each other: the last of the one before may come after the next one's.
+                source == before["over\(number)"] ?? before["up\(number)"] ?? source
             {
                 // Over a way that is new, the present state came first, and then every later one.
                 #expect(try numbers(target).first == .int(all), "\(target) \(note)")
