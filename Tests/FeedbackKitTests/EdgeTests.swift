@@ -351,4 +351,47 @@ import Testing
         _ = holder.take()
         loop.cancel()
     }
+
+    @Test(arguments: ["not started", "sender's thread", "pool"]) func `what a loop holds goes when it is released`(
+        kind: String
+    ) async {
+        let (living, mediator) = (Counter(), PassthroughMediator<Int>())
+        do {
+            let held = Living(living)
+            let wait: @Sendable (Send<Int>) async -> Void = { send in try? await send.clock.sleep(for: .seconds(1000)) }
+            let loop = Loop<Int, Int>(
+                initial: 0,
+                feedbacks: [
+                    .source { send in mediator.subscribe { send($0) } },
+                    Feedback(cancellation: .never) { _, _ in
+                        withExtendedLifetime(held) {}
+                        return .all([
+                            .run(wait), Effect.run(wait).id("named"), .after(.seconds(1000), 1),
+                            .subscribe { _, _ in Subscription { withExtendedLifetime(held) {} } },
+                            Effect.run(wait).timeout(after: .seconds(1000), 2).debounce(id: "d", for: .seconds(1000)),
+                            Effect.all([.run(wait), .run(wait)]).timeout(after: .seconds(1000), 3),
+                            Effect.run(wait).throttle(id: "t", for: .seconds(1000)),
+                        ])
+                    },
+                    .custom { states, _ in for await _ in states {} },
+                ], executor: kind == "pool" ? SharedPool() as any LoopExecutor : SendersThread()
+            ) { state, event in
+                withExtendedLifetime(held) {}
+                state += event
+                return .handled
+            }
+            let states = loop.states()
+            if kind != "not started" {
+                loop.start()
+                loop.send(1)
+                for await state in states where state == 1 { break }
+                await settled(loop)
+            }
+            withExtendedLifetime(states) {}
+        }
+        // Tasks end by themselves.
+        for _ in 0..<1_000_000 where living.value > 0 { await Task.yield() }
+        #expect(living.value == 0)
+        #expect(mediator.snapshot.subscribers == 0)
+    }
 }
