@@ -37,12 +37,10 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         @usableFromInline let base: any LoopExecutor
         @usableFromInline let eventsPerTurn: Int
         @usableFromInline let taskExecutor: (any TaskExecutor)?
-        @usableFromInline let isPool: Bool
 
         @usableFromInline
         init(_ base: any LoopExecutor) {
             self.base = base
-            isPool = base is SharedPool
             eventsPerTurn = base.eventsPerTurn
             taskExecutor = base.taskExecutor
         }
@@ -598,8 +596,6 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         _ observer: Observer?
     ) {
         var left = executor?.eventsPerTurn ?? .max
-        var job: PoolJob?
-        var mayHaveJob = executor?.isPool == true
         var (event, state, step, other) = (event, state, step, other)
         while true {
             switch step {
@@ -625,12 +621,6 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             case .notTaken:
                 if left <= 0, let executor { return goOnLater(executor) }
                 step = guarded.withLock { next(&$0.machine, &event, &other) }
-                guard step == .reduce || step == .other else { continue }
-                if mayHaveJob {
-                    mayHaveJob = false
-                    job = PoolJob.current
-                }
-                if let job, job.isLoaded.load(ordering: .relaxed) { job.handOn() }
             }
         }
     }
@@ -638,9 +628,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// Gives the place to others before it goes on.
     @inlinable
     func goOnLater(_ executor: Executor) {
-        let turn: @Sendable () -> Void = { self.turn() }
-        // Behind what waits for the pool, and not right behind itself.
-        if executor.isPool { PoolJob.begin(turn) } else { executor.base.enqueue(turn) }
+        executor.base.enqueue { self.turn() }
     }
 
     /// Takes the next item, from the inbox if there is no other. Under the lock.

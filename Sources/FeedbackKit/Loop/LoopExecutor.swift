@@ -21,9 +21,6 @@ extension LoopExecutor {
 }
 
 /// The concurrency runtime's own pool of threads. What a loop uses when nothing else is said.
-///
-/// A turn that is set off by another which then ends runs on the same thread, right behind it. If that other goes on
-/// instead, because there are more events for it, another thread takes the new one.
 public struct SharedPool: LoopExecutor {
     /// After 256 events other loops get a thread, so that a loop which feeds itself without end starves nobody.
     public var eventsPerTurn: Int { 256 }
@@ -31,10 +28,9 @@ public struct SharedPool: LoopExecutor {
     /// The shared pool.
     public init() {}
 
-    /// Runs the turn as a job of the pool, or as part of one.
+    /// Runs the turn as a job of the pool.
     public func enqueue(_ turn: @escaping @Sendable () -> Void) {
-        if let job = PoolJob.current, job.add(turn) { return }
-        PoolJob.begin(turn)
+        Task.detached { turn() }
     }
 }
 
