@@ -60,6 +60,7 @@ extension LoopCore {
                 }, context, endsAtStop: true)
         case .cancel(let id):
             replacePrevious(context)
+            if let name = context.options.id, context.options.replaces { cancel(name, context) }
             cancel(id, context)
         case .all(let parts): startAll(parts, context)
         case .delayed(let delay, let inner): startDelayed(inner, by: delay, context)

@@ -806,7 +806,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         guard let known = runs[run], !known.isOver, !known.isCancelled else { return nil }
         var endings: [Ending] = []
         cancel(run, into: &endings)
-        let origin = Origin(feedback: origin.feedback, serial: origin.serial, run: known.outer?.rawValue ?? 0)
+        // Of now: what has taken the place of others meanwhile has spared this run.
+        let origin = Origin(feedback: origin.feedback, serial: serial, run: known.outer?.rawValue ?? 0)
         // Under the policy that makes senders wait, it has a place beyond the limit, and waits there.
         return (sendWaiting(event, origin: origin, always: false, tell: { _ in }).sent, endings)
     }

@@ -60,7 +60,7 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
         switch effect.kind {
         case .nothing, .cancel:
             return effect
-        case .all(let effects):
+        case .all(let effects) where effect.box == nil:
             return .all(effects.map { named($0, for: id, &names) })
         default:
             let own = effect.options.id ?? EffectID(Name(owner: ObjectIdentifier(self), id: id, part: names.count))

@@ -1,0 +1,364 @@
+import FeedbackKit
+import Foundation
+import Synchronization
+import Testing
+
+private final class Log<T: Sendable>: Sendable {
+    let values = Mutex<[T]>([])
+    func add(_ value: T) { values.withLock { $0.append(value) } }
+    var all: [T] { values.withLock { $0 } }
+}
+
+private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+    var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
+    func set() { value.store(true, ordering: .sequentiallyConsistent) }
+}
+
+private final class Number: Sendable {
+    private let number = Atomic<Int>(0)
+    var value: Int {
+        get { number.load(ordering: .sequentiallyConsistent) }
+        set { number.store(newValue, ordering: .sequentiallyConsistent) }
+    }
+}
+
+private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if holds() { return true }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return holds()
+}
+
+@Suite(.serialized) struct OrderAndLifetimeTests {
+    @Test func `a loop that feeds itself takes what others send`() async {
+        // State: (ticks, whether the outside event was taken)
+        let loop = Loop<[Int], Int>(
+            initial: [0, 0],
+            feedbacks: [Feedback(name: "tick", answer: { state, _ in state[1] == 0 ? 1 : nil })]
+        ) { state, event in
+            if event == 1 { state[0] += 1 } else { state[1] = 1 }
+            return .handled
+        }
+        loop.start()
+        #expect(await eventually { loop.state[0] > 100 })
+        #expect(loop.send(2) == .accepted)
+        let at = loop.state[0]
+        let taken = await eventually { loop.state[1] == 1 }
+        #expect(taken, "not taken after \(loop.state[0] - at) later events")
+        loop.cancel()
+        await loop.stopped()
+    }
+
+    @Test(arguments: [false, true]) func `what a source sends comes before what feedbacks answer`(pool: Bool) async {
+        let log = Log<Int>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                .source(name: "s") { send in
+                    send(1)
+                    return Subscription {}
+                },
+                Feedback(name: "answer", cancellation: .never, answer: { state, event in event == nil ? 2 : nil }),
+            ],
+            executor: pool ? SharedPool() as any LoopExecutor : SendersThread()
+        ) { state, event in
+            log.add(event)
+            state = event
+            return .handled
+        }
+        loop.start()
+        #expect(await eventually { log.all.count == 2 })
+        #expect(log.all == [1, 2])
+        loop.cancel()
+    }
+
+    @Test func `what is sent on the turn comes ahead of later feedbacks`() async {
+        // Somebody reads the state all the time, so that the lock is held now and then.
+        let wrong = Number()
+        let last = Number()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(name: "subscribe", cancellation: .never) { (state: Int, event: Int?) -> Effect<Int> in
+                    guard event == nil || event! == 0 else { return .nothing }
+                    return .subscribe { send, finish in
+                        send(1)
+                        finish()
+                        return Subscription {}
+                    }
+                },
+                Feedback(
+                    name: "answer", cancellation: .never, answer: { _, event in event == nil || event! == 0 ? 2 : nil }),
+            ]
+        ) { state, event in
+            if event == 2, last.value != 1 { wrong.value += 1 }
+            last.value = event
+            state += 1
+            return .handled
+        }
+        loop.start()
+        let isOver = Flag()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { while !isOver.isSet { _ = loop.counters } }
+            let end = ContinuousClock.now + .seconds(10)
+            while wrong.value == 0, ContinuousClock.now < end {
+                let before = loop.state
+                loop.send(0)
+                while loop.state < before + 3, wrong.value == 0, ContinuousClock.now < end { await Task.yield() }
+            }
+            isOver.set()
+        }
+        let count = wrong.value
+        #expect(count == 0)
+        loop.cancel()
+    }
+
+    @Test func `a slow reducer holds up its own loop only`() async {
+        let b = Loop<Int, Int>(initial: 0) { state, event in
+            state = event; return .handled
+        }
+        b.start()
+        let isSlow = Flag(), isDone = Flag()
+        let a = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                .sink { state, _ in
+                    // A task, begun in a turn, that sends later.
+                    if state == 1 {
+                        Task {
+                            while !isSlow.isSet { await Task.yield() }
+                            b.send(7)
+                        }
+                    }
+                }
+            ]
+        ) { state, event in
+            if event == 2 {
+                isSlow.set()
+                Thread.sleep(forTimeInterval: 1.5)
+                isDone.set()
+            }
+            state = event
+            return .handled
+        }
+        a.start()
+        a.send(1)
+        a.send(2)
+        #expect(await eventually { isSlow.isSet })
+        _ = await eventually { b.state == 7 }
+        let wasDone = isDone.isSet
+        #expect(!wasDone, "b turned only when a's reducer was done")
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `a quick function on the pool that sends and works on holds up nobody`() async {
+        let log = Log<Int>()
+        let b = Loop<Int, Int>(initial: 0) { state, event in
+            log.add(event); state = event; return .handled
+        }
+        b.start()
+        let isBegun = Flag(), isDone = Flag()
+        let a = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback<Int, Int>(name: "work", cancellation: .never) { (_: Int, event: Int?) -> Effect<Int> in
+                    event != 1
+                        ? .nothing
+                        : .call {
+                            b.send(1)
+                            isBegun.set()
+                            Thread.sleep(forTimeInterval: 1.5)
+                            isDone.set()
+                            return nil
+                        }
+                }.execute(on: .sharedPool)
+            ]
+        ) { state, event in
+            state = event; return .handled
+        }
+        a.start()
+        a.send(1)
+        #expect(await eventually { isBegun.isSet })
+        _ = await eventually { b.state == 1 }
+        let wasDone = isDone.isSet
+        #expect(!wasDone, "b turned only when the call was done")
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `a turn may wait for another loop`() async {
+        let b = Loop<Int, Int>(initial: 0) { state, event in
+            state = event; return .handled
+        }
+        b.start()
+        let answers = Log<Bool>()
+        let a = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                .sink { state, _ in
+                    guard state == 1 else { return }
+                    b.send(7)
+                    let end = ContinuousClock.now + .seconds(2)
+                    while b.state != 7, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.005) }
+                    answers.add(b.state == 7)
+                }
+            ]
+        ) { state, event in
+            state = event; return .handled
+        }
+        a.start()
+        a.send(1)
+        #expect(await eventually(.seconds(5)) { !answers.all.isEmpty })
+        #expect(answers.all == [true])
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test(arguments: [false, true]) func `a limit tells though a part replaced what ran`(replaces: Bool) async {
+        let log = Log<Int>()
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(name: "f", cancellation: .never) { (_: Int, event: Int?) -> Effect<Int> in
+                    guard event == 1 else { return .nothing }
+                    let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+                    return Effect.all([.nothing, replaces ? work.replacingPrevious() : work])
+                        .timeout(after: .milliseconds(50), 9)
+                }
+            ]
+        ) { state, event in
+            log.add(event); state = event; return .handled
+        }
+        loop.start()
+        loop.send(1)
+        let isTold = await eventually { log.all == [1, 9] }
+        #expect(isTold, "\(log.all) \(loop.snapshot)")
+        loop.cancel()
+        await loop.stopped()
+    }
+
+    @Test func `a cancellation with a name takes the place of that name`() async {
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                Feedback(name: "f", cancellation: .never) { (_: Int, event: Int?) -> Effect<Int> in
+                    switch event {
+                    case 1: Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }.id("b")
+                    case 2: Effect<Int>.cancel(id: "a").id("b")
+                    default: .nothing
+                    }
+                }
+            ]
+        ) { state, event in
+            state = event; return .handled
+        }
+        loop.start()
+        loop.send(1)
+        #expect(await eventually { loop.snapshot.feedbacks[0].running == 1 })
+        loop.send(2)
+        #expect(await eventually(.seconds(1)) { loop.snapshot.feedbacks[0].running == 0 })
+        loop.cancel()
+        await loop.stopped()
+    }
+
+    /// The name of a whole, within what requests ask for.
+    @Test(arguments: [false, true]) func `a request's effect keeps the name of the whole`(byRequests: Bool) async {
+        let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+        let whole = Effect<Int>.all([work, work]).id("whole")
+        let feedback: Feedback<Int, Int> =
+            byRequests
+            ? .react(
+                requests: { (state: Int) -> Set<Int> in state == 1 ? [1] : [] },
+                effects: { (_: Int) -> Effect<Int> in whole })
+            : .react(
+                request: { (state: Int) -> Int? in state == 1 ? 1 : nil }, effects: { (_: Int) -> Effect<Int> in whole }
+            )
+        let loop = Loop<Int, Int>(initial: 0, feedbacks: [feedback]) { state, event in
+            state = event; return .handled
+        }
+        loop.start()
+        loop.send(1)
+        #expect(await eventually { loop.counters.effectsStarted > 0 })
+        try? await Task.sleep(for: .milliseconds(50))
+        loop.cancelEffect(EffectID("whole"))
+        #expect(await eventually(.seconds(1)) { loop.snapshot.feedbacks[0].running == 0 })
+        loop.cancel()
+        await loop.stopped()
+    }
+
+    @Test func `a request's effect ends at a stop`() async {
+        let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+        let feedback: Feedback<Int, Int> = .react(
+            requests: { (state: Int) -> Set<Int> in state == 1 ? [1] : [] },
+            effects: { (_: Int) -> Effect<Int> in Effect<Int>.all([work, work]).untilStop() })
+        let loop = Loop<Int, Int>(initial: 0, feedbacks: [feedback]) { state, event in
+            state = event; return .handled
+        }
+        loop.start()
+        loop.send(1)
+        #expect(await eventually { loop.counters.effectsStarted > 0 })
+        try? await Task.sleep(for: .milliseconds(50))
+        let begin = ContinuousClock.now
+        await loop.stop(within: .seconds(2))
+        #expect(ContinuousClock.now - begin < .seconds(1))
+    }
+
+    /// Released on its own turn: in the reducer, in a feedback, in a watcher, while others send.
+    @Test(arguments: [0, 1, 2], [false, true]) func `a loop may be released on its own turn`(place: Int, pool: Bool)
+        async
+    {
+        for _ in 0..<100 {
+            let holder = Holder()
+            let send = Self.make(holder, place, pool)
+            let core = WeakLoop(holder.loop.withLock { $0 }!)
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 { group.addTask { for n in 0..<20 { _ = send(n) } } }
+            }
+            #expect(await eventually { holder.loop.withLock { $0 == nil } })
+            #expect(await eventually { place == 2 || core.isGone })
+        }
+    }
+
+    private final class Holder: Sendable {
+        let loop = Mutex<Loop<Int, Int>?>(nil)
+        func drop() { let old = loop.withLock { $0.take() }; withExtendedLifetime(old) {} }
+    }
+
+    private final class WeakLoop: Sendable {
+        private let ask: @Sendable () -> Bool
+        var isGone: Bool { ask() }
+        init(_ loop: Loop<Int, Int>) { ask = { [weak loop] in loop == nil } }
+    }
+
+    private static func make(_ holder: Holder, _ place: Int, _ pool: Bool) -> @Sendable (Int) -> Bool {
+        let loop = Loop<Int, Int>(
+            initial: 0,
+            feedbacks: [
+                .sink { state, _ in if place == 1, state > 3 { holder.drop() } },
+                Feedback(name: "w", cancellation: .never) { (_: Int, _: Int?) -> Effect<Int> in
+                    Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }.id("x")
+                        .timeout(after: .seconds(30), 0).debounce(id: "d", for: .milliseconds(1))
+                },
+            ], executor: pool ? SharedPool() as any LoopExecutor : SendersThread()
+        ) { state, _ in
+            if place == 0, state > 3 { holder.drop() }
+            state += 1
+            return .handled
+        }
+        if place == 2 {
+            let watch = loop.watch({ state in if state > 3 { holder.drop() } })
+            watches.withLock { $0 = watch }
+        }
+        holder.loop.withLock { $0 = loop }
+        loop.start()
+        return { n in
+            guard let loop = holder.loop.withLock({ $0 }) else { return false }
+            return loop.send(n) == .accepted
+        }
+    }
+    private static let watches = Mutex<Subscription?>(nil)
+}
