@@ -78,8 +78,8 @@ extension Redux {
         state, action, _ -> AnyPublisher<EitherAction<Action.Async, Action.Sync>, Never> in
         switch action {
         case let .networkCall(url):
-            // Changed: types that the Swift of 2026 does not infer are said.
-            return URLSession.shared
+            // Changed: types that the Swift of 2026 does not infer are said, and the session is a patient one.
+            return URLSession.patient
                 .dataTaskPublisher(for: url)
                 .flatMap { data, _ in
                     state.map {
@@ -107,7 +107,7 @@ extension Redux {
         switch action {
         case let .networkCall(url):
             do {
-                let (data, _) = try await URLSession.shared.data(from: url)
+                let (data, _) = try await URLSession.patient.data(from: url)
                 return [.sync(await state.map { .modify(.set($0.counter + data.count)) })]
             } catch {
                 return [.sync(.setText(error.localizedDescription))]

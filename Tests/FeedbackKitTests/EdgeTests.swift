@@ -102,7 +102,8 @@ import Testing
 
     @Test func `who waits for room is told what became of the event`() async {
         for (overflow, expected) in [
-            (Overflow.dropOldest, [SendResult.dropped(.mailboxFull), .accepted]), (.block, [.accepted, .accepted]),
+            (Overflow.keepLatest, [SendResult.dropped(.mailboxFull), .accepted]),
+            (.dropOldest, [.accepted, .accepted]), (.block, [.accepted, .accepted]),
         ] {
             let loop = Loop<[Int], Int>(initial: [], mailboxLimit: 1, overflow: overflow) { state, event in
                 state.append(event)
@@ -111,15 +112,16 @@ import Testing
             loop.send(1)
             let first = Task { await loop.sendWhenRoom(2) }
             while loop.snapshot.waiting < 2 { await Task.yield() }
-            // Under dropOldest this makes room for itself; under block it is dropped.
+            // Under keepLatest it takes the place of all, under dropOldest of 1, and under block it is dropped.
             loop.send(3)
-            if overflow == .block { while loop.snapshot.waiting < 2 { await Task.yield() } }
+            let left = overflow == .keepLatest ? 1 : 2
+            #expect(loop.snapshot.waiting == left)
             let second = Task { await loop.sendWhenRoom(4) }
-            while loop.snapshot.waiting < (overflow == .block ? 3 : 2) { await Task.yield() }
+            while loop.snapshot.waiting < left + 1 { await Task.yield() }
             loop.start()
             #expect(await [first.value, second.value] == expected)
             await settled(loop)
-            #expect(loop.state == (overflow == .block ? [1, 2, 4] : [3, 4]))
+            #expect(loop.state == [.keepLatest: [3, 4], .dropOldest: [2, 3, 4], .block: [1, 2, 4]][overflow])
             await loop.stop()
         }
     }

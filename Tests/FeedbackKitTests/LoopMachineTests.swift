@@ -123,4 +123,35 @@ import Testing
         #expect(machine.closeRun(runs[2])?.stopped == true)
         #expect(machine.phase == .stopped)
     }
+
+    @Test(arguments: [LoopPhase.notStarted, .running, .stopping, .cancelling, .stopped])
+    func `what fails when it has stopped is of no interest`(phase: LoopPhase) {
+        var machine = machine(phase)
+        let fault = LoopFault(feedback: "f", error: CancellationError())
+        let isNews = machine.note(fault)
+        #expect((isNews == nil) == (phase == .stopped))
+        #expect(machine.counters.faults == (phase == .stopped ? 0 : 1))
+    }
+
+    @Test func `what may not start takes nobody's place`() {
+        var machine = machine(.stopping)
+        let refused = machine.openRun(of: 0, endsAtStop: false, endsPrevious: true)
+        #expect(refused == nil)
+        #expect(machine.counters.effectsCancelled == 0)
+        machine = self.machine(.running)
+        let runs = (0..<2).map { _ in machine.openRun(of: 0, endsAtStop: false)!.run }
+        #expect(machine.openRun(of: 0, endsAtStop: false, endsPrevious: true)?.endings.map(\.run) == runs)
+    }
+
+    @Test func `those who watch over a run do not keep it from being over`() {
+        var machine = machine(.running)
+        let whole = machine.openRun(of: 0, endsAtStop: false)!.run
+        let watch = machine.openRun(of: 0, endsAtStop: true, within: whole, isGuard: true)!.run
+        #expect(!machine.hasInner(whole))
+        let inner = machine.openRun(of: 0, endsAtStop: false, within: whole)!.run
+        #expect(machine.hasInner(whole))
+        #expect(machine.closeRun(whole)?.endings.isEmpty == true)
+        #expect(machine.closeRun(inner)?.endings.map(\.run) == [watch])
+        #expect(machine.closeRun(watch)?.over?.run == whole)
+    }
 }

@@ -116,30 +116,38 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         loop.cancel()
     }
 
-    @Test func `a slow reducer holds up its own loop only`() async {
-        let b = Loop<Int, Int>(initial: 0) { state, event in
-            state = event; return .handled
+    /// A loop that says when it has taken an event.
+    private static func teller() -> (loop: Loop<Int, Int>, hasTaken: DispatchSemaphore) {
+        let hasTaken = DispatchSemaphore(value: 0)
+        let loop = Loop<Int, Int>(initial: 0) { state, event in
+            state = event
+            hasTaken.signal()
+            return .handled
         }
-        b.start()
-        let isSlow = Flag(), isDone = Flag()
+        loop.start()
+        return (loop, hasTaken)
+    }
+
+    @Test func `a slow reducer holds up its own loop only`() async {
+        let (b, hasTaken) = Self.teller()
+        let isSlow = Gate()
+        let answers = Log<Bool>()
         let a = Loop<Int, Int>(
             initial: 0,
             feedbacks: [
                 .sink { state, _ in
+                    guard state == 1 else { return }
                     // A task, begun in a turn, that sends later.
-                    if state == 1 {
-                        Task {
-                            while !isSlow.isSet { await Task.yield() }
-                            b.send(7)
-                        }
+                    Task {
+                        await isSlow.opened()
+                        b.send(7)
                     }
                 }
             ]
         ) { state, event in
             if event == 2 {
-                isSlow.set()
-                Thread.sleep(forTimeInterval: 1.5)
-                isDone.set()
+                isSlow.open()
+                answers.add(hasTaken.wait(timeout: .now() + 5) == .success)
             }
             state = event
             return .handled
@@ -147,21 +155,14 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         a.start()
         a.send(1)
         a.send(2)
-        #expect(await eventually { isSlow.isSet })
-        _ = await eventually { b.state == 7 }
-        let wasDone = isDone.isSet
-        #expect(!wasDone, "b turned only when a's reducer was done")
-        await a.stop()
+        await a.stop(within: .seconds(10))
+        #expect(answers.all == [true], "b turned only when a's reducer was done")
         await b.stop()
     }
 
     @Test func `a quick function on the pool that sends and works on holds up nobody`() async {
-        let log = Log<Int>()
-        let b = Loop<Int, Int>(initial: 0) { state, event in
-            log.add(event); state = event; return .handled
-        }
-        b.start()
-        let isBegun = Flag(), isDone = Flag()
+        let (b, hasTaken) = Self.teller()
+        let answers = Log<Bool>()
         let a = Loop<Int, Int>(
             initial: 0,
             feedbacks: [
@@ -170,9 +171,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
                         ? .nothing
                         : .call {
                             b.send(1)
-                            isBegun.set()
-                            Thread.sleep(forTimeInterval: 1.5)
-                            isDone.set()
+                            answers.add(hasTaken.wait(timeout: .now() + 5) == .success)
                             return nil
                         }
                 }.execute(on: .sharedPool)
@@ -182,19 +181,14 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         }
         a.start()
         a.send(1)
-        #expect(await eventually { isBegun.isSet })
-        _ = await eventually { b.state == 1 }
-        let wasDone = isDone.isSet
-        #expect(!wasDone, "b turned only when the call was done")
-        await a.stop()
+        await settled(a)
+        await a.stop(within: .seconds(10))
+        #expect(answers.all == [true], "b turned only when the call was done")
         await b.stop()
     }
 
     @Test func `a turn may wait for another loop`() async {
-        let b = Loop<Int, Int>(initial: 0) { state, event in
-            state = event; return .handled
-        }
-        b.start()
+        let (b, hasTaken) = Self.teller()
         let answers = Log<Bool>()
         let a = Loop<Int, Int>(
             initial: 0,
@@ -202,9 +196,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
                 .sink { state, _ in
                     guard state == 1 else { return }
                     b.send(7)
-                    let end = ContinuousClock.now + .seconds(2)
-                    while b.state != 7, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.005) }
-                    answers.add(b.state == 7)
+                    answers.add(hasTaken.wait(timeout: .now() + 5) == .success)
                 }
             ]
         ) { state, event in
@@ -212,10 +204,61 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         }
         a.start()
         a.send(1)
-        #expect(await eventually(.seconds(5)) { !answers.all.isEmpty })
+        await a.stop(within: .seconds(10))
         #expect(answers.all == [true])
-        await a.stop()
         await b.stop()
+    }
+
+    @Test func `one event takes the place of one, though others wait`() async {
+        let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 2, overflow: .dropOldest) { state, event in
+            state = event; return .handled
+        }
+        loop.send(1)
+        loop.send(2)
+        let tasks = (3...6).map { number in Task { await loop.sendWhenRoom(number) } }
+        #expect(await eventually { loop.snapshot.waiting == 6 })
+        loop.send(7)
+        #expect(loop.counters.droppedByLimit == 1)
+        #expect(loop.snapshot.waiting == 6)
+        loop.cancel()
+        for task in tasks { #expect(await task.value == .dropped(.stopped)) }
+    }
+
+    /// Effects that are replaced and ended from anywhere: all that they sent is accounted for.
+    @Test(arguments: [false, true]) func `what effects send is taken, withdrawn or refused`(isNamed: Bool) async {
+        for _ in 0..<30 {
+            let accepted = Counter()
+            let loop = Loop<Int, Int>(
+                initial: 0,
+                feedbacks: [
+                    Feedback(name: "f", cancellation: isNamed ? .never : .onNewState) { state, _ in
+                        guard state < 300 else { return .nothing }
+                        let work = Effect<Int>.run { send in
+                            await withTaskGroup(of: Void.self) { group in
+                                for _ in 0..<4 {
+                                    group.addTask {
+                                        for _ in 0..<10 where send(1) == .accepted {
+                                            accepted.add(1)
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                        return isNamed ? work.id("x") : work
+                    }
+                ]
+            ) { state, event in
+                state += event; return .handled
+            }
+            loop.start()
+            #expect(await eventually(.seconds(10)) { loop.state >= 300 })
+            #expect(await eventually(.seconds(5)) { loop.snapshot.feedbacks[0].running == 0 })
+            await loop.stop()
+            let counters = loop.counters
+            let count = UInt64(accepted.value)
+            #expect(counters.events <= count && count <= counters.events + counters.withdrawn)
+            #expect(loop.remembered == 0)
+        }
     }
 
     @Test(arguments: [false, true]) func `a limit tells though a part replaced what ran`(replaces: Bool) async {
@@ -282,8 +325,8 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         }
         loop.start()
         loop.send(1)
-        #expect(await eventually { loop.counters.effectsStarted > 0 })
-        try? await Task.sleep(for: .milliseconds(50))
+        await settled(loop)
+        #expect(loop.counters.effectsStarted > 0)
         loop.cancelEffect(EffectID("whole"))
         #expect(await eventually(.seconds(1)) { loop.snapshot.feedbacks[0].running == 0 })
         loop.cancel()
@@ -300,8 +343,8 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
         }
         loop.start()
         loop.send(1)
-        #expect(await eventually { loop.counters.effectsStarted > 0 })
-        try? await Task.sleep(for: .milliseconds(50))
+        await settled(loop)
+        #expect(loop.counters.effectsStarted > 0)
         let begin = ContinuousClock.now
         await loop.stop(within: .seconds(2))
         #expect(ContinuousClock.now - begin < .seconds(1))

@@ -1,6 +1,11 @@
 /// Puts events into the loop that handed it out.
 ///
-/// It does not keep the loop alive. Once the side effect it was given to has been cancelled, what it sends is withdrawn.
+/// It does not keep the loop alive. Once the side effect it was given to has been cancelled, what it sends is refused
+/// with ``DropReason/cancelled``, and what the loop has not taken by then is withdrawn.
+///
+/// It is meant to be used while that side effect runs. What outlives the effect and still sends (a task that it left
+/// behind) is not answered alike everywhere: an effect with a name or within another is refused as if it had been
+/// cancelled; another's events are accepted until its feedback cancels what it runs.
 public struct Send<Event: Sendable>: Sendable {
     /// The loop's clock, for side effects that wait.
     public let clock: any Clock<Duration>

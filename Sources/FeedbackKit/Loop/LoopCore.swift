@@ -86,9 +86,10 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     }
 
     @usableFromInline let guarded: Mutex<Guarded>
-    /// Events that came while the lock was held. Open while the loop runs, turns elsewhere than on the sender's thread,
-    /// and has a mailbox without a limit: only then it is known beforehand that an event will be accepted.
-    @usableFromInline let inbox = Inbox<(Event, Machine.Origin?)>()
+    /// Events from outside that came while the lock was held. Open while the loop runs, turns elsewhere than on the
+    /// sender's thread, and has a mailbox without a limit: only then it is known beforehand that an event will be
+    /// accepted. What a side effect sends is not put here, since the effect may have been cancelled.
+    @usableFromInline let inbox = Inbox<Event>()
     /// Whether a turn is under way that will look into the inbox before it ends.
     @usableFromInline let isActive = Atomic<Bool>(false)
     @usableFromInline let reduce: @Sendable (inout State, Event) -> Reduction
@@ -292,7 +293,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// On the sender's thread the event is taken in the same critical section.
     @inlinable
     func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool) -> SendResult {
-        if inbox.isOpen, let result = deliverUnlocked(event, origin) { return result }
+        if origin == nil, inbox.isOpen, let result = deliverUnlocked(event) { return result }
         var sent = Machine.Sent(.accepted)
         var executor: Executor?
         var observer: Observer?
@@ -321,22 +322,22 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
 
     /// Queues an event without waiting for the lock. `nil`: it must be waited for.
     @inlinable
-    func deliverUnlocked(_ event: Event, _ origin: Machine.Origin?) -> SendResult? {
+    func deliverUnlocked(_ event: Event) -> SendResult? {
         // A turn that is under way is not disturbed.
-        if origin == nil, isActive.load(ordering: .relaxed), inbox.push((event, nil)) {
+        if isActive.load(ordering: .relaxed), inbox.push(event) {
             wakeIfInactive()
             return .accepted
         }
         let taken: (Machine.Sent, Executor?)? = guarded.withLockIfAvailable { guarded in
             if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
-            return (guarded.machine.send(event, origin: origin, holdBeforeStart: true), guarded.surroundings.executor)
+            return (guarded.machine.send(event, origin: nil, holdBeforeStart: true), guarded.surroundings.executor)
         }
         if let (sent, executor) = taken {
             if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
             if sent.needsTurn { schedule(on: executor) }
             return sent.result
         }
-        guard inbox.push((event, origin)) else { return nil }
+        guard inbox.push(event) else { return nil }
         wakeIfInactive()
         return .accepted
     }

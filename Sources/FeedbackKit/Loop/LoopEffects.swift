@@ -220,10 +220,11 @@ extension LoopCore {
         _ inner: Effect<Event>, _ limit: Duration, _ event: @escaping @Sendable () -> Event, _ context: Starting
     ) {
         startWhole(context) { whole, part in
-            start(inner, part)
-            // What is over already needs no limit.
-            guard guarded.withLock({ $0.machine.hasInner(whole.run) }) else { return }
+            // First: no effect is to run without its limit.
             guard let opened = open(part, isGuard: true) else { return }
+            start(inner, part)
+            // What is over already needs none.
+            guard guarded.withLock({ $0.machine.hasInner(whole.run) }) else { return self.finish(opened.run) }
             let (watch, clock) = (opened.run, clock)
             let task = Task.detached(executorPreference: taskExecutor(part)) {
                 if (try? await clock.sleep(for: limit)) != nil, !Task.isCancelled {
@@ -261,11 +262,10 @@ extension LoopCore {
                 replaced = known
             }
         }
-        replacePrevious(context)
         let opened = guarded.withLock {
             $0.machine.openRun(
                 of: context.index, endsAtStop: endsAtStop || context.options.endsAtStop, id: id, replacing: replaced,
-                within: context.outer, isGuard: isGuard)
+                endsPrevious: context.options.endsPrevious, within: context.outer, isGuard: isGuard)
         }
         guard let opened else { return nil }
         if !opened.endings.isEmpty { end(opened.endings, context.observer) }

@@ -165,6 +165,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline var mailbox = Deque<Item>()
     /// How many of the items are events; they alone count against the limit.
     @usableFromInline var waitingEvents = 0
+    /// How many of these have a place beyond the limit, because their senders wait.
+    @usableFromInline var waitingSenders = 0
     @usableFromInline var runs: [RunID: Run] = [:]
     /// How many effects are not over, and how many things are still to be told to the observer before the end.
     @usableFromInline var openRuns = 0
@@ -285,6 +287,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
         mailbox.append(.control(.waiting(event, origin, tell)))
         waitingEvents += 1
+        waitingSenders += 1
         var sent = Sent(.accepted)
         sent.needsTurn = wake()
         return (sent, true)
@@ -292,8 +295,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Events arrive that nobody was told about yet. They count for nothing until the loop is woken.
     @inlinable
-    mutating func receive(_ letters: [(Event, Origin?)]) {
-        for (event, origin) in letters { append(event, origin) }
+    mutating func receive(_ letters: [Event]) {
+        for event in letters { append(event, nil) }
     }
 
     /// Notes that there is something to do, if there is; `true` if a turn must be scheduled for it.
@@ -310,9 +313,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
         case .dropOldest:
-            while waitingEvents >= limit { removeOldestEvent(into: &sent) }
+            // Those who wait have places beyond the limit, and keep them.
+            if waitingEvents - waitingSenders >= limit { removeOldestEvent(sparingSenders: true, into: &sent) }
         case .keepLatest:
-            while waitingEvents > 0 { removeOldestEvent(into: &sent) }
+            while waitingEvents > 0 { removeOldestEvent(sparingSenders: false, into: &sent) }
         case .fail:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
@@ -322,15 +326,16 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Takes the oldest event out of the mailbox; control items before it stay.
     @usableFromInline
-    mutating func removeOldestEvent(into sent: inout Sent) {
+    mutating func removeOldestEvent(sparingSenders: Bool, into sent: inout Sent) {
         for index in mailbox.indices {
             switch mailbox[index] {
             case .event(let event, let origin):
                 sent.evicted.append(event)
                 noteTaken(origin)
-            case .control(.waiting(let event, let origin, let tell)):
+            case .control(.waiting(let event, let origin, let tell)) where !sparingSenders:
                 sent.evicted.append(event)
                 sent.told.append(tell)
+                waitingSenders -= 1
                 noteTaken(origin)
             case .control: continue
             }
@@ -339,7 +344,6 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.droppedByLimit += 1
             return
         }
-        waitingEvents = 0
     }
 
     /// Notes that there is something to do; `true` if a turn must be scheduled for it.
@@ -520,6 +524,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             return .marker(body)
         case .waiting(let event, let origin, let tell):
             waitingEvents -= 1
+            waitingSenders -= 1
             let isWithdrawn = origin.map { isStale($0) } ?? false
             if isWithdrawn { counters.withdrawn += 1 } else { counters.events += 1 }
             return .waited(event, isWithdrawn: isWithdrawn, tell)
@@ -749,14 +754,15 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// has been cancelled.
     ///
     /// - Parameter replaced: the run of its name until now.
+    /// - Parameter endsPrevious: whether it takes the place of everything its feedback still runs.
     @inlinable
     package mutating func openRun(
         of feedback: Int, endsAtStop: Bool, id: EffectID? = nil, replacing replaced: RunID? = nil,
-        within outer: RunID? = nil, isGuard: Bool = false
+        endsPrevious: Bool = false, within outer: RunID? = nil, isGuard: Bool = false
     ) -> Opened? {
         guard phase == .running else { return nil }
         if let outer, runs[outer]?.isCancelled != false { return nil }
-        var endings: [Ending] = []
+        var endings = endsPrevious ? replaceRuns(of: feedback, within: outer) : []
         if let replaced {
             cancel(replaced, into: &endings)
             if let known = runs[replaced]?.id { forgetName(known, of: replaced) }
@@ -818,16 +824,17 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         runs[run]?.isCancelled != false
     }
 
-    /// Whether anything but its own part keeps a run from being over.
+    /// Whether anything but its own part, and those that only watch over it, keeps a run from being over.
     @usableFromInline
     package func hasInner(_ run: RunID) -> Bool {
-        runs[run].map { $0.pieces > 1 } ?? false
+        runs[run].map { $0.pieces > 1 + $0.guards } ?? false
     }
 
-    /// The loop has failed, because of that side effect if one is named; `false` if that is no news, or if the effect has
-    /// been cancelled: then what it throws is of no interest.
+    /// The loop has failed, because of that side effect if one is named; `false` if that is no news. `nil` if the effect
+    /// has been cancelled or the loop has stopped: then what it throws is of no interest.
     @usableFromInline
     package mutating func note(_ fault: LoopFault, of run: RunID? = nil) -> Bool? {
+        guard phase != .stopped else { return nil }
         if let run, isCancelled(run) { return nil }
         counters.faults += 1
         guard failure == nil else { return false }
@@ -1047,6 +1054,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
         mailbox.removeAll()
         waitingEvents = 0
+        waitingSenders = 0
         mustBegin = false
     }
 

@@ -59,18 +59,19 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
     private func named<E: Sendable>(_ effect: Effect<E>, for id: ID, _ names: inout [EffectID]) -> Effect<E> {
         switch effect.kind {
         case .nothing, .cancel:
-            return effect
+            return alone(effect)
         case .all(let effects) where effect.box == nil:
             return .all(effects.map { named($0, for: id, &names) })
         default:
             let own = effect.options.id ?? EffectID(Name(owner: ObjectIdentifier(self), id: id, part: names.count))
             names.append(own)
-            return effect.with {
-                $0.id = own
-                // It would end the effects of the other requests.
-                $0.endsPrevious = false
-            }
+            return alone(effect).with { $0.id = own }
         }
+    }
+
+    /// What would end all that its feedback runs would end the effects of the other requests.
+    private func alone<E: Sendable>(_ effect: Effect<E>) -> Effect<E> {
+        effect.options.endsPrevious ? effect.with { $0.endsPrevious = false } : effect
     }
 
     /// Sets and dictionaries have no order that stays the same from run to run; descriptions do, which are bounded here.

@@ -70,6 +70,13 @@ struct HTTPError: Error, Equatable, LocalizedError {
 }
 
 extension URLSession {
+    /// Waits for an answer that is held back until the test has come so far, on a machine that does much else meanwhile.
+    static let patient: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = 600
+        return URLSession(configuration: configuration)
+    }()
+
     /// Completes the documents' function of this name; they leave out from where.
     func fetchMovies(_ server: MovieServer, page: Int) -> AnyPublisher<Results<Movie>, any Error> {
         Result { try server.url(page: page) }.publisher
