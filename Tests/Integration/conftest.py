@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from container import Container, ContainerUnavailable, make_root
+from container import SUITES, Container, ContainerUnavailable, make_root
 from daemon import STOPPED, Binaries, Daemon
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -119,21 +119,21 @@ def _end_children(pids: set[int], grace: float = 1.0) -> list[str]:
     return left
 
 
-@pytest.fixture(scope="session")
-def container(say: Callable[[str], None]) -> Iterator[Container]:
-    """A booted Debian system for the whole session.
+@pytest.fixture(scope="session", params=SUITES)
+def container(say: Callable[[str], None], request: pytest.FixtureRequest) -> Iterator[Container]:
+    """A booted Debian system of each release, for all tests that need one.
 
     Where no container can be had, the tests that need one are skipped with a warning; with CI=true they fail.
     """
     try:
-        box = Container(make_root(BUILD / "roots", say))
+        box = Container(request.param, make_root(request.param, BUILD / "roots", say))
         box.boot()
     except ContainerUnavailable as reason:
         if os.environ.get("CI") == "true":
             pytest.fail(f"no container on this machine: {reason}", pytrace=False)
         warnings.warn(pytest.PytestWarning(f"NOT TESTED with a real systemd: {reason}"), stacklevel=1)
         pytest.skip("no container on this machine; a warning says why")
-    say(f"Booted a container in {box.boot_seconds:.1f} s")
+    say(f"Booted Debian {box.suite} in {box.boot_seconds:.1f} s")
     for unit in box.failed_units:
         warnings.warn(pytest.PytestWarning(f"in the container, {unit} failed to start"), stacklevel=1)
     try:

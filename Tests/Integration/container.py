@@ -15,7 +15,8 @@ from pathlib import Path
 
 from notify import NotifySocket
 
-SUITE = "bookworm"
+# The releases of Debian that are supported, with systemd 252 and 257.
+SUITES = ("bookworm", "trixie")
 PACKAGES = ("dbus", "systemd", "systemd-sysv")
 TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
 
@@ -31,15 +32,15 @@ class ContainerUnavailable(Exception):
     """This machine cannot boot a container, for the reason given."""
 
 
-def make_root(cache: Path, say: Callable[[str], None]) -> Path:
-    """The directory of a Debian root below `cache`, made if it is not there.
+def make_root(suite: str, cache: Path, say: Callable[[str], None]) -> Path:
+    """The directory of a root of a release of Debian below `cache`, made if it is not there.
 
     It is named after what is in it, so that another list of packages makes another one. It appears under its name only
     when it is complete; a lock keeps a second maker waiting.
     """
     _require_tools()
-    recipe = hashlib.sha256("\n".join((SUITE, "minbase", *PACKAGES)).encode()).hexdigest()[:12]
-    root = cache / f"{SUITE}-{recipe}"
+    recipe = hashlib.sha256("\n".join((suite, "minbase", *PACKAGES)).encode()).hexdigest()[:12]
+    root = cache / f"{suite}-{recipe}"
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / f"{root.name}.lock", "w") as lock:
         try:
@@ -52,10 +53,10 @@ def make_root(cache: Path, say: Callable[[str], None]) -> Path:
         partial = cache / f"{root.name}.partial"
         if partial.exists():
             shutil.rmtree(partial)
-        say(f"Making a Debian root in {root} (once; about a minute)")
+        say(f"Making a root of Debian {suite} in {root} (once; about a minute)")
         begin = time.monotonic()
         made = subprocess.run(
-            ["mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(partial)],
+            ["mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(partial)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -80,8 +81,9 @@ def _require_tools() -> None:
 class Container:
     """A booted system. What is written to it lives in memory and goes with it; the root's directory stays clean."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, suite: str, root: Path) -> None:
         _require_tools()
+        self.suite = suite
         self.root = root
         self.leader = 0
         self.failed_units: list[str] = []

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from container import Container
 from daemon import CONFIGURATION_INVALID
 
 UNIT = "mediatord.service"
+
+SECOND = """\
+system: second
+states: { Here: {} }
+events: {}
+initialState: Here
+"""
+
+OPERATING = (Path(__file__).parents[2] / "Documentation" / "Operating.md").read_text()
+
+# The drop-in that the guide for operators shows.
+(NOTIFY_RELOAD,) = re.findall(r"```ini\n(\[Service\]\nType=notify-reload\n.*?)```", OPERATING, re.DOTALL)
 
 
 def drop_in(system: Container, text: str) -> None:
@@ -154,4 +167,46 @@ def test_layers_drop_ins_and_credentials_are_read(system: Container) -> None:
         assert "# /run/mediatord/vendor.yaml.d/60.yaml:2" in merged
         assert "s3cret" not in shown + status + merged + system.journal(UNIT)
     finally:
-        system.run("rm", "-rf", "/usr/lib/mediatord", "/etc/key")
+        system.run("rm", "-rf", "/usr/lib/mediatord/vendor.yaml", "/run/mediatord/vendor.yaml.d", "/etc/key")
+
+
+def test_a_reload_fails_loudly_if_nothing_is_applied(system: Container) -> None:
+    system.systemctl("start", UNIT)
+    pid = system.show(UNIT, "MainPID")["MainPID"]
+    system.write("/etc/mediatord/second.yaml", SECOND)
+    system.systemctl("reload", UNIT)
+    state = system.show(UNIT, "ActiveState", "SubState", "StatusText")
+    assert (state["ActiveState"], state["SubState"]) == ("active", "running")
+    assert state["StatusText"] == "2 systems: 2 healthy"
+    system.write("/etc/mediatord/second.yaml", SECOND.replace("initialState: Here", "initialState: There"))
+    failed = system.systemctl("reload", UNIT, check=False)
+    assert failed.returncode != 0, failed
+    state = system.show(UNIT, "ActiveState", "SubState", "StatusText", "MainPID", "NRestarts")
+    assert (state["ActiveState"], state["SubState"]) == ("active", "running")
+    assert (state["MainPID"], state["NRestarts"]) == (pid, "0")
+    assert re.match(r"reload rejected: 1 error.*; 2 systems: 2 healthy", state["StatusText"]), state
+    assert re.search(r"second\.yaml:4:\d+: error: ", system.journal(UNIT))
+
+
+def test_a_reload_by_signal_is_waited_for(system: Container) -> None:
+    """`Type=notify-reload`, of systemd 253 and later, as the guide shows it."""
+    drop_in(system, NOTIFY_RELOAD)
+    if system.suite == "bookworm":
+        # systemd 252 does not know the type, as the guide says.
+        assert "notify-reload" in system.run("systemd-analyze", "verify", UNIT).stderr
+        return
+    system.systemctl("start", UNIT)
+    assert system.show(UNIT, "Type") == {"Type": "notify-reload"}
+    pid = system.show(UNIT, "MainPID")["MainPID"]
+    system.write("/etc/mediatord/second.yaml", SECOND)
+    system.systemctl("reload", UNIT, timeout=20)
+    # When it returns, it is done.
+    state = system.show(UNIT, "ActiveState", "SubState", "StatusText", "MainPID")
+    assert state == {"ActiveState": "active", "SubState": "running", "StatusText": "2 systems: 2 healthy", "MainPID": pid}
+    # How it ended only the status, the log and `mediatorctl status` can tell.
+    system.write("/etc/mediatord/second.yaml", SECOND.replace("initialState: Here", "initialState: There"))
+    system.systemctl("reload", UNIT, timeout=20)
+    state = system.show(UNIT, "ActiveState", "StatusText", "MainPID")
+    assert (state["ActiveState"], state["MainPID"]) == ("active", pid)
+    assert state["StatusText"].startswith("reload rejected: 1 error"), state
+    assert '"applied":false' in system.run("mediatorctl", "status", "--json").stdout
