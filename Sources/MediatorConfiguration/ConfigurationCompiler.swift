@@ -21,22 +21,35 @@ public enum ConfigurationCompiler {
     }
 
     /// Compiles files, with what was found while reading them.
-    static func compile(
+    ///
+    /// - Parameter threads: How many threads may work at once; nil: as many as are worth it. The result is the same.
+    package static func compile(
         files: [ConfigurationFile], effects: [EffectSchema], values: ExternalValues, unreadable: [Diagnostic],
-        now: Timestamp?
+        now: Timestamp?, threads: Int? = nil
     ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
-        var assembly = Assembly(
-            findings, EffectTable(effects), values, isIncomplete: unreadable.contains { $0.severity == .error })
+        var gathered = Gathered(isIncomplete: unreadable.contains { $0.severity == .error })
         let sorted = files.sorted { $0.path < $1.path }
         let paths = sorted.flatMap { [$0.path] + $0.dropIns.map(\.path) }
+        let threads = threads ?? Concurrency.threads(for: sorted.count)
         if paths.count > ConfigurationLimits.files {
             let message = "\(paths.count) files are more than the \(ConfigurationLimits.files) that are allowed"
             findings.report(Diagnostic(code: .tooLarge, message: message))
         } else {
-            for file in sorted { assembly.add(file) }
+            let effects = EffectTable(effects)
+            let parts = Concurrency.map(threads) { part in
+                let findings = Findings()
+                var reader = Reader(findings, effects)
+                for file in Concurrency.part(part, of: sorted, in: threads) { reader.add(file) }
+                return (reader.gathered, findings)
+            }
+            for (part, number) in zip(parts, 0...) {
+                gathered.add(part.0, part: number)
+                findings.add(part.1)
+            }
         }
+        let assembly = Assembly(findings, values, gathered, threads: threads)
         let graph = assembly.graph(now: now)
         return CompilationResult(
             graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted(),
@@ -44,42 +57,60 @@ public enum ConfigurationCompiler {
     }
 }
 
-/// Gathers the systems, buses and links of all files, and then joins them.
-private struct Assembly {
-    private let findings: Findings
-    private let effects: EffectTable
-    let session: Session
-    private var systems: [WrittenSystem] = []
-    private var buses: [WrittenBus] = []
-    private var links: [WrittenLink] = []
-    private var instances: [WrittenInstance] = []
-    private var brokenSystems: [String] = []
-    private var mayHideSystems: Bool
-    private var mayHideBuses: Bool
+/// What is written in some files.
+private struct Gathered {
+    var systems: [WrittenSystem] = []
+    /// By system, which part of the files it comes from.
+    var parts: [Int] = []
+    var buses: [WrittenBus] = []
+    var links: [WrittenLink] = []
+    var instances: [WrittenInstance] = []
+    var brokenSystems: [String] = []
+    var mayHideSystems: Bool
+    var mayHideBuses: Bool
 
-    init(_ findings: Findings, _ effects: EffectTable, _ values: ExternalValues, isIncomplete: Bool) {
-        self.findings = findings
-        self.effects = effects
-        session = Session(findings, values)
+    init(isIncomplete: Bool) {
         mayHideSystems = isIncomplete
         mayHideBuses = isIncomplete
     }
 
-    // First and second stage
+    /// Adds what is written in another part of the files.
+    mutating func add(_ other: Gathered, part: Int) {
+        systems += other.systems
+        parts += Array(repeating: part, count: other.systems.count)
+        buses += other.buses
+        links += other.links
+        instances += other.instances
+        brokenSystems += other.brokenSystems
+        mayHideSystems = mayHideSystems || other.mayHideSystems
+        mayHideBuses = mayHideBuses || other.mayHideBuses
+    }
+}
+
+/// Gathers the systems, buses and links of some files: the first and second stage.
+private struct Reader {
+    private let findings: Findings
+    private let effects: EffectTable
+    private(set) var gathered = Gathered(isIncomplete: false)
+
+    init(_ findings: Findings, _ effects: EffectTable) {
+        self.findings = findings
+        self.effects = effects
+    }
 
     mutating func add(_ file: ConfigurationFile) {
         let list = LayeredReader.read(file, findings)
-        brokenSystems += list.brokenSystems
-        mayHideSystems = mayHideSystems || list.mayDefineSystems
-        mayHideBuses = mayHideBuses || list.mayDefineBuses
+        gathered.brokenSystems += list.brokenSystems
+        gathered.mayHideSystems = gathered.mayHideSystems || list.mayDefineSystems
+        gathered.mayHideBuses = gathered.mayHideBuses || list.mayDefineBuses
         for document in list.documents { add(document) }
     }
 
     private mutating func add(_ document: Document) {
         let decoder = Decoder(source: document.source, findings: findings)
         guard let entries = decoder.entries(document.root, "a document") else {
-            mayHideSystems = true
-            mayHideBuses = true
+            gathered.mayHideSystems = true
+            gathered.mayHideBuses = true
             return
         }
         var keyed = Keyed(entries: entries, span: document.root.mark)
@@ -103,24 +134,25 @@ private struct Assembly {
         }
         if isSystem {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
-                systems.append(system)
-                mayHideSystems = mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))
+                gathered.systems.append(system)
+                gathered.mayHideSystems =
+                    gathered.mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))
             } else {
-                mayHideSystems = true
+                gathered.mayHideSystems = true
             }
         }
         if isWiring {
             let wiring = WiringDecoder(decoder).wiring(keyed)
-            mayHideBuses = mayHideBuses || wiring.hidesBuses
-            buses += wiring.buses
-            links += wiring.links
-            instances += wiring.instances
+            gathered.mayHideBuses = gathered.mayHideBuses || wiring.hidesBuses
+            gathered.buses += wiring.buses
+            gathered.links += wiring.links
+            gathered.instances += wiring.instances
         }
     }
 
     private mutating func complainOfKind(_ keyed: Keyed, _ decoder: Decoder) {
-        mayHideSystems = true
-        mayHideBuses = true
+        gathered.mayHideSystems = true
+        gathered.mayHideBuses = true
         let known = ["system"] + WiringDecoder.keys
         let misspelt = keyed.entries.first { nearestName(to: $0.key.text, among: known) != nil }
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
@@ -129,31 +161,44 @@ private struct Assembly {
             "a document is a system, with the key 'system', or holds 'buses' and 'links'",
             hint: near.map { "did you mean '\($0)'?" })
     }
+}
 
-    // Third stage
+/// Joins what is written to a whole: the third stage.
+private struct Assembly {
+    private let findings: Findings
+    let session: Session
+    private let gathered: Gathered
+    private let threads: Int
+
+    init(_ findings: Findings, _ values: ExternalValues, _ gathered: Gathered, threads: Int) {
+        self.findings = findings
+        self.gathered = gathered
+        self.threads = threads
+        session = Session(findings, values)
+    }
 
     func graph(now: Timestamp?) -> Graph? {
-        var table = InstanceTable(session, broken: brokenSystems, mayHideSystems: mayHideSystems)
-        for template in unique(systems.filter(\.isTemplate).map { ($0.name, $0.source, $0) }, "system") {
+        var table = InstanceTable(session, broken: gathered.brokenSystems, mayHideSystems: gathered.mayHideSystems)
+        for template in unique(gathered.systems.filter(\.isTemplate).map { ($0.name, $0.source, $0) }, "system") {
             table.add(template)
         }
-        let plain = systems.filter { !$0.isTemplate }
+        let plain = zip(gathered.systems, gathered.parts).filter { !$0.0.isTemplate }
         let named = unique(
-            plain.map { ($0.name, $0.source, System.plain($0)) }
-                + instances.map { ($0.name, $0.source, System.instance($0)) }, "system")
-        let plainNames = plain.map(\.name.text)
+            plain.map { ($0.name, $0.source, System.plain($0, part: $1)) }
+                + gathered.instances.map { ($0.name, $0.source, System.instance($0)) }, "system")
+        let plainNames = plain.map(\.0.name.text)
+        var compiledPlain = compile(named)
         var scopes: [String: SystemScope] = [:]
         scopes.reserveCapacity(named.count)
-        for name in brokenSystems { scopes[name] = SystemScope(brokenName: name) }
+        for name in gathered.brokenSystems { scopes[name] = SystemScope(brokenName: name) }
         var whole = AnalysedConfiguration()
         whole.systems.reserveCapacity(named.count)
         for (index, system) in named.enumerated() {
             let compiled: AnalysedSystem
             switch system {
-            case .plain(let written):
-                let scope = SystemScope(written, index: index, session: session)
-                let definition = SystemCompiler(scope, written, session).system()
-                compiled = AnalysedSystem(definition: definition, written: written, scope: scope)
+            case .plain:
+                guard let plain = compiledPlain.removeValue(forKey: index) else { continue }
+                compiled = plain
             case .instance(let written):
                 compiled = compile(written, table.add(written, systems: plainNames), index: index)
             }
@@ -170,8 +215,30 @@ private struct Assembly {
 
     /// A system, or what is to become one.
     private enum System {
-        case plain(WrittenSystem)
+        case plain(WrittenSystem, part: Int)
         case instance(WrittenInstance)
+    }
+
+    /// Compiles the plain systems among those of a graph, each part of the files on a thread of its own: what is found
+    /// in a file comes in one order, however many there are.
+    private func compile(_ systems: [System]) -> [Int: AnalysedSystem] {
+        let parts = Concurrency.map(threads) { part in
+            let session = threads == 1 ? session : session.branch()
+            var compiled: [Int: AnalysedSystem] = [:]
+            for (index, system) in systems.enumerated() {
+                guard case .plain(let written, part) = system else { continue }
+                let scope = SystemScope(written, index: index, session: session)
+                let definition = SystemCompiler(scope, written, session).system()
+                compiled[index] = AnalysedSystem(definition: definition, written: written, scope: scope)
+            }
+            return (compiled, session)
+        }
+        var all: [Int: AnalysedSystem] = [:]
+        for (compiled, branch) in parts {
+            all.merge(compiled) { first, _ in first }
+            if branch !== session { session.add(branch) }
+        }
+        return all
     }
 
     /// Compiles an instance, if it and its template are sound.
@@ -195,10 +262,10 @@ private struct Assembly {
         to whole: inout AnalysedConfiguration, _ scopes: [String: SystemScope], _ instances: InstanceTable
     ) {
         let wiring = WiringCompiler(
-            systems: scopes, templateNames: Set(instances.templates.keys), mayHideSystems: mayHideSystems,
-            mayHideBuses: mayHideBuses, session: session)
+            systems: scopes, templateNames: Set(instances.templates.keys), mayHideSystems: gathered.mayHideSystems,
+            mayHideBuses: gathered.mayHideBuses, session: session)
         var table = BusTable()
-        let buses = buses.flatMap { instances.expanded($0) }
+        let buses = gathered.buses.flatMap { instances.expanded($0) }
         for (index, each) in unique(buses.map { ($0.bus.name, $0.bus.source, $0) }, "bus").enumerated() {
             let written = each.bus
             let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }
@@ -206,7 +273,7 @@ private struct Assembly {
             table.names.append(written.name.text)
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
-        for written in unique(links.map { ($0.name, $0.source, $0) }, "link") {
+        for written in unique(gathered.links.map { ($0.name, $0.source, $0) }, "link") {
             let expanded = instances.expanded(written)
             let errors = findings.errors
             if let each = expanded.generic {

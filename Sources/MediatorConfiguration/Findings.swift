@@ -89,6 +89,23 @@ final class Findings {
         gathered.append(diagnostic)
     }
 
+    /// Findings of their own for a part of the work that is done beside the rest, to be added later. What was found in
+    /// a file before counts there.
+    func branch() -> Findings {
+        let branch = Findings()
+        branch.counts = counts
+        branch.tagged = tagged
+        return branch
+    }
+
+    /// Adds what was found in a part that deals with files of its own.
+    func add(_ part: Findings) {
+        gathered += part.gathered
+        errors += part.errors
+        counts.merge(part.counts) { max($0, $1) }
+        tagged.merge(part.tagged) { $0.union($1) }
+    }
+
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.
     func sorted() -> [Diagnostic] {
         var result: [Diagnostic] = []

@@ -22,8 +22,8 @@ enum Layers {
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // CYaml is the parser below Yams, and comes with it.
-        // It lists and reads a directory.
-        "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml"] + cLibrary + foundation,
+        // It lists and reads a directory. Files are read and compiled on several threads.
+        "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml", "Dispatch"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,

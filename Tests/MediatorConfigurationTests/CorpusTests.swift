@@ -58,6 +58,30 @@ import Testing
         }
     }
 
+    /// All of them as one configuration, which also has systems of one name in several files, and a sound one.
+    @Test func `is told alike by one thread and by several`() throws {
+        let joined = try Self.cases().flatMap { name, files in
+            files.map { ConfigurationFile(path: "\(name)/\($0.path)", contents: $0.contents) }
+        }
+        let shipped = try Self.entries(Snapshots.repository.appending(path: "Config")).filter {
+            $0.pathExtension == "yaml"
+        }
+        for files in [joined, try shipped.map(Self.file)] {
+            func compiled(_ threads: Int?) -> CompilationResult {
+                ConfigurationCompiler.compile(
+                    files: files, effects: EffectSchema.builtin, values: .none, unreadable: [], now: nil,
+                    threads: threads)
+            }
+            let one = compiled(1)
+            for threads in [2, 3, 7, 64, nil] {
+                let several = compiled(threads)
+                #expect(several.diagnostics == one.diagnostics)
+                #expect(several.graph?.systems.map(\.fingerprint) == one.graph?.systems.map(\.fingerprint))
+                #expect(several.graph?.links.map(\.fingerprint) == one.graph?.links.map(\.fingerprint))
+            }
+        }
+    }
+
     /// Those with several mistakes.
     private static let several: Set<String> = [
         "files-broken-hides-names", "files-duplicate-names", "files-one-encoding", "files-sorted", "several-documents",

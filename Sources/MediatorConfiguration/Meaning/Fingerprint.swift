@@ -14,8 +14,13 @@ struct Fingerprint {
 
     /// The number as 32 hexadecimal digits.
     var text: String {
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 32 - digits.utf8.count) + digits
+        String(unsafeUninitializedCapacity: 32) { buffer in
+            for index in 0..<32 {
+                let digit = UInt8(truncatingIfNeeded: hash >> UInt128(124 - 4 * index)) & 0xF
+                buffer[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            return 32
+        }
     }
 
     private mutating func add(_ byte: UInt8) {

@@ -1,4 +1,5 @@
 import CommonExpression
+import Synchronization
 
 /// What one compilation shares: findings, and expressions already parsed.
 final class Session {
@@ -12,7 +13,7 @@ final class Session {
     private var templates: [String: Parsed<Template>] = [:]
     private var conditions: [ProgramKey: Program] = [:]
     private var programs: [ProgramKey: TemplateProgram] = [:]
-    private var types: [ValueType: Int32] = [:]
+    private let types: TypeNumbers
 
     /// What a program is compiled from: equal keys give programs that do the same.
     private struct ProgramKey: Hashable {
@@ -44,6 +45,22 @@ final class Session {
     init(_ findings: Findings, _ values: ExternalValues) {
         self.findings = findings
         self.values = values
+        types = TypeNumbers()
+    }
+
+    private init(branching session: Session) {
+        findings = session.findings.branch()
+        values = session.values
+        types = session.types
+    }
+
+    /// A session for a part of the systems, which is compiled beside the others; without constants.
+    func branch() -> Session { Session(branching: self) }
+
+    /// Adds what came of a part.
+    func add(_ part: Session) {
+        findings.add(part.findings)
+        unavailable.formUnion(part.unavailable)
     }
 
     /// Begins what may use constants: by their values, or by their types only.
@@ -101,12 +118,7 @@ final class Session {
     }
 
     /// A number for a type: the same for equal types, so that programs can be shared between equal scopes.
-    func number(of type: ValueType) -> Int32 {
-        if let known = types[type] { return known }
-        let number = Int32(truncatingIfNeeded: types.count)
-        types[type] = number
-        return number
-    }
+    func number(of type: ValueType) -> Int32 { types.number(of: type) }
 
     /// Compiles a condition; nil after reporting, or if the scope is broken.
     func condition(_ scalar: Scalar, _ scope: VariableScope, in source: SourceText) -> Program? {
@@ -214,6 +226,20 @@ final class Session {
         case .unknownFunction: .unknownFunction
         case .noOverload, .typeMismatch: .wrongType
         default: .invalidExpression
+        }
+    }
+}
+
+/// Numbers for types, the same for equal ones in all parts of a compilation.
+private final class TypeNumbers: Sendable {
+    private let numbers = Mutex<[ValueType: Int32]>([:])
+
+    func number(of type: ValueType) -> Int32 {
+        numbers.withLock { numbers in
+            if let known = numbers[type] { return known }
+            let number = Int32(truncatingIfNeeded: numbers.count)
+            numbers[type] = number
+            return number
         }
     }
 }

@@ -1,0 +1,34 @@
+import Dispatch
+import FoundationEssentials
+
+/// Work on several threads at once, whose result does not depend on how many there are.
+enum Concurrency {
+    /// So many files at least are worth a thread.
+    private static let filesPerThread = 32
+    /// More bring little: what comes after is done by one.
+    private static let mostThreads = 8
+
+    /// How many threads that many files are worth on this machine.
+    static func threads(for files: Int) -> Int {
+        max(1, min(files / filesPerThread, ProcessInfo.processInfo.activeProcessorCount, mostThreads))
+    }
+
+    /// The elements of one part of so many, in order; the parts are about equally long.
+    static func part<Element>(_ index: Int, of elements: [Element], in count: Int) -> ArraySlice<Element> {
+        elements[elements.count * index / count..<elements.count * (index + 1) / count]
+    }
+
+    /// Calls a function for each number below `count`, each on a thread of its own as far as there are, and returns
+    /// when all calls have. What the calls share they may only read.
+    static func map<Result>(_ count: Int, _ body: (Int) -> Result) -> [Result] {
+        guard count > 1 else { return (0..<count).map(body) }
+        return Array(unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            // Each call writes its own place, and nobody reads one before all have returned.
+            nonisolated(unsafe) let (buffer, body) = (buffer, body)
+            DispatchQueue.concurrentPerform(iterations: count) { index in
+                buffer.initializeElement(at: index, to: body(index))
+            }
+            initializedCount = count
+        }
+    }
+}
