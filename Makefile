@@ -41,8 +41,8 @@ test: build-tests ## run the tests written in Swift
 	done
 
 # The numbers of the promises (ten million events, ten thousand starts) are for the ordinary tests.
-sanitize: $(STAMPS)/build-packages ## run the tests of FeedbackKit under the thread sanitizer
-	@echo "Running the tests of FeedbackKit under the thread sanitizer; the log is .build/sanitize.log"
+sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads under the thread sanitizer
+	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler; the log is .build/sanitize.log"
 	@cd Tests/ThreadSanitizer && TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread \
 		--scratch-path ../../.build/sanitize --skip 'ten million' --skip 'two million' --skip 'ten thousand starts' \
 		--skip ReportTests >../../.build/sanitize.log 2>&1 || { \

@@ -9,7 +9,7 @@ enum Snapshots {
     static let isRewriting = ProcessInfo.processInfo.environment["MEDIATORD_REWRITE_SNAPSHOTS"] != nil
 
     /// The root of the repository.
-    static let repository = URL(fileURLWithPath: #filePath)
+    static let repository = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// What is found in files.

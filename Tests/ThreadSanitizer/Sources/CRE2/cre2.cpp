@@ -1,0 +1,1 @@
+../../../../Sources/CRE2/cre2.cpp

@@ -1,0 +1,1 @@
+../../../MediatorConfigurationTests/CorpusTests.swift

@@ -1,0 +1,1 @@
+../../../MediatorConfigurationTests/Snapshots.swift
