@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sarif_pydantic import Sarif
 
 from conftest import REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
@@ -61,6 +62,23 @@ def test_sarif(binaries: Binaries) -> None:
     (found,) = log["runs"][0]["results"]
     rule = log["runs"][0]["tool"]["driver"]["rules"][found["ruleIndex"]]
     assert rule["id"] == found["ruleId"] == "unknown-state"
+
+
+def test_a_reader_of_sarif_that_is_not_ours_finds_the_places(binaries: Binaries) -> None:
+    """All that is said of the corpus, read by a model of the format."""
+    files = sorted((REPOSITORY / "Tests" / "Corpus").glob("*.yaml"))
+    printed = validate(binaries, *files, "--format", "json").stdout
+    findings = json.loads(printed)["findings"]
+    read = Sarif.model_validate_json(validate(binaries, *files, "--format", "sarif").stdout)
+    (run,) = read.runs
+    assert run.results is not None and len(run.results) == len(findings) > 250
+    for result, finding in zip(run.results, findings):
+        assert (result.rule_id, result.level) == (finding["code"], finding["severity"])
+        assert result.message.text.startswith(finding["message"])
+        (location,) = result.locations
+        place = location.physical_location
+        assert place.artifact_location.uri.endswith(Path(finding["file"]).name)
+        assert (place.region.start_line, place.region.start_column) == (finding["line"], finding["column"])
 
 
 def test_the_command_line_is_checked(binaries: Binaries) -> None:
