@@ -6,6 +6,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import Systemd
+import MediatorHost
 
 /// `mediatord`: the command line of the daemon.
 public struct DaemonCommand: AsyncParsableCommand {
@@ -103,7 +104,7 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// descriptors that are closed.
     public static func launch() -> Never {
         occupyStandardDescriptors()
-        Task { await start() }
+        Task(priority: .management) { await start() }
         dispatchMain()
     }
 

@@ -56,11 +56,11 @@ struct HostService: Service {
     /// Whether the work finishes within the limit. Work that does not is left to itself.
     private static func finishes(within limit: Duration, _ work: @escaping @Sendable () async -> Void) async -> Bool {
         let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        let worker = Task.detached {
+        let worker = Task.detached(priority: .management) {
             await work()
             continuation.yield(true)
         }
-        let timer = Task.detached {
+        let timer = Task.detached(priority: .management) {
             // By the real clock: the last resort must not depend on a clock that somebody else moves.
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             continuation.yield(false)

@@ -29,7 +29,7 @@ final class Reloader: Sendable {
         self.host = host
         let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
         self.queue = queue
-        Task.detached { for await job in jobs { await job() } }
+        Task.detached(priority: .management) { for await job in jobs { await job() } }
     }
 
     deinit { queue.finish() }
@@ -45,7 +45,7 @@ final class Reloader: Sendable {
     /// What a reload would do, of the daemon's own directories or of another.
     func plan(_ directory: String?) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
-        return await Task.detached { [self] in
+        return await Task.detached(priority: .management) { [self] in
             let result = daemon.compile(layers)
             let findings = Self.findings(result)
             guard let graph = result.graph else {

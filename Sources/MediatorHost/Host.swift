@@ -125,12 +125,13 @@ public final class Host: Sendable {
         healthChanged.finish()
     }
 
-    /// The names of systems whose loops did not prove within the limit that they turn, sorted. A system that waits for its
-    /// predecessor to end has nothing to prove.
+    /// The names of systems whose loops did not prove within the limit that they turn, sorted: by an event taken, or by
+    /// coming to the end of what waited. A system that waits for its predecessor to end has nothing to prove.
     public func stuckSystems(within limit: Duration) async -> [String] {
         let (set, phase) = machine.withLock { ($0.set, $0.phase) }
         let systems = phase == .running ? set.systems.filter { $0.loop.phase != .notStarted } : set.systems
         let waiting = Mutex(Set(systems.indices))
+        let before = systems.map { $0.loop.counters.events }
         await race(within: limit) { done in
             for (index, system) in systems.enumerated() {
                 system.probe {
@@ -141,7 +142,8 @@ public final class Host: Sendable {
             if systems.isEmpty { done() }
             return []
         }
-        return waiting.withLock { $0.sorted() }.map { systems[$0].definition.name }
+        return waiting.withLock { $0.sorted() }.filter { systems[$0].loop.counters.events == before[$0] }
+            .map { systems[$0].definition.name }
     }
 
     /// Waits until `done` is called, or until the limit has passed.

@@ -82,7 +82,7 @@ extension Host {
         defer { applies.leave() }
         let change = try exchange(for: graph)
         // In a task of its own, which the caller's cancellation does not reach.
-        return await Task.detached { await self.carryOut(change, readyLimit, stopLimit) }.value
+        return await Task.detached(priority: .management) { await self.carryOut(change, readyLimit, stopLimit) }.value
     }
 
     private struct Change: Sendable {
@@ -200,7 +200,7 @@ extension Host {
     private func end(_ system: HostedSystem, within limit: Duration) async -> Bool {
         system.beginStop()
         await race(within: limit + Self.forcedEndLimit) { done in
-            Task.detached {
+            Task.detached(priority: .management) {
                 await system.loop.stop(within: limit)
                 done()
             }

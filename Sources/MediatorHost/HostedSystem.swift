@@ -51,7 +51,7 @@ final class HostedSystem: Sendable {
         let faults = FaultBox()
         loop = Loop(
             initial: initial,
-            executor: .sharedPool,
+            executor: HostPool(),
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
             overflow: definition.mailbox.overflow == .dropOldest ? .dropOldest : .dropNewest

@@ -240,6 +240,8 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             if (fixture.clock.nextDeadline?.offset ?? .zero) >= .seconds(30) { break }
             await Task.yield()
         }
+        // Who watches from now on sees the first state of "c" after those who wait for it.
+        for await _ in try fixture.host.watchSystem("c") { break }
         fixture.clock.advance(by: .seconds(30))
         #expect(try await applied.late == ["b"])
         await fixture.host.stop(within: .zero)

@@ -1,0 +1,67 @@
+"""A thousand systems in a thousand files."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from conftest import REPOSITORY
+from daemon import Daemon
+from test_reload import systems
+
+sys.path.insert(0, str(REPOSITORY / "Benchmarks" / "Configuration"))
+from measure import SYSTEM, WIRING  # noqa: E402
+
+COUNT = 1000
+
+
+def test_a_change_of_one_disturbs_no_other(daemon: Callable[..., Daemon]) -> None:
+    files = {"00-wiring.yaml": WIRING} | {f"job-{number}.yaml": SYSTEM.format(n=number) for number in range(COUNT)}
+    one = daemon(files)
+    assert f"{COUNT + 1} systems" in one.ctl("validate", str(one.config)).stdout
+    before = systems(one)
+    assert len(before) == COUNT + 1
+
+    # Traffic over a bus to all of them while one is changed, more than they can take: each gets each event once.
+    rounds = 0
+    is_over = threading.Event()
+    has_talked = threading.Semaphore(0)
+
+    def talk() -> None:
+        nonlocal rounds
+        while not is_over.is_set() and rounds < 40:
+            one.ctl("emit", "guard", "Fill")
+            one.ctl("emit", "guard", "Clear")
+            rounds += 1
+            has_talked.release()
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    try:
+        assert has_talked.acquire(timeout=60)
+        changed = one.config / "job-7.yaml"
+        changed.write_text(changed.read_text().replace("rounds < 1000", "rounds < 2000"))
+        reply = json.loads(one.ctl("reload", "--json", timeout=60).stdout)
+        assert has_talked.acquire(timeout=60)
+    finally:
+        is_over.set()
+        talking.join()
+
+    steps = {(step["kind"], step["name"]): step["fate"] for step in reply["steps"]}
+    assert {key: fate for key, fate in steps.items() if fate != "keep"} == {
+        ("system", "job-7"): "migrate",
+        ("link", "tell-7"): "change", ("link", "pause-7"): "change", ("link", "resume-7"): "change",
+    }
+    assert len(steps) == COUNT + 1 + 2 + 3 * COUNT + 3
+
+    undisturbed = before.keys() - {"guard", "job-7"}
+    expected = {name: before[name]["counters"]["events"] + 2 * rounds for name in undisturbed}
+    deadline = time.monotonic() + 60
+    counted: dict[str, int] = {}
+    while counted != expected and time.monotonic() < deadline:
+        now = systems(one)
+        counted = {name: now[name]["counters"]["events"] for name in undisturbed}
+    assert counted == expected
