@@ -52,7 +52,7 @@ extension Reloader {
             if request.isDryRun {
                 return Result { () throws(ControlError) in
                     switch try prepare(request) {
-                    case .success(let prepared): reply(valid: prepared)
+                    case .success(let prepared): reply(prepared, host.plan(for: prepared.graph))
                     case .failure(let rejection): reply(rejection)
                     }
                 }
@@ -173,11 +173,8 @@ extension Reloader {
                 daemon.logger.notice("\(summary)", metadata: metadata)
                 return summary
             }
-            var reply = reply(valid: prepared)
+            var reply = reply(prepared, applied.result.plan)
             reply.applied = true
-            reply.generation = applied.result.generation
-            reply.summary = applied.result.plan.summary
-            reply.steps = PlanStep.all(of: applied.result.plan)
             reply.late = applied.result.late
             return .success(reply)
         } catch {
@@ -190,9 +187,8 @@ extension Reloader {
         }
     }
 
-    private func reply(valid prepared: Prepared) -> ChangeReply {
-        let plan = host.plan(for: prepared.graph)
-        return ChangeReply(
+    private func reply(_ prepared: Prepared, _ plan: Plan) -> ChangeReply {
+        ChangeReply(
             valid: true, applied: false, generation: host.generation, summary: plan.summary,
             steps: PlanStep.all(of: plan), warnings: prepared.findings.count,
             findings: Self.findings(prepared.findings),

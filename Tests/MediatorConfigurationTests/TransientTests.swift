@@ -202,6 +202,10 @@ import Testing
         for index in 0..<TransientLayer.limit { layer = try layer.applying(Self.attach("l\(index)", "{}"), to: []) }
         #expect(throws: LinkChangeError.tooMany) { try layer.applying(Self.attach("more", "{}"), to: []) }
         #expect(try layer.applying(Self.set("l7", ("to", "x")), to: []).links.count == TransientLayer.limit)
+        let many = Array(repeating: LinkChange.Setting(key: "to", value: "x"), count: ConfigurationLimits.fields + 1)
+        #expect(throws: LinkChangeError.self) {
+            try layer.applying(LinkChange(link: "l7", action: .set(many)), to: [])
+        }
         let large = String(repeating: "x", count: ConfigurationLimits.fileSize + 1)
         #expect(throws: LinkChangeError.self) { try TransientLayer().applying(Self.attach("a", large), to: []) }
     }

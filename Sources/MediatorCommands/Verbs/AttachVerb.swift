@@ -82,12 +82,20 @@ struct AttachVerb: ControlVerb {
         if text == ConfigurationCompiler.standardInputPath {
             text = String(decoding: session.environment.readInput(ConfigurationLimits.fileSize + 1), as: UTF8.self)
         }
-        let reply = try await session.client.attach(
-            AttachParameters(
-                link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun))
-        return try finish(
-            ChangeReport(
-                reply: reply, link: link, done: "attached", isDryRun: change.dryRun, listsKept: change.all), in: session
-        )
+        do {
+            let reply = try await session.client.attach(
+                AttachParameters(
+                    link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun))
+            return try finish(
+                ChangeReport(
+                    reply: reply, link: link, done: "attached", isDryRun: change.dryRun, listsKept: change.all),
+                in: session)
+        } catch ControlError.noSuchLink(let name, let nearest) {
+            // Only without a definition is there to be one already.
+            throw CommandError(
+                .refused,
+                "there is no link '\(name)' that was detached" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
+                advice: "A new one needs a definition: mediatorctl attach \(name) '{ attach: SYSTEM, … }'.")
+        }
     }
 }

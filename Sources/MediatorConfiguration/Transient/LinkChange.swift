@@ -89,12 +89,15 @@ extension LinkChange {
     ///
     /// - Throws: if a key is to be removed that is not there, or something cannot be read.
     static func node(_ node: Node, setting settings: [Setting], of link: String) throws(LinkChangeError) -> Node {
+        func wrong(_ code: Diagnostic.Code, _ message: String, _ hint: String? = nil) -> LinkChangeError {
+            let location = SourceLocation(file: fileName(of: link), line: 1, column: 1)
+            return .invalid([Diagnostic(code: code, location: location, message: message, hint: hint)])
+        }
+        guard settings.count <= ConfigurationLimits.fields else {
+            throw wrong(.tooLarge, "these are more than the \(ConfigurationLimits.fields) keys that can be set at once")
+        }
         var result = node
         for setting in settings {
-            func wrong(_ code: Diagnostic.Code, _ message: String, _ hint: String) -> LinkChangeError {
-                let location = SourceLocation(file: fileName(of: link), line: 1, column: 1)
-                return .invalid([Diagnostic(code: code, location: location, message: message, hint: hint)])
-            }
             guard let path = setting.path else {
                 throw wrong(
                     .unknownKey, "'\(setting.key)' is no key",

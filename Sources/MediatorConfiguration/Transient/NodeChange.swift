@@ -38,32 +38,35 @@ extension Node {
     /// The node with a change merged in.
     func merged(with change: Node) -> Node {
         guard let changes = change.entries, var entries, !change.replaces else { return change.withoutNulls }
+        let indices = Dictionary(entries.enumerated().map { ($1.key.text, $0) }) { first, _ in first }
+        var removed: Set<Int> = []
         for change in changes {
-            let index = entries.firstIndex { $0.key.text == change.key.text }
-            switch (index, change.value.isNull) {
-            case (.some(let index), true): entries.remove(at: index)
+            switch (indices[change.key.text], change.value.isNull) {
+            case (.some(let index), true): removed.insert(index)
             case (.some(let index), false): entries[index].value = entries[index].value.merged(with: change.value)
             case (nil, true): break
             case (nil, false): entries.append(Entry(key: change.key, value: change.value.withoutNulls))
             }
         }
-        return Node(.mapping(entries))
+        return Node(.mapping(entries.indices.filter { !removed.contains($0) }.map { entries[$0] }))
     }
 
     /// What makes this node into another when it is merged in; nil if they say the same.
     func change(to other: Node) -> Node? {
         guard let old = entries, let new = other.entries else { return says(other) ? nil : other }
+        let before = Dictionary(old.map { ($0.key.text, $0.value) }) { first, _ in first }
+        let after = Set(new.map(\.key.text))
         var changes: [Entry] = []
         for entry in new {
-            guard let before = old.first(where: { $0.key.text == entry.key.text }) else {
+            guard let value = before[entry.key.text] else {
                 changes.append(entry)
                 continue
             }
-            if let change = before.value.change(to: entry.value) {
+            if let change = value.change(to: entry.value) {
                 changes.append(Entry(key: entry.key, value: change))
             }
         }
-        for entry in old where !new.contains(where: { $0.key.text == entry.key.text }) {
+        for entry in old where !after.contains(entry.key.text) {
             changes.append(Entry(key: entry.key, value: .null))
         }
         return changes.isEmpty ? nil : Node(.mapping(changes))
