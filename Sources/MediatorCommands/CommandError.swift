@@ -53,6 +53,19 @@ extension CommandError {
     private init(_ error: ControlError) {
         switch error {
         case .watchEnded: self.init(.noConnection, error.description)
+        case .linkExists(let name):
+            self.init(
+                .refused, error.description,
+                advice: "Change it with `mediatorctl set \(name) …`, or take it away with `mediatorctl detach \(name)`."
+            )
+        case .linkOfInstances(_, let link):
+            self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.")
+        case .cannotPersist:
+            self.init(
+                .refused, error.description,
+                advice:
+                    "Let mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or leave "
+                    + "out --persist, and write yourself what --persist --dry-run shows.")
         case .internalError:
             self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.")
         default: self.init(.refused, error.description)

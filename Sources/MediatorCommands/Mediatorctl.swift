@@ -16,7 +16,7 @@ public enum Mediatorctl {
     public static func run(_ arguments: [String], in environment: CommandEnvironment) async -> CommandStatus {
         do {
             var command = try RootCommand.parseAsRoot(optionsBehindVerb(arguments))
-            if let verb = command as? any LocalVerb { return run(verb, environment) }
+            if let verb = command as? any LocalVerb, verb.isLocal { return run(verb, environment) }
             guard let verb = command as? any ControlVerb else {
                 // Everything else is a request for help, which is thrown.
                 try command.run()
@@ -110,6 +110,8 @@ struct RootCommand: ParsableCommand {
               mediatorctl validate /etc/mediatord
               mediatorctl plan
               mediatorctl reload
+              mediatorctl attach tell --system disk-guard --to alarms --on-state Full --emit-value full
+              mediatorctl detach tell
 
             EXIT STATUS
             \(CommandStatus.table)
@@ -121,7 +123,8 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            EvalVerb.self, ValidateVerb.self, PlanVerb.self, ReloadVerb.self, CatConfigVerb.self, SchemaVerb.self,
+            EvalVerb.self, ValidateVerb.self, PlanVerb.self, ReloadVerb.self,
+            AttachVerb.self, DetachVerb.self, SetVerb.self, CatConfigVerb.self, SchemaVerb.self,
         ]
     )
 }

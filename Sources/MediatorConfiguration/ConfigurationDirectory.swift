@@ -148,4 +148,29 @@ extension ConfigurationCompiler {
         return compile(
             files: contents.files, effects: effects, values: values, unreadable: contents.findings, now: now)
     }
+
+    /// Compiles what was read from directories, with what is changed on top of it.
+    ///
+    /// - Parameters:
+    ///   - contents: What was read.
+    ///   - layer: What is changed. What changes nothing, since its link is written no longer, is warned of.
+    ///   - effects: The side effects that there are.
+    ///   - values: Where what is marked as coming from outside comes from.
+    ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    /// - Returns: The result, and the links whose changes change nothing.
+    public static func compile(
+        contents: ConfigurationLayers.Contents, layer: TransientLayer, effects: [EffectSchema] = EffectSchema.builtin,
+        values: ExternalValues = .none, now: Timestamp? = nil
+    ) -> (result: CompilationResult, moot: [String]) {
+        let (files, moot) = layer.applied(to: contents.files)
+        let warnings = moot.map { link in
+            Diagnostic(
+                severity: .warning, code: .unusedDropIn,
+                location: SourceLocation(file: LinkChange.fileName(of: link), line: 1, column: 1),
+                message: "there is no link '\(link)' any longer that this change could change")
+        }
+        let result = compile(
+            files: files, effects: effects, values: values, unreadable: contents.findings + warnings, now: now)
+        return (result, moot)
+    }
 }

@@ -7,11 +7,19 @@ public struct ConfigurationFile: Sendable, Hashable {
     /// The files that change it, in any order: they are applied in the order of their names without directories. They
     /// have none of their own.
     public var dropIns: [ConfigurationFile] = []
+    /// Whether it lies on no disk, but is what was changed while the configuration runs (``TransientLayer``). As a
+    /// drop-in it is applied after all others.
+    public var isTransient = false
 
     /// A file of the given bytes.
     public init(path: String, contents: [UInt8]) {
         self.path = path
         self.contents = contents
+    }
+
+    /// The drop-ins in the order in which they are applied.
+    var orderedDropIns: [ConfigurationFile] {
+        dropIns.sorted { ($0.isTransient ? 1 : 0, $0.name, $0.path) < ($1.isTransient ? 1 : 0, $1.name, $1.path) }
     }
 
     /// The path without its directories.

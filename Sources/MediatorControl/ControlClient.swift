@@ -89,13 +89,47 @@ public struct ControlClient: Sendable {
     }
 
     /// Compares what runs with what is written, in the daemon's own directories or another.
-    public func plan(directory: String? = nil) async throws -> PlanReply {
-        try await call("Plan", PlanParameters(directory: directory))
+    public func plan(directory: String? = nil, dropTransient: Bool? = nil) async throws -> PlanReply {
+        try await call("Plan", PlanParameters(directory: directory, dropTransient: dropTransient))
     }
 
     /// Makes what runs into what is written.
-    public func reload() async throws -> ReloadReply {
-        try await call("Reload", Nothing())
+    public func reload(dropTransient: Bool? = nil) async throws -> ReloadReply {
+        try await call("Reload", ReloadParameters(dropTransient: dropTransient))
+    }
+
+    /// The changes of links that are in no file, by link.
+    public func listChanges() async throws -> [TransientChange] {
+        let reply: ListChangesReply = try await call("ListChanges", Nothing())
+        return reply.changes
+    }
+
+    /// Adds a link.
+    public func attach(_ parameters: AttachParameters) async throws -> ChangeReply {
+        try await call("AttachLink", parameters)
+    }
+
+    /// Takes a link away.
+    public func detach(_ parameters: DetachParameters) async throws -> ChangeReply {
+        try await call("DetachLink", parameters)
+    }
+
+    /// Sets keys of a link.
+    public func set(_ parameters: SetParameters) async throws -> ChangeReply {
+        try await call("SetLink", parameters)
+    }
+
+    /// The files that the configuration that runs was made of. Takes the connection for itself.
+    public func readConfiguration() async throws -> [ReadConfigurationReply] {
+        do {
+            var files: [ReadConfigurationReply] = []
+            let replies: ReplySequence<ReadConfigurationReply> = try await client.callMore(
+                ControlInterface.qualified("ReadConfiguration"), Nothing())
+            for try await reply in replies where reply.path != nil { files.append(reply) }
+            return files
+        } catch let reply as ErrorReply {
+            throw Self.typed(reply)
+        }
     }
 
     private func call<Reply: Decodable>(_ method: String, _ parameters: some Encodable) async throws -> Reply {

@@ -49,5 +49,20 @@ public protocol ControlHandler: Sendable {
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
 
     /// Makes what runs into what is written.
-    func reload(peer: VarlinkPeer) async throws -> ReloadReply
+    func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply
+
+    /// The changes of links that are in no file, by link.
+    func listChanges(peer: VarlinkPeer) async throws -> [TransientChange]
+
+    /// Adds a link.
+    func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply
+
+    /// Takes a link away.
+    func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply
+
+    /// Sets keys of a link.
+    func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply
+
+    /// The files that the configuration that runs was made of, each behind its drop-ins' owner.
+    func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply]
 }

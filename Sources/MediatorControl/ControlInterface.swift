@@ -107,6 +107,9 @@ public enum ControlInterface {
           links: []string
         )
 
+        # How a link came about: by what is written, or by a change that is in no file.
+        type LinkOrigin (written, attached, changed)
+
         # A link at a glance; description is one line for people. It is open while it is
         # held back, because it would fire more often than its loop may; dropped counts.
         type LinkSummary (
@@ -119,7 +122,8 @@ public enum ControlInterface {
           fired: int,
           lastFired: ?string,
           open: bool,
-          dropped: int
+          dropped: int,
+          origin: LinkOrigin
         )
 
         # Everything about a link: its condition and what it emits, as written.
@@ -161,12 +165,30 @@ public enum ControlInterface {
           text: string
         )
 
-        # How the last reload ended: whether it was applied, and what it did or why not.
+        # How the last reload, or change of a link, ended: whether it was applied, and what
+        # it did or why not.
         type ReloadVerdict (time: string, applied: bool, summary: string)
+
+        # How many reloads and changes of links were applied and rejected since the start.
+        type ReloadCounters (applied: int, rejected: int)
+
+        # What kind of change there is of a link that is in no file: the link is there only
+        # because of it, some keys of a written link are other ones, or it is taken away.
+        type ChangeKind (attached, changed, detached)
+
+        # A change of a link that is in no file; text is what a drop-in would say, in YAML.
+        type TransientChange (link: string, kind: ChangeKind, text: string)
+
+        # A key of a link with its new value in YAML; nothing removes the key. Keys within
+        # keys are joined by points, such as emitEvent.Ring.by.
+        type Setting (key: string, value: string)
+
+        # A file with all of its text.
+        type WrittenFile (path: string, text: string)
 
         # The daemon as a whole, and every system at a glance. configuration lists the
         # directories it was read from; generation counts the configurations that have run,
-        # the first one included.
+        # the first one included; transient counts the changes that are in no file.
         method Status() -> (
           version: string,
           pid: int,
@@ -176,6 +198,8 @@ public enum ControlInterface {
           configuration: []string,
           generation: int,
           reload: ?ReloadVerdict,
+          reloads: ReloadCounters,
+          transient: int,
           systems: []SystemSummary,
           buses: int,
           links: int
@@ -233,20 +257,25 @@ public enum ControlInterface {
 
         # Compares what runs with what is written, and changes nothing. directory is read
         # instead of the daemon's own. A configuration with errors has no steps. At most
-        # 200 findings are told; errors and warnings count all.
-        method Plan(directory: ?string) -> (
+        # 200 findings are told; errors and warnings count all. transient names the links
+        # whose changes, which are in no file, would stay in force on top of what is written;
+        # with dropTransient they do not.
+        method Plan(directory: ?string, dropTransient: ?bool) -> (
           valid: bool,
           summary: string,
           steps: []PlanStep,
           errors: int,
           warnings: int,
-          findings: []Finding
+          findings: []Finding,
+          transient: []string
         )
 
         # Makes what runs into what is written. If applied is false nothing has changed,
         # and findings or summary tell why. late names the new systems that were not ready
-        # in time, leftBehind the old ones whose side effects did not end in time.
-        method Reload() -> (
+        # in time, leftBehind the old ones whose side effects did not end in time. Changes of
+        # links that are in no file stay in force unless dropTransient forgets them;
+        # transient names the links.
+        method Reload(dropTransient: ?bool) -> (
           applied: bool,
           generation: int,
           summary: string,
@@ -255,7 +284,84 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
-          leftBehind: []string
+          leftBehind: []string,
+          transient: []string
+        )
+
+        # The changes of links that are in no file, by link.
+        method ListChanges() -> (changes: []TransientChange)
+
+        # Adds a link: definition is what would stand under links, in YAML or JSON, in which
+        # settings are set. Without both, a link that was detached is as it was before.
+        # What else is written on disk by now is not looked at. The change is in no file and
+        # ends with the daemon, unless persist writes it into one. With dryRun nothing is
+        # done. If applied is false nothing has changed; findings has the errors, and the
+        # warnings that there were not before; file is what was written, or would be.
+        method AttachLink(
+          link: string,
+          definition: ?string,
+          settings: []Setting,
+          persist: ?bool,
+          dryRun: ?bool
+        ) -> (
+          valid: bool,
+          applied: bool,
+          generation: int,
+          summary: string,
+          steps: []PlanStep,
+          errors: int,
+          warnings: int,
+          findings: []Finding,
+          late: []string,
+          transient: []string,
+          file: ?WrittenFile
+        )
+
+        # Takes a link away, as AttachLink adds one.
+        method DetachLink(link: string, persist: ?bool, dryRun: ?bool) -> (
+          valid: bool,
+          applied: bool,
+          generation: int,
+          summary: string,
+          steps: []PlanStep,
+          errors: int,
+          warnings: int,
+          findings: []Finding,
+          late: []string,
+          transient: []string,
+          file: ?WrittenFile
+        )
+
+        # Sets keys of a link, as AttachLink adds one. With persist and without settings,
+        # what was changed of it before is written.
+        method SetLink(
+          link: string,
+          settings: []Setting,
+          persist: ?bool,
+          dryRun: ?bool
+        ) -> (
+          valid: bool,
+          applied: bool,
+          generation: int,
+          summary: string,
+          steps: []PlanStep,
+          errors: int,
+          warnings: int,
+          findings: []Finding,
+          late: []string,
+          transient: []string,
+          file: ?WrittenFile
+        )
+
+        # The files that the configuration that runs was made of, as they were then, with
+        # the changes that are in no file on top; must be called with 'more', and answers
+        # once for each. owner is the file that a drop-in changes; path is missing if there
+        # is no file at all.
+        method ReadConfiguration() -> (
+          path: ?string,
+          owner: ?string,
+          text: string,
+          transient: bool
         )
 
         # There is no system of this name; nearest is the most similar one.
@@ -266,6 +372,16 @@ public enum ControlInterface {
 
         # There is no link of this name.
         error NoSuchLink (name: string, nearest: ?string)
+
+        # There is another link of this name already.
+        error LinkExists (name: string)
+
+        # The link exists once for each instance of a template; only all of them can be
+        # changed at once, by the name in link.
+        error LinkOfInstances (name: string, link: string)
+
+        # The change cannot be written into the file, and was not made.
+        error CannotPersist (path: string, reason: string)
 
         # The system does not understand this event.
         error NoSuchEvent (system: string, event: string, nearest: ?string)

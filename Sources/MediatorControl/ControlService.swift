@@ -24,10 +24,35 @@ public enum ControlService {
         try interface.register("Plan") { (parameters: PlanParameters, call) in
             try await handler.plan(parameters, peer: call.peer)
         }
-        try interface.register("Reload") { (_: Nothing, call) in
-            try await handler.reload(peer: call.peer)
+        try interface.register("Reload") { (parameters: ReloadParameters, call) in
+            try await handler.reload(parameters, peer: call.peer)
         }
+        try registerChanges(in: &interface, handler)
         return interface
+    }
+
+    private static func registerChanges(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("ListChanges") { (_: Nothing, call) in
+            ListChangesReply(changes: try await handler.listChanges(peer: call.peer))
+        }
+        try interface.register("AttachLink") { (parameters: AttachParameters, call) in
+            try await handler.attachLink(parameters, peer: call.peer)
+        }
+        try interface.register("DetachLink") { (parameters: DetachParameters, call) in
+            try await handler.detachLink(parameters, peer: call.peer)
+        }
+        try interface.register("SetLink") { (parameters: SetParameters, call) in
+            try await handler.setLink(parameters, peer: call.peer)
+        }
+        try interface.register("ReadConfiguration") { (_: Nothing, call) -> ReadConfigurationReply in
+            guard call.wantsMore else { throw ServiceError.expectedMore }
+            let files = try await handler.readConfiguration(peer: call.peer)
+            for file in files.dropLast() { try await call.send(file) }
+            return files.last ?? ReadConfigurationReply(path: nil, text: "")
+        }
     }
 
     private static func registerLists(

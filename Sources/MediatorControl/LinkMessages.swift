@@ -8,6 +8,16 @@ public enum LinkForm: String, Codable, Sendable, Hashable, CaseIterable {
     case systemToSystem
 }
 
+/// How a link came about.
+public enum LinkOrigin: String, Codable, Sendable, Hashable, CaseIterable {
+    /// By what is written.
+    case written
+    /// By a change that is in no file.
+    case attached
+    /// It is written, and changed by what is in no file.
+    case changed
+}
+
 /// A link at a glance.
 public struct LinkSummary: Codable, Sendable, Hashable {
     /// The name of the link.
@@ -30,6 +40,8 @@ public struct LinkSummary: Codable, Sendable, Hashable {
     public var open: Bool
     /// How often it was held back.
     public var dropped: Int
+    /// How it came about.
+    public var origin: LinkOrigin
 
     /// A summary.
     public init(
@@ -42,7 +54,8 @@ public struct LinkSummary: Codable, Sendable, Hashable {
         fired: Int = 0,
         lastFired: String? = nil,
         open: Bool = false,
-        dropped: Int = 0
+        dropped: Int = 0,
+        origin: LinkOrigin = .written
     ) {
         self.name = name
         self.form = form
@@ -54,6 +67,7 @@ public struct LinkSummary: Codable, Sendable, Hashable {
         self.lastFired = lastFired
         self.open = open
         self.dropped = dropped
+        self.origin = origin
     }
 }
 

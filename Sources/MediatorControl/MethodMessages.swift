@@ -33,8 +33,12 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var configuration: [String]
     /// How many configurations have run, the first one included.
     public var generation: Int
-    /// How the last reload ended; nil when there was none.
+    /// How the last reload, or change of a link, ended; nil when there was none.
     public var reload: ReloadVerdict?
+    /// How many reloads and changes of links there were since the start.
+    public var reloads: ReloadCounters
+    /// How many links are changed in no file.
+    public var transient: Int
     /// Every system, by name.
     public var systems: [SystemSummary]
     /// How many buses there are.
@@ -52,6 +56,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         configuration: [String],
         generation: Int = 1,
         reload: ReloadVerdict? = nil,
+        reloads: ReloadCounters = ReloadCounters(),
+        transient: Int = 0,
         systems: [SystemSummary],
         buses: Int,
         links: Int
@@ -64,6 +70,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.configuration = configuration
         self.generation = generation
         self.reload = reload
+        self.reloads = reloads
+        self.transient = transient
         self.systems = systems
         self.buses = buses
         self.links = links

@@ -83,7 +83,7 @@ public struct Finding: Codable, Sendable, Hashable {
     }
 }
 
-/// How the last reload ended.
+/// How the last reload, or change of a link, ended.
 public struct ReloadVerdict: Codable, Sendable, Hashable {
     /// When (RFC 3339, UTC).
     public var time: String
@@ -100,14 +100,42 @@ public struct ReloadVerdict: Codable, Sendable, Hashable {
     }
 }
 
+/// How many reloads and changes of links there were since the start.
+public struct ReloadCounters: Codable, Sendable, Hashable {
+    /// How many were applied, those included that had nothing to do.
+    public var applied: Int
+    /// How many were rejected; each changed nothing.
+    public var rejected: Int
+
+    /// Numbers.
+    public init(applied: Int = 0, rejected: Int = 0) {
+        self.applied = applied
+        self.rejected = rejected
+    }
+}
+
+/// The parameters of `Reload`.
+public struct ReloadParameters: Codable, Sendable, Hashable {
+    /// Whether to forget the changes of links that are in no file.
+    public var dropTransient: Bool?
+
+    /// A request.
+    public init(dropTransient: Bool? = nil) {
+        self.dropTransient = dropTransient
+    }
+}
+
 /// The parameters of `Plan`.
 public struct PlanParameters: Codable, Sendable, Hashable {
     /// The directory to read, absolute; nil: those of the daemon.
     public var directory: String?
+    /// Whether the changes of links that are in no file would be forgotten.
+    public var dropTransient: Bool?
 
     /// A question.
-    public init(directory: String? = nil) {
+    public init(directory: String? = nil, dropTransient: Bool? = nil) {
         self.directory = directory
+        self.dropTransient = dropTransient
     }
 }
 
@@ -125,12 +153,15 @@ public struct PlanReply: Codable, Sendable, Hashable {
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]
+    /// The links whose changes, which are in no file, would stay in force.
+    public var transient: [String]
 
     /// A reply.
     public init(
         valid: Bool, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
-        findings: [Finding] = []
+        findings: [Finding] = [], transient: [String] = []
     ) {
+        self.transient = transient
         self.valid = valid
         self.summary = summary
         self.steps = steps
@@ -160,12 +191,15 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     public var late: [String]
     /// The old systems whose side effects did not end in time.
     public var leftBehind: [String]
+    /// The links whose changes, which are in no file, are in force.
+    public var transient: [String]
 
     /// A reply.
     public init(
         applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
-        findings: [Finding] = [], late: [String] = [], leftBehind: [String] = []
+        findings: [Finding] = [], late: [String] = [], leftBehind: [String] = [], transient: [String] = []
     ) {
+        self.transient = transient
         self.applied = applied
         self.generation = generation
         self.summary = summary

@@ -27,6 +27,8 @@ public struct Daemon: Sendable {
     public var effects = EffectCatalogue.builtin
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
+    /// Whether a configuration with a warning is not valid.
+    public var deniesWarnings = false
     /// Where to say what happens.
     public var logger: Logger
     /// Who is told how the daemon is.
@@ -59,12 +61,12 @@ public struct Daemon: Sendable {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
-        guard let host = buildHost() else {
+        guard let (host, basis) = buildHost() else {
             notifier.notify(
                 .status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
             return .invalidConfiguration
         }
-        let reloader = Reloader(self, host)
+        let reloader = Reloader(self, host, basis)
         let service: VarlinkService
         do {
             service = try await openSocket(host, reloader, started: started)
@@ -77,19 +79,15 @@ public struct Daemon: Sendable {
         return await serve(host, service, HangupService(signals: hangups, reloader: reloader))
     }
 
-    /// Reads and checks a configuration.
-    func compile(_ layers: ConfigurationLayers) -> CompilationResult {
-        ConfigurationCompiler.compile(layers: layers, effects: effects.schemas, values: values, now: Self.now())
-    }
-
-    private func buildHost() -> Host? {
-        let result = compile(configuration)
+    private func buildHost() -> (host: Host, basis: Basis)? {
+        let draft = draft(configuration)
+        let result = draft.result
         for diagnostic in result.diagnostics { report(diagnostic) }
-        guard let graph = result.graph else {
-            let count = result.diagnostics.count { $0.severity == .error }
+        guard let graph = draft.graph else {
+            let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
             logger.critical(
                 "the configuration is not valid; nothing was started",
-                metadata: ["configuration": "\(configuration)", "errors": "\(count)"])
+                metadata: ["configuration": "\(configuration)", "errors": "\(result.errors)"].merging(denied) { $1 })
             return nil
         }
         if graph.systems.isEmpty {
@@ -99,7 +97,7 @@ public struct Daemon: Sendable {
         }
         do throws(InitialStateError) {
             let time = HostTime(clock: ContinuousClock(), now: Self.now)
-            return try Host(graph: graph, effects: effects, time: time, logger: logger)
+            return (try Host(graph: graph, effects: effects, time: time, logger: logger), draft.basis)
         } catch {
             report(
                 Diagnostic(

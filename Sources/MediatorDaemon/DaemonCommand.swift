@@ -27,7 +27,8 @@ public struct DaemonCommand: AsyncParsableCommand {
 
             EXIT CODES
               0  stopped, as asked
-              1  the configuration is not valid; every error was printed as file:line:column
+              1  the configuration is not valid; every error was printed as file:line:column (with --deny-warnings
+                 also if there is a warning)
               2  the command line is not understood
               3  stopped, but something had to be left behind
               4  the control socket cannot be served, for example because another daemon does
@@ -51,6 +52,9 @@ public struct DaemonCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: "What to log: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .info
+
+    @Flag(name: .long, help: "Take warnings about the configuration for errors, at the start and at every change.")
+    var denyWarnings = false
 
     @Option(name: .long, help: "How many seconds systems may take to become ready.")
     var readyLimit = 30
@@ -82,6 +86,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
+        daemon.deniesWarnings = denyWarnings
         daemon.client = Self.client(for: path)
         throw ExitCode(await daemon.run().rawValue)
     }

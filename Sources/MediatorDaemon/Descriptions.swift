@@ -103,8 +103,42 @@ extension BusDescription {
     }
 }
 
+extension ChangeKind {
+    init(_ kind: TransientLayer.Kind) {
+        switch kind {
+        case .attached: self = .attached
+        case .changed: self = .changed
+        case .detached: self = .detached
+        }
+    }
+}
+
+extension LinkChange.Setting {
+    init(_ setting: Setting) { self.init(key: setting.key, value: setting.value) }
+}
+
+extension ReadConfigurationReply {
+    init(_ file: ConfigurationFile, owner: String?) {
+        self.init(
+            path: file.path, owner: owner, text: String(decoding: file.contents, as: UTF8.self),
+            transient: file.isTransient)
+    }
+}
+
+extension LinkOrigin {
+    /// The origin of a link that runs.
+    init(ofLink name: String, _ layer: TransientLayer) {
+        switch layer.kind(ofLink: name) {
+        case .attached: self = .attached
+        case .changed: self = .changed
+        // One that is detached runs only until that has been applied.
+        case .detached, nil: self = .written
+        }
+    }
+}
+
 extension LinkSummary {
-    init(_ status: LinkStatus) {
+    init(_ status: LinkStatus, _ layer: TransientLayer) {
         let definition = status.definition
         let form: LinkForm =
             switch definition.form {
@@ -115,14 +149,15 @@ extension LinkSummary {
         self.init(
             name: definition.name, form: form, system: status.system, bus: status.bus,
             toSystem: status.target, description: definition.summary, fired: Int(clamping: status.fired),
-            lastFired: status.lastFired.map { "\($0)" }, open: status.isOpen, dropped: Int(clamping: status.dropped))
+            lastFired: status.lastFired.map { "\($0)" }, open: status.isOpen, dropped: Int(clamping: status.dropped),
+            origin: LinkOrigin(ofLink: definition.name, layer))
     }
 }
 
 extension LinkDescription {
-    init(_ status: LinkStatus) {
+    init(_ status: LinkStatus, _ layer: TransientLayer) {
         self.init(
-            summary: LinkSummary(status),
+            summary: LinkSummary(status, layer),
             source: "\(status.definition.source)",
             condition: status.definition.conditionText,
             emits: status.definition.emits)

@@ -27,6 +27,8 @@ struct HostControl: ControlHandler {
             configuration: configuration,
             generation: host.generation,
             reload: reloader.verdict,
+            reloads: reloader.counters,
+            transient: reloader.basis.layer.links.count,
             systems: host.systemStatuses.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count)
@@ -51,11 +53,12 @@ struct HostControl: ControlHandler {
     }
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
-        host.linkStatuses.map { LinkSummary($0) }
+        let layer = reloader.basis.layer
+        return host.linkStatuses.map { LinkSummary($0, layer) }
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
-        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) })
+        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) }, reloader.basis.layer)
     }
 
     func watchSystem(
@@ -113,11 +116,49 @@ struct HostControl: ControlHandler {
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
-        await reloader.plan(parameters.directory)
+        await reloader.plan(parameters.directory, dropsTransient: parameters.dropTransient ?? false)
     }
 
-    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
-        await reloader.reload(["cause": "client", "uid": "\(peer.userID)"])
+    func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
+        await reloader.reload(
+            dropsTransient: parameters.dropTransient ?? false, ["cause": "client", "uid": "\(peer.userID)"])
+    }
+
+    func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
+        reloader.basis.layer.list.map { TransientChange(link: $0.link, kind: ChangeKind($0.kind), text: $0.text) }
+    }
+
+    func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        let settings = parameters.settings.map(LinkChange.Setting.init)
+        let action: LinkChange.Action =
+            parameters.definition == nil && settings.isEmpty ? .attachAgain : .attach(parameters.definition, settings)
+        return try await reloader.change(
+            LinkChangeRequest(
+                change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
+                isDryRun: parameters.dryRun ?? false, peer: peer))
+    }
+
+    func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        try await reloader.change(
+            LinkChangeRequest(
+                change: LinkChange(link: parameters.link, action: .detach), persists: parameters.persist ?? false,
+                isDryRun: parameters.dryRun ?? false, peer: peer))
+    }
+
+    func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        let action = LinkChange.Action.set(parameters.settings.map(LinkChange.Setting.init))
+        return try await reloader.change(
+            LinkChangeRequest(
+                change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
+                isDryRun: parameters.dryRun ?? false, peer: peer))
+    }
+
+    func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
+        let basis = reloader.basis
+        return basis.layer.applied(to: basis.contents.files).files.flatMap { file in
+            [ReadConfigurationReply(file, owner: nil)]
+                + file.dropIns.map { ReadConfigurationReply($0, owner: file.path) }
+        }
     }
 
     /// The host's errors in the words of the interface.

@@ -6,7 +6,8 @@ import MediatorHost
 import Synchronization
 import Systemd
 
-/// Makes what runs into what is written, and tells everyone how it went: who asked, the log, and the service manager.
+/// Makes what runs into what is written, changes single links, and tells everyone how it went: who asked, the log, and
+/// the service manager.
 final class Reloader: Sendable {
     /// How many findings a reply carries at most.
     static let findingLimit = 200
@@ -16,17 +17,21 @@ final class Reloader: Sendable {
         /// Whether a reload that nobody waits for has been asked for and not begun.
         var isDue = false
         var verdict: ReloadVerdict?
+        var counters = ReloadCounters()
+        var basis: Basis
     }
 
-    private let daemon: Daemon
-    private let host: Host
-    /// One reload at a time, reading included: the last to ask gets what was written when it asked, or later.
+    let daemon: Daemon
+    let host: Host
+    /// One reload or change at a time, reading included: the last to ask gets what was written when it asked, or later.
     private let queue: AsyncStream<@Sendable () async -> Void>.Continuation
-    private let machine = Mutex(Machine())
+    private let machine: Mutex<Machine>
 
-    init(_ daemon: Daemon, _ host: Host) {
+    /// - Parameter basis: what the host's configuration was made of.
+    init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
+        machine = Mutex(Machine(basis: basis))
         let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
         self.queue = queue
         Task.detached(priority: .management) { for await job in jobs { await job() } }
@@ -34,8 +39,14 @@ final class Reloader: Sendable {
 
     deinit { queue.finish() }
 
-    /// How the last reload ended.
+    /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
+
+    /// How many reloads and changes there were.
+    var counters: ReloadCounters { machine.withLock { $0.counters } }
+
+    /// What the configuration that runs was made of.
+    var basis: Basis { machine.withLock { $0.basis } }
 
     /// The service manager has been told that the daemon is ready. Before that, it is told of no reload.
     func becomeReady() {
@@ -43,29 +54,38 @@ final class Reloader: Sendable {
     }
 
     /// What a reload would do, of the daemon's own directories or of another.
-    func plan(_ directory: String?) async -> PlanReply {
+    func plan(_ directory: String?, dropsTransient: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await Task.detached(priority: .management) { [self] in
-            let result = daemon.compile(layers)
-            let findings = Self.findings(result)
-            guard let graph = result.graph else {
+            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer)
+            let result = draft.result
+            let findings = Self.findings(result.diagnostics)
+            let links = draft.basis.layer.links
+            guard let graph = draft.graph else {
                 return PlanReply(
-                    valid: false, summary: Self.rejection(result), errors: result.errors, warnings: result.warnings,
-                    findings: findings)
+                    valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
+                    warnings: result.warnings, findings: findings, transient: links)
             }
             let plan = host.plan(for: graph)
             return PlanReply(
                 valid: true, summary: plan.summary, steps: PlanStep.all(of: plan), errors: 0,
-                warnings: result.warnings, findings: findings)
+                warnings: result.warnings, findings: findings, transient: links)
         }.value
     }
 
     /// Reads the daemon's directories and applies what they hold, or changes nothing.
     ///
-    /// - Parameter cause: who asked for it, for the log.
-    func reload(_ cause: Logger.Metadata) async -> ReloadReply {
-        await withCheckedContinuation { (continuation: CheckedContinuation<ReloadReply, Never>) in
-            let result = queue.yield { [self] in continuation.resume(returning: await perform(cause)) }
+    /// - Parameters:
+    ///   - dropsTransient: whether changes of links that are in no file are forgotten.
+    ///   - cause: who asked for it, for the log.
+    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+        await inTurn { [self] in await perform(dropsTransient: dropsTransient, cause) }
+    }
+
+    /// Does something when everything that was asked for before is done.
+    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable () async -> Reply) async -> Reply {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Reply, Never>) in
+            let result = queue.yield { continuation.resume(returning: await job()) }
             // The queue has no limit, and ends only with the reloader, which is in use here.
             if case .enqueued = result { return }
             preconditionFailure("a queue in use is open")
@@ -81,63 +101,118 @@ final class Reloader: Sendable {
         guard !isDue else { return }
         queue.yield { [self] in
             machine.withLock { $0.isDue = false }
-            _ = await perform(cause)
+            _ = await perform(dropsTransient: false, cause)
         }
     }
 
-    private func perform(_ cause: Logger.Metadata) async -> ReloadReply {
+    private func perform(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+        await telling("reloading the configuration", as: "reload") {
+            let reply = await apply(dropsTransient: dropsTransient, cause)
+            return (reply, Verdict(isApplied: reply.applied, summary: reply.summary))
+        }
+    }
+
+    /// How something ended.
+    struct Verdict: Sendable {
+        var isApplied: Bool
+        var summary: String
+    }
+
+    /// Does something, and tells the service manager and who asks for the status of it.
+    ///
+    /// - Parameters:
+    ///   - activity: what is done, while it is.
+    ///   - name: what it is called when it is rejected.
+    func telling<Reply>(
+        _ activity: String, as name: String, _ body: () async -> (reply: Reply, verdict: Verdict)
+    ) async -> Reply {
         let tellsManager = machine.withLock { $0.isReady }
-        if tellsManager { daemon.notifier.notify(.reloading(), .status("reloading the configuration")) }
-        let reply = await apply(cause)
+        if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
+        let (reply, verdict) = await body()
         let time = "\(Daemon.now())"
         machine.withLock {
-            $0.verdict = ReloadVerdict(time: time, applied: reply.applied, summary: reply.summary)
+            $0.verdict = ReloadVerdict(time: time, applied: verdict.isApplied, summary: verdict.summary)
+            if verdict.isApplied { $0.counters.applied += 1 } else { $0.counters.rejected += 1 }
         }
-        let verdict = reply.applied ? "" : "reload rejected: \(reply.summary); "
-        if tellsManager { daemon.notifier.notify(.ready, .status(verdict + host.statusText)) }
+        let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
+        if tellsManager { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
         return reply
     }
 
-    private func apply(_ cause: Logger.Metadata) async -> ReloadReply {
+    private func apply(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
         let logger = daemon.logger
-        let result = daemon.compile(daemon.configuration)
+        let layer = basis.layer
+        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer)
+        let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String) -> ReloadReply {
             logger.error("reload rejected: \(summary); nothing was changed", metadata: cause)
             return ReloadReply(
                 applied: false, generation: host.generation, summary: summary, errors: result.errors,
-                warnings: result.warnings, findings: Self.findings(result))
+                warnings: result.warnings, findings: Self.findings(result.diagnostics), transient: layer.links)
         }
-        guard let graph = result.graph else { return rejected(Self.rejection(result)) }
+        guard let graph = draft.graph else { return rejected(Self.rejection(result.diagnostics)) }
         do throws(ApplyError) {
-            let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
-            let summary = applied.plan.summary
-            logger.notice("reloaded: \(summary)", metadata: cause)
-            if !applied.late.isEmpty {
-                logger.warning(
-                    "not everything is ready; going on without",
-                    metadata: ["systems": "\(applied.late.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
+            let applied = try await apply(graph, madeOf: draft.basis) { plan in
+                let links = draft.basis.layer.links
+                let note = links.isEmpty ? "" : "; \(Self.count(links.count, "transient change")) in force"
+                let summary = plan.summary + note
+                logger.notice("reloaded: \(summary)", metadata: cause)
+                return summary
             }
-            if !applied.leftBehind.isEmpty {
-                logger.error(
-                    "side effects did not end in time; leaving them behind",
-                    metadata: ["systems": "\(applied.leftBehind.joined(separator: ", "))"])
+            for link in dropsTransient ? layer.links : draft.moot {
+                logger.notice("forgot what was changed of a link", metadata: ["link": "\(link)"].merging(cause) { $1 })
             }
             return ReloadReply(
-                applied: true, generation: applied.generation, summary: summary,
-                steps: PlanStep.all(of: applied.plan), errors: 0, warnings: result.warnings,
-                findings: Self.findings(result), late: applied.late, leftBehind: applied.leftBehind)
+                applied: true, generation: applied.result.generation, summary: applied.summary,
+                steps: PlanStep.all(of: applied.result.plan), errors: 0, warnings: result.warnings,
+                findings: Self.findings(result.diagnostics), late: applied.result.late,
+                leftBehind: applied.result.leftBehind, transient: draft.basis.layer.links)
         } catch {
             return rejected("\(error)")
         }
     }
 
-    private static func rejection(_ result: CompilationResult) -> String {
-        result.errors == 1 ? "1 error in the configuration" : "\(result.errors) errors in the configuration"
+    /// Applies a configuration, remembers what it was made of, and logs what was not as it should be.
+    ///
+    /// - Parameter log: logs what was done, and gives it in a line.
+    func apply(
+        _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
+    ) async throws(ApplyError) -> (result: Applied, summary: String) {
+        let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
+        // What it takes the place of is let go outside the lock.
+        let old = machine.withLock { machine in
+            let old = machine.basis
+            machine.basis = basis
+            return old
+        }
+        withExtendedLifetime(old) {}
+        let summary = log(applied.plan)
+        if !applied.late.isEmpty {
+            daemon.logger.warning(
+                "not everything is ready; going on without",
+                metadata: ["systems": "\(applied.late.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
+        }
+        if !applied.leftBehind.isEmpty {
+            daemon.logger.error(
+                "side effects did not end in time; leaving them behind",
+                metadata: ["systems": "\(applied.leftBehind.joined(separator: ", "))"])
+        }
+        return (applied, summary)
     }
 
-    private static func findings(_ result: CompilationResult) -> [Finding] {
-        result.diagnostics.prefix(findingLimit).map { diagnostic in
+    /// Why something was rejected that has these findings.
+    static func rejection(_ diagnostics: [Diagnostic]) -> String {
+        let errors = diagnostics.count { $0.severity == .error }
+        guard errors == 0 else { return "\(count(errors, "error")) in the configuration" }
+        return "\(count(diagnostics.count, "warning")) in the configuration, and warnings are denied"
+    }
+
+    private static func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
+
+    /// The first findings, in the words of the control interface.
+    static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
+        diagnostics.prefix(findingLimit).map { diagnostic in
             Finding(
                 severity: diagnostic.severity.rawValue, code: diagnostic.code.rawValue,
                 location: diagnostic.location.map { "\($0)" }, message: diagnostic.message, text: diagnostic.rendered())

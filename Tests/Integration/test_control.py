@@ -175,7 +175,7 @@ def test_without_a_daemon_the_client_says_what_to_do(one: Daemon) -> None:
     result = subprocess.run(
         [one.binaries.mediatorctl, "status", "--socket", one.directory / "nobody"], capture_output=True, text=True
     )
-    assert result.returncode == 3
+    assert result.returncode == 69
     assert "mediatord" in result.stderr and "nobody" in result.stderr
 
 
@@ -186,7 +186,7 @@ def test_a_tap_ends_when_the_daemon_does(one: Daemon) -> None:
         assert "Closed" in process.stdout.readline()
         one.stop()
         _, errors = process.communicate(timeout=20)
-        assert process.returncode == 3
+        assert process.returncode == 69
         assert errors
 
 

@@ -138,6 +138,29 @@ def test_commands_of_the_configuration_cannot_change_the_system(system: Containe
     assert not system.path("/etc/mediatord/file").exists()
 
 
+def test_a_change_of_a_link_is_written_only_where_the_unit_lets_it(system: Container) -> None:
+    system.write("/etc/mediatord/bus.yaml", "buses: { beats: { kind: passthrough, value: int, external: both } }\n")
+    system.systemctl("start", UNIT)
+    attach = ("mediatorctl", "attach", "tell", "{ attach: heartbeat, to: beats, onState: Beating, emitValue: 1 }")
+    refused = system.run(*attach, "--persist", check=False)
+    assert refused.returncode == 1, refused
+    assert "/etc/mediatord/90-mediatorctl.yaml' cannot be written" in refused.stderr
+    assert "Read-only file system" in refused.stderr or "Permission denied" in refused.stderr, refused.stderr
+    assert "ReadWritePaths=" in refused.stderr
+    assert "tell" not in system.run("mediatorctl", "list", "links").stdout
+    system.run(*attach)
+
+    drop_in(system, "[Service]\nReadWritePaths=/etc/mediatord\n")
+    system.run("chown", "mediatord", "/etc/mediatord")
+    system.systemctl("restart", UNIT)
+    assert "tell" not in system.run("mediatorctl", "list", "links").stdout
+    system.run(*attach, "--persist")
+    system.systemctl("restart", UNIT)
+    assert "tell" in system.run("mediatorctl", "list", "links").stdout
+    system.systemctl("reload", UNIT)
+    assert "nothing to do" in system.run("mediatorctl", "plan").stdout
+
+
 def test_layers_drop_ins_and_credentials_are_read(system: Container) -> None:
     # A package's file, which the administrator changes for good and for the time being.
     system.write(

@@ -210,7 +210,8 @@ struct CommandTests {
     @Test(arguments: [
         ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
         ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "extra"], ["emit", "x"],
-        ["publish", "x"], ["status", "--socket", ""], ["--frobnicate"],
+        ["publish", "x"], ["status", "--socket", ""], ["--frobnicate"], ["attach"], ["detach"], ["detach", "a", "b"],
+        ["set", "x"], ["set", "x", "when"], ["set", "x", "=y"], ["cat-config", "--running", "--config", "x"],
     ])
     func `a wrong command line ends with 2 before anything is sent`(arguments: [String]) async {
         let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": "/nowhere"])
@@ -232,7 +233,7 @@ struct CommandTests {
         }
     }
 
-    @Test(arguments: ["status", "list", "show", "tap", "emit", "publish"])
+    @Test(arguments: ["status", "list", "show", "tap", "emit", "publish", "attach", "detach", "set", "plan", "reload"])
     func `every verb has help with examples`(verb: String) async {
         for arguments in [[verb, "--help"], ["help", verb]] {
             let result = await Bench.run(arguments)

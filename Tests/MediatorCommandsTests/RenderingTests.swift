@@ -175,19 +175,20 @@ struct RenderingTests {
         + #""state":{"data":{},"name":"Paused"}}"#
     static let link =
         #"{"bus":"alarms","description":"disk-guard ── Full ──▶ bus alarms","dropped":0,"fired":1,"form":"systemToBus","#
-        + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","open":false,"system":"disk-guard"}"#
+        + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","open":false,"origin":"written","#
+        + #""system":"disk-guard"}"#
 
     static let objects: [(arguments: [String], lines: [String])] = [
         (
             ["status"],
             [
                 #"{"buses":3,"configuration":["/etc/mediatord","/run/mediatord"],"generation":1,"health":"healthy","links":1,"#
-                    + #""pid":4242,"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
-                    + #""systems":[\#(backup),\#(system)],"version":"0.1.0"}"#
+                    + #""pid":4242,"reloads":{"applied":1,"rejected":2},"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
+                    + #""systems":[\#(backup),\#(system)],"transient":0,"version":"0.1.0"}"#
             ]
         ),
         (["list", "systems"], [#"{"systems":[\#(backup),\#(system)]}"#]),
-        (["list", "links"], [#"{"links":[\#(link)]}"#]),
+        (["list", "links"], [#"{"changes":[],"links":[\#(link)]}"#]),
         (
             ["show", "temperature"],
             [
@@ -245,7 +246,7 @@ struct RenderingTests {
         let bench = try await Bench()
         let output = await bench.run("list", "--json").output
         let value = try JSONValue(parsing: output)
-        #expect(value.objectValue?.keys.sorted() == ["buses", "links", "systems"])
+        #expect(value.objectValue?.keys.sorted() == ["buses", "changes", "links", "systems"])
         await bench.service.close()
     }
 

@@ -9,6 +9,7 @@ final class SampleHandler: ControlHandler {
     private struct State {
         var emitted: [EmitParameters] = []
         var published: [PublishParameters] = []
+        var changes: [String] = []
         var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
     }
 
@@ -21,6 +22,8 @@ final class SampleHandler: ControlHandler {
 
     var emitted: [EmitParameters] { state.withLock { $0.emitted } }
     var published: [PublishParameters] { state.withLock { $0.published } }
+    /// What was to be changed of links, as it was asked for.
+    var changes: [String] { state.withLock { $0.changes } }
 
     /// Ends every watch.
     func endWatches(_ error: ControlError?) {
@@ -101,6 +104,10 @@ final class SampleHandler: ControlHandler {
             health: health,
             statusText: "1 \(health.rawValue), 1 stopped",
             configuration: ["/etc/mediatord", "/run/mediatord"],
+            reload: health == .degraded
+                ? ReloadVerdict(time: "2026-11-21T11:57:00Z", applied: false, summary: "1 error") : nil,
+            reloads: ReloadCounters(applied: 1, rejected: 2),
+            transient: health == .degraded ? 2 : 0,
             systems: [backup, disk],
             buses: 3,
             links: 1
@@ -180,7 +187,12 @@ final class SampleHandler: ControlHandler {
         )
     }
 
-    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] { [link] }
+    func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
+        guard health == .degraded else { return [link] }
+        var changed = link
+        changed.origin = .changed
+        return [changed]
+    }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
         guard name == link.name else { throw ControlError.noSuchLink(name: name, nearest: nil) }
@@ -244,8 +256,9 @@ final class SampleHandler: ControlHandler {
         return PlanReply(valid: true, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
     }
 
-    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
-        switch health {
+    func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
+        if parameters.dropTransient == true { return ReloadReply(applied: true, generation: 2, summary: "dropped") }
+        return switch health {
         case .healthy:
             ReloadReply(applied: true, generation: 2, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
         case .failed:
@@ -253,6 +266,69 @@ final class SampleHandler: ControlHandler {
         default:
             ReloadReply(applied: true, generation: 2, summary: "1 added", late: ["slow"], leftBehind: ["old"])
         }
+    }
+
+    func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
+        guard health == .degraded else { return [] }
+        return [
+            TransientChange(link: "tell-full", kind: .changed, text: "links:\n  tell-full:\n    when: true\n"),
+            TransientChange(link: "ring", kind: .detached, text: "links:\n  ring: null\n"),
+        ]
+    }
+
+    func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        guard parameters.link != "tell-full" else { throw ControlError.linkExists(name: parameters.link) }
+        let settings = parameters.settings.map { "\($0.key)=\($0.value)" }
+        return try change("\(parameters.definition ?? "none") \(settings)", parameters.persist, parameters.dryRun)
+    }
+
+    func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        guard parameters.link == "tell-full" else {
+            throw ControlError.noSuchLink(name: parameters.link, nearest: "tell-full")
+        }
+        guard parameters.persist != true else {
+            throw ControlError.cannotPersist(path: "/etc/mediatord/x.yaml", reason: "Read-only file system")
+        }
+        return try change("detach", parameters.persist, parameters.dryRun)
+    }
+
+    func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        guard parameters.link == "tell-full" else {
+            throw ControlError.linkOfInstances(name: parameters.link, link: "tell")
+        }
+        let settings = parameters.settings.map { "\($0.key)=\($0.value)" }
+        return try change("\(settings)", parameters.persist, parameters.dryRun)
+    }
+
+    /// What becomes of a change, by the health of all: applied, rejected, or applied late.
+    private func change(_ what: String, _ persists: Bool?, _ isDryRun: Bool?) throws -> ChangeReply {
+        state.withLock { $0.changes.append(what) }
+        let step = PlanStep(kind: .link, name: "tell-full", fate: .change, reason: "its definition has changed")
+        guard health != .failed else {
+            return ChangeReply(
+                valid: false, applied: false, generation: 1, summary: "1 error in the configuration", errors: 1,
+                findings: [
+                    Finding(
+                        severity: "error", code: "unknown-bus", location: "<control x>:1:1", message: "wrong",
+                        text: "<control x>:1:1: error: wrong")
+                ])
+        }
+        let file = WrittenFile(path: "/etc/mediatord/90-mediatorctl.yaml", text: "# Written\nlinks: {}\n")
+        return ChangeReply(
+            valid: true, applied: isDryRun != true, generation: 2, summary: "2 kept; 1 link changed", steps: [step],
+            late: health == .starting ? ["slow"] : [], transient: persists == true ? [] : ["tell-full", "x"],
+            file: persists == true ? file : nil)
+    }
+
+    func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
+        [
+            ReadConfigurationReply(
+                path: "/etc/mediatord/a.yaml",
+                text: "buses:\n  b: { kind: passthrough, value: int }\nlinks: { l: {} }\n"),
+            ReadConfigurationReply(
+                path: "<control l>", owner: "/etc/mediatord/a.yaml", text: "links:\n  l:\n    to: b\n", transient: true),
+            ReadConfigurationReply(path: "<control m>", text: "links:\n  m:\n    to: b\n", transient: true),
+        ]
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {

@@ -57,8 +57,31 @@ private struct SmallHandler: ControlHandler {
         PlanReply(valid: true, summary: parameters.directory ?? "none")
     }
 
-    func reload(peer: VarlinkPeer) async throws -> ReloadReply {
-        ReloadReply(applied: true, generation: 7, summary: "1 kept")
+    func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
+        ReloadReply(applied: true, generation: 7, summary: parameters.dropTransient == true ? "dropped" : "1 kept")
+    }
+
+    func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
+        [TransientChange(link: "tell", kind: .changed, text: "links: {}")]
+    }
+
+    func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        throw ControlError.linkExists(name: parameters.link)
+    }
+
+    func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        throw ControlError.cannotPersist(path: "/etc/\(parameters.link)", reason: "it is full")
+    }
+
+    func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        ChangeReply(valid: true, applied: parameters.dryRun != true, generation: 8, summary: parameters.link)
+    }
+
+    func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
+        [
+            ReadConfigurationReply(path: "a.yaml", text: "a"),
+            ReadConfigurationReply(path: "<control x>", owner: "a.yaml", text: "b", transient: true),
+        ]
     }
 
     func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
@@ -126,6 +149,28 @@ struct ControlServiceTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
+        }
+    }
+
+    @Test func `a link is changed, and what is wrong with that has errors of its own`() async throws {
+        try await withControl { control in
+            #expect(try await control.reload(dropTransient: true).summary == "dropped")
+            #expect(try await control.reload().summary == "1 kept")
+            #expect(try await control.listChanges().map(\.link) == ["tell"])
+            #expect(try await control.set(SetParameters(link: "x", settings: [])).applied)
+            let dry = try await control.set(SetParameters(link: "x", settings: [], dryRun: true))
+            #expect(!dry.applied)
+            await #expect(throws: ControlError.linkExists(name: "x")) {
+                try await control.attach(AttachParameters(link: "x"))
+            }
+            await #expect(throws: ControlError.cannotPersist(path: "/etc/x", reason: "it is full")) {
+                try await control.detach(DetachParameters(link: "x", persist: true))
+            }
+            let read = ControlInterface.qualified("ReadConfiguration")
+            await #expect(throws: ServiceError.expectedMore.errorReply) {
+                try await control.client.call(read, parameters: [:])
+            }
+            #expect(try await control.readConfiguration().map(\.path) == ["a.yaml", "<control x>"])
         }
     }
 

@@ -73,7 +73,8 @@ struct DefinitionTests {
         fired: 1,
         lastFired: "2026-01-02T03:04:05Z",
         open: true,
-        dropped: 2
+        dropped: 2,
+        origin: .changed
     )
     static let link = LinkDescription(summary: linkSummary, source: "x:1", condition: "true", emits: "red")
 
@@ -81,6 +82,10 @@ struct DefinitionTests {
         kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"])
     static let finding = Finding(
         severity: "error", code: "unknown-key", location: "a.yaml:1:2", message: "it is wrong", text: "all of it")
+
+    static let change = ChangeReply(
+        valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
+        findings: [finding], late: ["disk"], transient: ["tell"], file: WrittenFile(path: "a.yaml", text: "links: {}"))
 
     /// Every method with its parameters and its reply, each field of them filled.
     static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
@@ -95,6 +100,8 @@ struct DefinitionTests {
                 configuration: ["/etc/mediatord"],
                 generation: 3,
                 reload: ReloadVerdict(time: "2026-01-02T03:04:05Z", applied: true, summary: "1 kept"),
+                reloads: ReloadCounters(applied: 1, rejected: 2),
+                transient: 3,
                 systems: [summary],
                 buses: 1,
                 links: 1
@@ -125,14 +132,36 @@ struct DefinitionTests {
         ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), Nothing()),
         ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
         (
-            "Plan", PlanParameters(directory: "/etc/mediatord"),
-            PlanReply(valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, findings: [finding])
+            "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true),
+            PlanReply(
+                valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, findings: [finding],
+                transient: ["tell"])
         ),
         (
-            "Reload", Nothing(),
+            "Reload", ReloadParameters(dropTransient: true),
             ReloadReply(
                 applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
-                findings: [finding], late: ["disk"], leftBehind: ["backup"])
+                findings: [finding], late: ["disk"], leftBehind: ["backup"], transient: ["tell"])
+        ),
+        (
+            "ListChanges", Nothing(),
+            ListChangesReply(changes: [TransientChange(link: "tell", kind: .attached, text: "links: {}")])
+        ),
+        (
+            "AttachLink",
+            AttachParameters(
+                link: "tell", definition: "{}", settings: [Setting(key: "when", value: "true")], persist: true,
+                dryRun: true), change
+        ),
+        ("DetachLink", DetachParameters(link: "tell", persist: true, dryRun: true), change),
+        (
+            "SetLink",
+            SetParameters(
+                link: "tell", settings: [Setting(key: "when", value: "true")], persist: true, dryRun: true), change
+        ),
+        (
+            "ReadConfiguration", Nothing(),
+            ReadConfigurationReply(path: "<control tell>", owner: "a.yaml", text: "links: {}", transient: true)
         ),
     ]
 
@@ -229,11 +258,15 @@ struct DefinitionTests {
         #expect(Health.allCases.map(\.rawValue) == values("Health"))
         #expect(BusKind.allCases.map(\.rawValue) == values("BusKind"))
         #expect(LinkForm.allCases.map(\.rawValue) == values("LinkForm"))
+        #expect(LinkOrigin.allCases.map(\.rawValue) == values("LinkOrigin"))
+        #expect(ChangeKind.allCases.map(\.rawValue) == values("ChangeKind"))
     }
 
     static let errors: [ControlError] = [
         .noSuchSystem(name: "dsik", nearest: "disk"), .noSuchBus(name: "x", nearest: nil),
-        .noSuchLink(name: "x", nearest: "y"), .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
+        .noSuchLink(name: "x", nearest: "y"), .linkExists(name: "x"), .linkOfInstances(name: "x@a", link: "x"),
+        .cannotPersist(path: "/etc/x", reason: "it is full"),
+        .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),
         .internalError(message: "text"),

@@ -5,12 +5,16 @@ struct ListReport: Report {
     var systems: [SystemSummary]?
     var buses: [BusSummary]?
     var links: [LinkSummary]?
+    /// The changes of links that are in no file, where links are listed.
+    var changes: [TransientChange]?
 
     func text(_ style: TextStyle) -> String {
         var parts: [String] = []
         if let systems { parts.append(systems.isEmpty ? "no systems\n" : SystemTable.text(systems, style)) }
         if let buses { parts.append(buses.isEmpty ? "no buses\n" : Self.table(buses, style)) }
         if let links { parts.append(links.isEmpty ? "no links\n" : Self.table(links, style)) }
+        let detached = (changes ?? []).filter { $0.kind == .detached }.map(\.link)
+        if !detached.isEmpty { parts.append("detached, and in no file: \(PlainText.names(detached))\n") }
         return parts.joined(separator: "\n")
     }
 
@@ -39,12 +43,13 @@ struct ListReport: Report {
     private static func table(_ links: [LinkSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
             .text("LINK"), .flexible("RULE"), .number("FIRED"), .text("LAST FIRED"),
-            .text("HELD BACK"),
+            .text("HELD BACK"), .text("TRANSIENT"),
         ]
         let rows = links.map { link -> [Table.Cell] in
             [
                 .init(link.name), .init(link.description), .init(String(link.fired)),
                 .init(link.lastFired.map(style.moment) ?? ""), .init(HeldBack.text(link) ?? "", .yellow),
+                .init(link.origin == .written ? "" : link.origin.rawValue, .yellow),
             ]
         }
         return Table(columns, rows: rows).text(style)

@@ -16,6 +16,9 @@ package enum PlainText {
         return result
     }
 
+    /// Names, joined by commas.
+    static func names(_ names: [String]) -> String { names.map(cleaned).joined(separator: ", ") }
+
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: true

@@ -13,7 +13,10 @@ struct PlanReport: Report {
         let steps = StepTable.text(reply.steps, listsKept: listsKept, style)
         let isEmpty = reply.steps.allSatisfy { $0.fate == .keep }
         let summary = PlainText.cleaned(reply.summary)
+        let links = reply.transient
+        let changes = Count.text(links.count, "change that is in no file stays", "changes that are in no file stay")
         return findings + steps + (isEmpty ? "nothing to do: \(summary)\n" : "a reload would do: \(summary)\n")
+            + (links.isEmpty ? "" : "\(changes) in force, of \(PlainText.names(links))\n")
     }
 }
 
@@ -30,20 +33,16 @@ struct ReloadReport: Report {
         guard reply.applied else { return findings + "reload rejected, nothing has changed: \(summary)\n" }
         var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
         lines += "reloaded: \(summary)\n"
-        if !reply.late.isEmpty { lines += "not ready in time: \(Self.names(reply.late))\n" }
+        if !reply.late.isEmpty { lines += "not ready in time: \(PlainText.names(reply.late))\n" }
         if !reply.leftBehind.isEmpty {
-            lines += "side effects did not end in time, and were left behind: \(Self.names(reply.leftBehind))\n"
+            lines += "side effects did not end in time, and were left behind: \(PlainText.names(reply.leftBehind))\n"
         }
         return lines
-    }
-
-    private static func names(_ names: [String]) -> String {
-        names.map(PlainText.cleaned).joined(separator: ", ")
     }
 }
 
 /// Findings as the daemon prints them.
-private enum FindingText {
+enum FindingText {
     static func text(_ findings: [Finding], errors: Int, warnings: Int) -> String {
         // What is cleaned is each line, since a finding has several.
         var lines = findings.flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false) }
@@ -55,7 +54,7 @@ private enum FindingText {
 }
 
 /// The steps of a plan as a table.
-private enum StepTable {
+enum StepTable {
     static func text(_ steps: [PlanStep], listsKept: Bool, _ style: TextStyle) -> String {
         let listed = steps.filter { listsKept || $0.fate != .keep }
         guard !listed.isEmpty else { return "" }

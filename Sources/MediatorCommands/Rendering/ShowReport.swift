@@ -133,9 +133,18 @@ enum ShowReport: Report {
                 ("fired", Count.text(summary.fired, "time", "times")),
                 ("last fired", summary.lastFired.map(style.moment)),
                 ("held back", HeldBack.text(summary)),
+                ("origin", Self.origin(summary.origin)),
                 ("source", link.source.map(PlainText.cleaned)),
             ]
         )
+    }
+
+    private static func origin(_ origin: LinkOrigin) -> String? {
+        switch origin {
+        case .written: nil
+        case .attached: "attached while mediatord runs, and in no file"
+        case .changed: "changed while mediatord runs, which is in no file"
+        }
     }
 
     private static func marks(_ state: String, _ system: SystemDescription) -> String {

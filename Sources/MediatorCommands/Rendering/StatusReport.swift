@@ -26,6 +26,12 @@ struct StatusReport: Report {
         if let reload = reply.reload {
             let verdict = reload.applied ? "reloaded" : style.colored("reload rejected", .red)
             lines += "\(verdict) \(style.moment(reload.time)): \(PlainText.cleaned(reload.summary))\n"
+            lines += "since the start \(Count.text(reply.reloads.applied, "change", "changes")) applied, "
+            lines += "\(reply.reloads.rejected) rejected\n"
+        }
+        if reply.transient > 0 {
+            lines +=
+                "\(Count.text(reply.transient, "link is", "links are")) changed in no file; see mediatorctl list links\n"
         }
         guard !reply.systems.isEmpty else { return lines }
         return lines + "\n" + SystemTable.text(reply.systems, style)

@@ -1,20 +1,23 @@
 import ArgumentParser
 import MediatorConfiguration
+import MediatorControl
 
 /// `mediatorctl cat-config`
-struct CatConfigVerb: LocalVerb {
+struct CatConfigVerb: LocalVerb, ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "cat-config",
         abstract: "Show the configuration as its files make it up together.",
         discussion: """
             Shows what the files say with their drop-ins merged in, and behind each value the file and line it comes \
             from. It needs no daemon, and reads what a daemon would read if it started now. Values from the environment \
-            and credentials are named, not shown.
+            and credentials are named, not shown. With --running it asks the daemon instead, and shows what runs: what was \
+            read at the last reload, with the changes of links that are in no file, which come from <control NAME>.
 
             EXAMPLES
               mediatorctl cat-config
               mediatorctl cat-config disk-guard
               mediatorctl cat-config --config Config wiring.yaml
+              mediatorctl cat-config --running
               mediatorctl cat-config --json | jq '.documents[].system'
             """
     )
@@ -28,12 +31,42 @@ struct CatConfigVerb: LocalVerb {
             valueName: "dir"))
     var config: [String] = []
 
-    @Flag(help: "Print JSON, one object on a line, instead of text for people.")
-    var json = false
+    @Flag(help: "Show what the daemon runs.")
+    var running = false
+
+    @OptionGroup var options: CommandOptions
+
+    var isLocal: Bool { !running }
+
+    func validate() throws {
+        guard !running || config.isEmpty else { throw ValidationError("--running and --config exclude each other.") }
+    }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        var configuration = ConfigurationCompiler.merged(
-            layers: config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config))
+        try show(
+            ConfigurationCompiler.merged(
+                layers: config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)), environment)
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        var files: [ConfigurationFile] = []
+        for reply in try await session.client.readConfiguration() {
+            guard let path = reply.path else { continue }
+            var file = ConfigurationFile(path: path, text: reply.text)
+            file.isTransient = reply.transient
+            if reply.owner == nil {
+                files.append(file)
+            } else if let last = files.indices.last {
+                // Drop-ins come behind the file that they change.
+                files[last].dropIns.append(file)
+            }
+        }
+        return try show(ConfigurationCompiler.merged(files: files), session.environment)
+    }
+
+    private func show(_ merged: MergedConfiguration, _ environment: CommandEnvironment) throws -> CommandStatus {
+        var configuration = merged
+        let json = options.json
         for diagnostic in configuration.diagnostics { environment.writeError(diagnostic.rendered() + "\n") }
         var isWhole = !configuration.diagnostics.contains { $0.severity == .error }
         if !names.isEmpty {

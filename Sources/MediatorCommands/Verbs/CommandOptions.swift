@@ -30,11 +30,18 @@ protocol ControlVerb: ParsableCommand {
     func perform(in session: Session) async throws -> CommandStatus
 }
 
+extension LocalVerb {
+    var isLocal: Bool { true }
+}
+
 extension ControlVerb {
     var patience: Double { 0 }
 }
 
 /// A verb that needs no daemon.
 protocol LocalVerb: ParsableCommand {
+    /// Whether it needs none as it is asked for.
+    var isLocal: Bool { get }
+
     func perform(in environment: CommandEnvironment) throws -> CommandStatus
 }

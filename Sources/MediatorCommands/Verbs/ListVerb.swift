@@ -27,7 +27,10 @@ struct ListVerb: ControlVerb {
         var report = ListReport()
         if kind == nil || kind == .systems { report.systems = try await session.client.listSystems() }
         if kind == nil || kind == .buses { report.buses = try await session.client.listBuses() }
-        if kind == nil || kind == .links { report.links = try await session.client.listLinks() }
+        if kind == nil || kind == .links {
+            report.links = try await session.client.listLinks()
+            report.changes = try await session.client.listChanges()
+        }
         try session.show(report)
         return .success
     }

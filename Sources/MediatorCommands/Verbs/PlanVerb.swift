@@ -10,7 +10,7 @@ struct PlanVerb: ControlVerb {
         discussion: """
             The daemon reads and checks its configuration, or another directory, and compares it with what runs. A \
             system is kept, migrated (begins anew in the state in which it is), restarted, added or removed; a bus or \
-            link kept, changed, added or removed. What is kept is listed only with --all.
+            link kept, changed, added or removed. Changes of links that are in no file stay in force, and are named. What is kept is listed only with --all.
 
             EXAMPLES
               mediatorctl plan
@@ -28,13 +28,17 @@ struct PlanVerb: ControlVerb {
             "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"))
     var directory: String?
 
+    @Flag(help: "Show it for a reload that forgets the changes of links that are in no file.")
+    var dropTransient = false
+
     @Flag(help: "List what is kept, too.")
     var all = false
 
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let reply = try await session.client.plan(directory: try directory.map(Self.absolute))
+        let reply = try await session.client.plan(
+            directory: try directory.map(Self.absolute), dropTransient: dropTransient)
         try session.show(PlanReport(reply: reply, listsKept: all))
         return reply.valid ? .success : .refused
     }

@@ -8,29 +8,38 @@ struct ReloadVerb: ControlVerb {
         abstract: "Make what runs into what is written.",
         discussion: """
             The daemon reads and checks its configuration; if it is valid, what has changed is exchanged, and the rest \
-            goes on undisturbed: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Beyond --timeout \
+            goes on undisturbed: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Changes of links that are in no \
+            file (attach, detach, set) stay in force, unless --drop-transient forgets them. Beyond --timeout \
             it waits two minutes for old side effects to end and for new systems to become ready.
 
             EXAMPLES
               mediatorctl reload
               mediatorctl plan && mediatorctl reload --json
+              mediatorctl reload --drop-transient
 
             EXIT STATUS
-              0  applied, or there was nothing to do
-              1  rejected, and nothing changed; what is wrong was printed
-              3  applied, but a new system was not ready in time; or the daemon could not be reached
+              0   applied, or there was nothing to do
+              1   rejected, and nothing changed; what is wrong was printed
+              3   applied, but a new system was not ready in time
+              69  no daemon, no answer
             """
     )
+
+    @Flag(help: "Forget the changes of links that are in no file.")
+    var dropTransient = false
 
     @Flag(help: "List what is kept, too.")
     var all = false
 
     @OptionGroup var options: CommandOptions
 
-    var patience: Double { 120 }
+    /// How many seconds old side effects and new systems may take.
+    static let patience = 120.0
+
+    var patience: Double { Self.patience }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let reply = try await session.client.reload()
+        let reply = try await session.client.reload(dropTransient: dropTransient)
         try session.show(ReloadReport(reply: reply, listsKept: all))
         guard reply.applied else { return .refused }
         return reply.late.isEmpty ? .success : .appliedLate

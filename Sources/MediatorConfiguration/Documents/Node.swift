@@ -1,7 +1,7 @@
 /// A YAML node with its place: the tree that all later stages read.
-struct Node {
+struct Node: Sendable {
     /// What a node is.
-    enum Content {
+    enum Content: Sendable {
         case scalar(Scalar)
         /// A value that is named here and found elsewhere.
         case external(ExternalReference)
@@ -10,7 +10,7 @@ struct Node {
     }
 
     /// One key with its value.
-    struct Entry {
+    struct Entry: Sendable {
         var key: Scalar
         var value: Node
     }
@@ -72,9 +72,9 @@ struct Node {
 }
 
 /// A YAML scalar: its text after unquoting, and how it was written.
-struct Scalar {
+struct Scalar: Sendable {
     /// How a scalar is written.
-    enum Style {
+    enum Style: Sendable {
         case plain
         case singleQuoted
         case doubleQuoted

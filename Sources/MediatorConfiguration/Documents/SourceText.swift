@@ -1,5 +1,5 @@
 /// A part of a file: zero-based byte offsets into its text without the byte order mark.
-struct Span: Hashable {
+struct Span: Sendable, Hashable {
     private var first: Int32
     private var beyond: Int32
 

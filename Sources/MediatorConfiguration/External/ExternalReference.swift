@@ -2,7 +2,7 @@ import CommonExpression
 
 /// A value that is not written in the configuration but named there: `!env NAME`, `!credential NAME`, or
 /// `!env { name: NAME, default: VALUE }`.
-struct ExternalReference {
+struct ExternalReference: Sendable {
     /// Where it comes from.
     var kind: UnavailableValue.Kind
     /// Its name, in which `${…}` may use an instance's constants.

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -14,6 +16,8 @@ public struct ExternalValues: Sendable {
     /// Whether a value that is missing is merely noted (``CompilationResult/unavailable``): for checking a configuration
     /// elsewhere than where it is to run. A sample takes its place, so the graph must not be started.
     public var mayBeMissing: Bool
+    /// What was found before; nil: it is looked up each time.
+    private var memory: Memory?
 
     /// A source of values.
     public init(
@@ -27,6 +31,14 @@ public struct ExternalValues: Sendable {
 
     /// No values at all.
     public static let none = ExternalValues(environment: { _ in nil })
+
+    /// The same source, in which a value that was looked up once stays as it was found then: whoever compiles with it
+    /// again gets the same, whatever has become of it meanwhile.
+    public func remembering() -> ExternalValues {
+        var copy = self
+        copy.memory = Memory()
+        return copy
+    }
 
     /// Those of this process: its environment, and the credentials in `$CREDENTIALS_DIRECTORY`.
     public static func process() -> ExternalValues {
@@ -61,8 +73,30 @@ extension ExternalValues {
         var isMissing = true
     }
 
+    /// What was found.
+    fileprivate final class Memory: Sendable {
+        struct Key: Hashable {
+            var kind: UnavailableValue.Kind
+            var name: String
+        }
+        let found = Mutex<[Key: Result<String, Failure>]>([:])
+    }
+
     /// A value by its name, which is a valid one.
     func value(_ kind: UnavailableValue.Kind, _ name: String) throws(Failure) -> String {
+        guard let memory else { return try lookUp(kind, name) }
+        let key = Memory.Key(kind: kind, name: name)
+        if let found = memory.found.withLock({ $0[key] }) { return try found.get() }
+        let result = Result { () throws(Failure) in try lookUp(kind, name) }
+        // Of two who look at the same time the first counts for both.
+        return try memory.found.withLock { found in
+            if let earlier = found[key] { return earlier }
+            found[key] = result
+            return result
+        }.get()
+    }
+
+    private func lookUp(_ kind: UnavailableValue.Kind, _ name: String) throws(Failure) -> String {
         switch kind {
         case .environment:
             if let value = environment(name) { return value }

@@ -33,6 +33,12 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
         public var files: [ConfigurationFile]
         /// What could not be read, and warnings about drop-ins that change nothing.
         public var findings: [Diagnostic]
+
+        /// What reading gave.
+        public init(files: [ConfigurationFile], findings: [Diagnostic] = []) {
+            self.files = files
+            self.findings = findings
+        }
     }
 
     /// Reads all files. Touches nothing else.

@@ -9,7 +9,7 @@ enum LayeredReader {
         guard !file.dropIns.isEmpty else { return base }
         var size = source.bytes.count
         var texts = [source]
-        for dropIn in file.dropIns.sorted(by: { ($0.name, $0.path) < ($1.name, $1.path) }) {
+        for dropIn in file.orderedDropIns {
             size += dropIn.contents.count
             guard size <= ConfigurationLimits.layeredSize else {
                 complain(

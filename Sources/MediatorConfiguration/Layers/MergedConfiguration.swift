@@ -81,8 +81,7 @@ extension ConfigurationCompiler {
                 documents.append(
                     MergedConfiguration.Document(
                         file: file.path,
-                        dropIns: file.dropIns.filter { written.contains($0.path) }
-                            .sorted { ($0.name, $0.path) < ($1.name, $1.path) }.map(\.path),
+                        dropIns: file.orderedDropIns.map(\.path).filter(written.contains),
                         system: DropInMerger.systemName(document.root), root: root))
             }
         }

@@ -1,0 +1,44 @@
+import MediatorControl
+
+/// The answer of `attach`, `detach` and `set`.
+struct ChangeReport: Report {
+    let reply: ChangeReply
+    let link: String
+    /// What is done, such as `attached`.
+    let done: String
+    let isDryRun: Bool
+    let listsKept: Bool
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
+        let summary = PlainText.cleaned(reply.summary)
+        guard reply.valid else {
+            return findings
+                + (isDryRun ? "it would be rejected: \(summary)\n" : "rejected, nothing has changed: \(summary)\n")
+        }
+        let name = PlainText.cleaned(link)
+        var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
+        if isDryRun {
+            lines += "link '\(name)' would be \(done): \(summary)\n"
+            if let file = reply.file {
+                lines += "written would be \(PlainText.cleaned(file.path)):\n" + Self.indented(file.text)
+            }
+            return lines
+        }
+        lines += "link '\(name)' \(done): \(summary)\n"
+        if let file = reply.file {
+            lines += "written: \(PlainText.cleaned(file.path))\n"
+        } else if reply.transient.contains(link) {
+            lines +=
+                "It is in no file, and holds until mediatord ends; 'mediatorctl set \(name) --persist' writes it.\n"
+        }
+        if !reply.late.isEmpty { lines += "not ready in time: \(PlainText.names(reply.late))\n" }
+        return lines
+    }
+
+    private static func indented(_ text: String) -> String {
+        text.split(separator: "\n").map { "  " + PlainText.cleaned(String($0)) + "\n" }.joined()
+    }
+}

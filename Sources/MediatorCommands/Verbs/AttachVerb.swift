@@ -1,0 +1,101 @@
+import ArgumentParser
+import MediatorConfiguration
+import MediatorControl
+import Varlink
+
+/// `mediatorctl attach`
+struct AttachVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "attach",
+        abstract: "Add a link while the daemon runs.",
+        discussion: """
+            The definition is what would stand under 'links' in a file, in YAML or JSON, or is made of options, whose \
+            values are YAML too. The whole configuration is checked with it, as at a reload, and nothing else changes; \
+            what has been written on disk since the last reload is not looked at. The link holds until the daemon ends, \
+            unless --persist writes it into a file. Without a definition a link that was detached is as it was before.
+
+            EXAMPLES
+              mediatorctl attach tell-full '{ attach: disk-guard, to: alarms, onState: Full, emitValue: full }'
+              mediatorctl attach tell-full --system disk-guard --to alarms --on-state Full --emit-value full --dry-run
+              mediatorctl attach pause --system backup --to alarms --when 'value.severity > 2' --emit-event Pause --persist
+              mediatorctl attach tell-full - < link.yaml
+              mediatorctl attach detached-before
+
+            \(ChangeOptions.statuses)
+            """
+    )
+
+    @Argument(help: "The name of the link.")
+    var name: String
+
+    @Argument(help: "The link in YAML or JSON; - for standard input.")
+    var definition: String?
+
+    @Option(help: ArgumentHelp("The system that is attached (attach).", valueName: "system"))
+    var system: String?
+
+    @Option(help: ArgumentHelp("The bus it is attached to (to).", valueName: "bus"))
+    var to: String?
+
+    @Option(help: ArgumentHelp("The system it is attached to (toSystem).", valueName: "system"))
+    var toSystem: String?
+
+    @Option(help: ArgumentHelp("The states in which it fires (onState).", valueName: "yaml"))
+    var onState: String?
+
+    @Option(help: ArgumentHelp("The value of the bus on which it fires (onValue).", valueName: "yaml"))
+    var onValue: String?
+
+    @Option(help: ArgumentHelp("The condition under which it fires (when).", valueName: "expression"))
+    var when: String?
+
+    @Option(help: ArgumentHelp("The value that it puts on the bus (emitValue).", valueName: "yaml"))
+    var emitValue: String?
+
+    @Option(help: ArgumentHelp("The event that it emits (emitEvent).", valueName: "yaml"))
+    var emitEvent: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How often it may fire as part of a loop (loop.limit), such as '10 per 1s'.", valueName: "limit"))
+    var loop: String?
+
+    @OptionGroup var change: ChangeOptions
+
+    @OptionGroup var options: CommandOptions
+
+    var patience: Double { ReloadVerb.patience }
+
+    private var settings: [Setting] {
+        let pairs: [(String, String?)] = [
+            ("attach", system), ("to", to), ("toSystem", toSystem), ("onState", onState), ("onValue", onValue),
+            // An expression is text, whatever it looks like; and JSON's text is YAML's.
+            ("when", when.map { JSONValue.string($0).description }), ("emitValue", emitValue),
+            ("emitEvent", emitEvent), ("loop.limit", loop),
+        ]
+        return pairs.compactMap { key, value in value.map { Setting(key: key, value: $0) } }
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let link = try linkName(name)
+        var text = definition
+        if text == ConfigurationCompiler.standardInputPath {
+            text = String(decoding: session.environment.readInput(ConfigurationLimits.fileSize + 1), as: UTF8.self)
+        }
+        do {
+            let reply = try await session.client.attach(
+                AttachParameters(
+                    link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun))
+            return try finish(
+                ChangeReport(
+                    reply: reply, link: link, done: "attached", isDryRun: change.dryRun, listsKept: change.all),
+                in: session)
+        } catch ControlError.noSuchLink(let name, let nearest) {
+            // Only without a definition is there to be one already.
+            throw CommandError(
+                .refused,
+                "there is no link '\(name)' that was detached" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
+                advice: "A new one needs a definition: mediatorctl attach \(name) '{ attach: SYSTEM, … }'.")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import MediatorControl
+import Varlink
+
+/// The options of what changes a link.
+struct ChangeOptions: ParsableArguments {
+    @Flag(help: "Write the change into a file of the configuration, so that it outlasts the daemon.")
+    var persist = false
+
+    @Flag(help: "Only show what would be done, with --persist also what would be written.")
+    var dryRun = false
+
+    @Flag(help: "List what is kept, too.")
+    var all = false
+
+    /// What `--help` says of the exit status.
+    static let statuses = """
+        EXIT STATUS
+          0   applied, or nothing to do; with --dry-run: nothing is wrong with it
+          1   rejected, and nothing changed; what is wrong was printed
+          2   wrong command line
+          3   applied, but a system was not ready in time
+          69  no daemon, no answer
+        """
+}
+
+extension ControlVerb {
+    /// Shows what became of a change.
+    func finish(_ change: ChangeReport, in session: Session) throws -> CommandStatus {
+        try session.show(change)
+        guard change.isDryRun || change.reply.applied else { return .refused }
+        guard change.reply.valid else { return .refused }
+        return change.reply.late.isEmpty ? .success : .appliedLate
+    }
+}
+
+/// A name of a link, also as `link:NAME`.
+func linkName(_ text: String) throws -> String {
+    let target = Target(text)
+    guard target.kind == nil || target.kind == .link else {
+        throw CommandError(.usage, "only a link can be changed so")
+    }
+    return target.name
+}

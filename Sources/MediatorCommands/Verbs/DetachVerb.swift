@@ -1,0 +1,41 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl detach`
+struct DetachVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "detach",
+        abstract: "Take a link away while the daemon runs.",
+        discussion: """
+            The whole configuration is checked without the link, as at a reload, and nothing else changes. A link that \
+            is written comes back when the daemon is started anew, by 'mediatorctl attach NAME', or by 'mediatorctl \
+            reload --drop-transient', unless --persist writes into a file that it is removed.
+
+            EXAMPLES
+              mediatorctl detach tell-full --dry-run
+              mediatorctl detach tell-full
+              mediatorctl detach tell-full --persist
+
+            \(ChangeOptions.statuses)
+            """
+    )
+
+    @Argument(help: "The name of the link.")
+    var name: String
+
+    @OptionGroup var change: ChangeOptions
+
+    @OptionGroup var options: CommandOptions
+
+    var patience: Double { ReloadVerb.patience }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let link = try linkName(name)
+        let reply = try await session.client.detach(
+            DetachParameters(link: link, persist: change.persist, dryRun: change.dryRun))
+        return try finish(
+            ChangeReport(
+                reply: reply, link: link, done: "detached", isDryRun: change.dryRun, listsKept: change.all), in: session
+        )
+    }
+}

@@ -1,0 +1,116 @@
+/// A change of one link, made while a configuration runs.
+public struct LinkChange: Sendable, Hashable {
+    /// A key of a link with its new value.
+    public struct Setting: Sendable, Hashable {
+        /// The key; those of mappings within each other are joined by points, such as `emitEvent.Ring.by`.
+        public var key: String
+        /// The value in YAML; nothing (or `null`) removes the key.
+        public var value: String
+
+        /// A key with its new value.
+        public init(key: String, value: String) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// What becomes of the link.
+    public enum Action: Sendable, Hashable {
+        /// It is new: its definition in YAML (or JSON), nil for none, with keys that are set in it.
+        case attach(String?, [Setting])
+        /// It was detached for the time being, and is as it was before.
+        case attachAgain
+        /// It is taken away.
+        case detach
+        /// Some of its keys change; the others stay as they are.
+        case set([Setting])
+    }
+
+    /// The link's name, as it stands under `links`.
+    public var link: String
+    /// What becomes of it.
+    public var action: Action
+
+    /// A change of the link of this name.
+    public init(link: String, action: Action) {
+        self.link = link
+        self.action = action
+    }
+}
+
+/// Why a change of a link means nothing. What is wrong with the link itself is found when it is compiled.
+public enum LinkChangeError: Error, Sendable, Hashable {
+    /// There is no link of this name; the nearest is the most similar one that there is.
+    case noSuchLink(String, nearest: String?)
+    /// There is a link of this name already, and it is another.
+    case exists(String)
+    /// A link exists once for each instance of a template, and only all of them can be changed at once, by this name.
+    case oneOfMany(String, link: String)
+    /// There are as many changes as there may be (``TransientLayer/limit``).
+    case tooMany
+    /// What the change says cannot be read.
+    case invalid([Diagnostic])
+}
+
+extension LinkChange.Setting {
+    /// The keys on the way to the value; nil if there is none, or too many.
+    var path: [String]? {
+        let parts = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count < ConfigurationLimits.nesting, !parts.contains("") else { return nil }
+        return parts
+    }
+}
+
+extension LinkChange {
+    /// What a file made of a change is called in messages.
+    static func fileName(of link: String) -> String { "<control \(link)>" }
+
+    /// What a text says in YAML: nil for nothing.
+    static func node(_ text: String, of link: String) throws(LinkChangeError) -> Node? {
+        let name = fileName(of: link)
+        guard text.utf8.count <= ConfigurationLimits.fileSize else {
+            let message = "this is more than the \(ConfigurationLimits.fileSize) bytes that are allowed"
+            let location = SourceLocation(file: name, line: 1, column: 1)
+            throw .invalid([Diagnostic(code: .tooLarge, location: location, message: message)])
+        }
+        let source = SourceText(path: name, contents: Array(text.utf8))
+        let findings = Findings()
+        let documents = DocumentReader.read(source, findings).documents
+        if documents.count > 1 {
+            findings.report(
+                .syntax, in: source, at: documents[1].root.mark, "one value is wanted, not several documents")
+        }
+        let diagnostics = findings.sorted()
+        guard !findings.hasErrors else { throw .invalid(diagnostics) }
+        return documents.first?.root
+    }
+
+    /// A definition with keys set in it.
+    ///
+    /// - Throws: if a key is to be removed that is not there, or something cannot be read.
+    static func node(_ node: Node, setting settings: [Setting], of link: String) throws(LinkChangeError) -> Node {
+        func wrong(_ code: Diagnostic.Code, _ message: String, _ hint: String? = nil) -> LinkChangeError {
+            let location = SourceLocation(file: fileName(of: link), line: 1, column: 1)
+            return .invalid([Diagnostic(code: code, location: location, message: message, hint: hint)])
+        }
+        guard settings.count <= ConfigurationLimits.fields else {
+            throw wrong(.tooLarge, "these are more than the \(ConfigurationLimits.fields) keys that can be set at once")
+        }
+        var result = node
+        for setting in settings {
+            guard let path = setting.path else {
+                throw wrong(
+                    .unknownKey, "'\(setting.key)' is no key",
+                    "write a key of the link, such as when; a key within it after a point, such as loop.limit")
+            }
+            let value = try Self.node(setting.value, of: link)
+            guard let changed = result.setting(value, at: path[...]) else {
+                throw wrong(
+                    .nothingToRemove, "there is no '\(setting.key)' here that could be removed",
+                    "to add it, write its value behind the '='")
+            }
+            result = changed
+        }
+        return result
+    }
+}

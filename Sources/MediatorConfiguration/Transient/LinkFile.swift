@@ -1,0 +1,111 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// `write(2)`, whose name ``PersistedLink/write()`` hides.
+private func writeBytes(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, buffer, count)
+}
+
+extension PersistedLink {
+    /// What was done to write a file, so that it can be undone.
+    public struct Written: Sendable {
+        fileprivate var file: PersistedLink
+        /// The directories that were made, the innermost last.
+        fileprivate var directories: [String]
+
+        /// Puts back what was there before; `false` if that cannot be done.
+        public func undo() -> Bool {
+            guard let previous = file.previous else {
+                guard unlink(file.path) == 0 else { return false }
+                for directory in directories.reversed() { rmdir(directory) }
+                return true
+            }
+            return (try? file.replace(with: previous)) != nil
+        }
+    }
+
+    private var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+
+    /// Writes the file, whole or not at all: a new one with the text takes the place of the old.
+    ///
+    /// - Throws: if it cannot be written, or is no longer what the configuration that runs was made of. Then nothing has
+    ///   changed.
+    public func write() throws(PersistError) -> Written {
+        try checkUnchanged()
+        var made: [String] = []
+        do throws(PersistError) {
+            let outer = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+            for directory in folder.hasSuffix(".d") ? [outer, folder] : [folder] where !directory.isEmpty {
+                if mkdir(directory, 0o755) == 0 {
+                    made.append(directory)
+                } else if errno != EEXIST {
+                    throw failure(errno)
+                }
+            }
+            try replace(with: Array(text.utf8))
+        } catch {
+            for directory in made.reversed() { rmdir(directory) }
+            throw error
+        }
+        return Written(file: self, directories: made)
+    }
+
+    /// Looks whether the file on disk is still the one that was read.
+    private func checkUnchanged() throws(PersistError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw failure(errno) }
+            guard previous == nil else { throw changed }
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, let previous,
+            case .file(let contents)? = try? ConfigurationDirectory.entry(path), contents == previous
+        else { throw changed }
+    }
+
+    private var changed: PersistError {
+        PersistError(path: path, reason: "it has been changed since the last reload; reload first")
+    }
+
+    private func failure(_ code: Int32) -> PersistError {
+        PersistError(path: path, reason: strerror(code).map { String(cString: $0) } ?? "error \(code)")
+    }
+
+    /// A file of another name is written and reaches the disk before it takes this one's.
+    private func replace(with bytes: [UInt8]) throws(PersistError) {
+        // Hidden files are not read as configuration.
+        let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+        let temporary = "\(folder.isEmpty ? "" : "\(folder)/").\(Self.fileName).\(suffix)"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure(errno) }
+        var code: Int32 = 0
+        var rest = bytes[...]
+        while !rest.isEmpty, code == 0 {
+            let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { code = errno }
+        }
+        if code == 0, fchmod(descriptor, 0o644) != 0 || fsync(descriptor) != 0 { code = errno }
+        close(descriptor)
+        if code == 0, rename(temporary, path) != 0 { code = errno }
+        guard code == 0 else {
+            unlink(temporary)
+            throw failure(code)
+        }
+        // So that the name too is on the disk; where a directory cannot be synchronised, it will be in time.
+        let directory = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+    }
+}
+
+extension ConfigurationLayers {
+    /// The directory into which changes are written that are to last: the first that outlasts the daemon; nil if none does.
+    public var persistentDirectory: String? {
+        directories.first { $0 != "/run" && !$0.hasPrefix("/run/") }
+    }
+}

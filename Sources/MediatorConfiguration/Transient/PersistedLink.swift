@@ -1,0 +1,139 @@
+/// Why a change of a link cannot be written down.
+public struct PersistError: Error, Sendable, Hashable {
+    /// The file that would be written.
+    public var path: String
+    /// Why it is not.
+    public var reason: String
+
+    /// A reason.
+    public init(path: String, reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+}
+
+/// What is written so that a link stays as a layer has it.
+public struct PersistedLink: Sendable {
+    /// What every file that is written begins with: what does not is somebody else's.
+    static let heading = "# Written by mediatorctl"
+    /// The name of every file that is written.
+    public static let fileName = "90-mediatorctl.yaml"
+
+    /// The file's path.
+    public var path: String
+    /// What it held in the configuration that runs; nil: there was none.
+    public var previous: [UInt8]?
+    /// What it is to hold.
+    public var text: String
+    /// The files of the configuration with it.
+    public var files: [ConfigurationFile]
+    /// The layer without the link's change, which the file takes the place of.
+    public var layer: TransientLayer
+}
+
+extension TransientLayer {
+    /// What has to be written so that a link stays as this layer has it; nil if the layer does not change it.
+    ///
+    /// A link that is in no other file is written into ``PersistedLink/fileName`` of the directory; what changes one of
+    /// another file, into a drop-in of that name for that file.
+    ///
+    /// - Parameters:
+    ///   - directory: where files are written: one of the configuration.
+    ///   - files: what the configuration that runs was made of, without this layer.
+    ///   - remark: who does so when, for the file; one line.
+    public func persisting(
+        _ link: String, in directory: String, files: [ConfigurationFile], remark: String
+    ) throws(PersistError) -> PersistedLink? {
+        guard changes[link] != nil else { return nil }
+        let written = WrittenLinks(files)
+        let wanted = definition(of: link, written.links[link]?.node)
+        let folder = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
+        let own = "\(folder)/\(PersistedLink.fileName)"
+        guard let place = written.links[link], files[place.file].path != own else {
+            var after = files
+            let index = after.firstIndex { $0.name == PersistedLink.fileName[...] }
+            let file = try Self.changed(index.map { files[$0] }, own, link, wanted, remark)
+            if let index { after[index].contents = file.contents } else { after.append(file) }
+            return PersistedLink(
+                path: own, previous: index.map { files[$0].contents },
+                text: String(decoding: file.contents, as: UTF8.self),
+                files: after, layer: without(link))
+        }
+        var owner = files[place.file]
+        let path = "\(folder)/\(owner.name).d/\(PersistedLink.fileName)"
+        let index = owner.dropIns.firstIndex { $0.name == PersistedLink.fileName[...] }
+        let previous = index.map { owner.dropIns[$0] }
+        // The drop-in says what is other than without it.
+        var others = owner
+        others.dropIns.removeAll { $0.name == PersistedLink.fileName[...] }
+        let base = WrittenLinks([others]).links[link]?.node
+        let patch: Node? =
+            switch (base, wanted) {
+            case (nil, _): wanted
+            case (.some, nil): .null
+            case (.some(let base), .some(let wanted)): base.change(to: wanted)
+            }
+        let file = try Self.changed(previous, path, link, patch, remark)
+        if let index { owner.dropIns[index] = file } else { owner.dropIns.append(file) }
+        var after = files
+        after[place.file] = owner
+        return PersistedLink(
+            path: path, previous: previous?.contents, text: String(decoding: file.contents, as: UTF8.self),
+            files: after,
+            layer: without(link))
+    }
+
+    /// A file of ours with another entry for a link; nil for none.
+    private static func changed(
+        _ file: ConfigurationFile?, _ path: String, _ link: String, _ node: Node?, _ remark: String
+    ) throws(PersistError) -> ConfigurationFile {
+        var links: [(name: String, node: Node)] = []
+        if let file {
+            guard file.path == path else {
+                throw PersistError(path: path, reason: "there is '\(file.path)', and only one of the two would count")
+            }
+            links = try entries(of: file).map { ($0.key.text, $0.value) }
+        }
+        let index = links.firstIndex { $0.name == link }
+        switch (index, node) {
+        case (.some(let index), .some(let node)): links[index].node = node
+        case (.some(let index), nil): links.remove(at: index)
+        case (nil, .some(let node)): links.append((link, node))
+        case (nil, nil): break
+        }
+        let text = """
+            \(PersistedLink.heading): links that were changed while mediatord ran.
+            # It is written anew with the next such change, so what you write yourself belongs into another file.
+            # \(remark)
+
+            """
+        return ConfigurationFile(path: path, text: text + LinkText.document(links.sorted { $0.name < $1.name }))
+    }
+
+    /// The links of a file that was written before.
+    private static func entries(of file: ConfigurationFile) throws(PersistError) -> [Node.Entry] {
+        let foreign = PersistError(
+            path: file.path, reason: "somebody else has written it; give the file another name, and reload")
+        guard file.contents.starts(with: PersistedLink.heading.utf8) else { throw foreign }
+        let findings = Findings()
+        let source = SourceText(path: file.path, contents: file.contents)
+        let documents = DocumentReader.read(source, findings, isDropIn: true).documents
+        guard !findings.hasErrors, documents.count <= 1 else { throw foreign }
+        guard let root = documents.first?.root else { return [] }
+        guard let sections = root.entries, sections.count == 1, sections[0].key.text == "links",
+            let links = sections[0].value.entries
+        else { throw foreign }
+        return links
+    }
+}
+
+extension Graph {
+    /// Whether two configurations have the same parts, which mean the same.
+    public func means(_ other: Graph) -> Bool {
+        func parts(_ graph: Graph) -> [[String]] {
+            graph.systems.map { [$0.name, $0.fingerprint] } + graph.buses.map { [$0.name, $0.fingerprint] }
+                + graph.links.map { [$0.name, $0.fingerprint] }
+        }
+        return systems.count == other.systems.count && buses.count == other.buses.count && parts(self) == parts(other)
+    }
+}

@@ -1,0 +1,225 @@
+import CommonExpression
+
+/// The topmost layer of a configuration that runs: what has been changed of single links since, which lies in no file.
+///
+/// A value. It holds for each link what is to become of what is written: nothing at all, another definition, or a merge
+/// patch (RFC 7396), which keeps what it does not name. It is put over files (``applied(to:)``) as drop-ins and files
+/// named `<control NAME>`, so that everything else is the same as for what is written.
+public struct TransientLayer: Sendable {
+    /// How many links may be changed.
+    public static let limit = 1_000
+
+    /// What kind of change there is of a link.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// There is the link because of it.
+        case attached
+        /// The link is written, and some of its keys are other ones.
+        case changed
+        /// The link is written, and taken away.
+        case detached
+    }
+
+    /// One change, for people.
+    public struct Listed: Sendable, Hashable {
+        /// The link's name.
+        public var link: String
+        /// What kind of change it is.
+        public var kind: Kind
+        /// The change as a drop-in would say it, in YAML.
+        public var text: String
+    }
+
+    enum Change: Sendable {
+        case attached(Node)
+        case changed(Node)
+        case detached
+
+        var kind: Kind {
+            switch self {
+            case .attached: .attached
+            case .changed: .changed
+            case .detached: .detached
+            }
+        }
+    }
+
+    private(set) var changes: [String: Change] = [:]
+
+    /// A layer in which nothing is changed.
+    public init() {}
+
+    /// The links that are changed, sorted.
+    public var links: [String] { changes.keys.sorted() }
+
+    /// Every change, by link.
+    public var list: [Listed] {
+        changes.sorted { $0.key < $1.key }.map { name, change in
+            Listed(link: name, kind: change.kind, text: Self.text(name, change, isWritten: false))
+        }
+    }
+
+    /// How a link that runs came about, if not by what is written. One of an instance is changed with all others.
+    public func kind(ofLink name: String) -> Kind? {
+        changes[name.split(separator: "@", maxSplits: 1).first.map(String.init) ?? name]?.kind
+    }
+
+    /// Without the change of a link.
+    func without(_ link: String) -> TransientLayer {
+        var layer = self
+        layer.changes[link] = nil
+        return layer
+    }
+
+    /// Without the changes of some links.
+    public func without(_ links: [String]) -> TransientLayer { links.reduce(self) { $0.without($1) } }
+
+    /// The files with this layer on top, and the links whose changes change nothing, since they are written no longer.
+    ///
+    /// Linear in the files, which are read for that, unless there is no change.
+    public func applied(to files: [ConfigurationFile]) -> (files: [ConfigurationFile], moot: [String]) {
+        guard !changes.isEmpty else { return (files, []) }
+        let written = WrittenLinks(files)
+        var result = files
+        var moot: [String] = []
+        for (name, change) in changes.sorted(by: { $0.key < $1.key }) {
+            let place = written.links[name]
+            var file = ConfigurationFile(
+                path: LinkChange.fileName(of: name), text: Self.text(name, change, isWritten: place != nil))
+            file.isTransient = true
+            if let place {
+                result[place.file].dropIns.append(file)
+            } else if case .attached = change {
+                result.append(file)
+            } else {
+                moot.append(name)
+            }
+        }
+        return (result, moot)
+    }
+
+    private static func text(_ name: String, _ change: Change, isWritten: Bool) -> String {
+        switch change {
+        case .attached(let node): LinkText.document([(name, Node(node.content, replaces: isWritten))])
+        case .changed(let patch): LinkText.document([(name, patch)])
+        case .detached: LinkText.document([(name, .null)])
+        }
+    }
+
+    /// The layer with one more change. What the change makes of the link is not looked at; compiling does.
+    ///
+    /// A change after which everything is as it is now is none, and no error. One after which the link is as it is
+    /// written takes the link out of the layer.
+    ///
+    /// - Parameter files: what the configuration that runs was made of, without this layer.
+    public func applying(
+        _ change: LinkChange, to files: [ConfigurationFile]
+    ) throws(LinkChangeError) -> TransientLayer {
+        let written = WrittenLinks(files)
+        let name = change.link
+        let base = written.links[name]?.node
+        let present = definition(of: name, base)
+        var layer = self
+        switch change.action {
+        case .attach(let text, let settings):
+            let wanted = try Self.attached(text, settings, name)
+            if let present {
+                guard present.says(wanted) else { throw .exists(name) }
+                return self
+            }
+            layer.changes[name] = base.map { $0.says(wanted) } == true ? nil : .attached(wanted)
+        case .attachAgain:
+            guard case .detached = changes[name] else {
+                guard present == nil else { throw .exists(name) }
+                throw noSuchLink(name, among: changes.filter { $0.value.kind == .detached }.keys.sorted())
+            }
+            layer.changes[name] = nil
+        case .detach:
+            guard present != nil else {
+                if case .detached = changes[name] { return self }
+                throw noSuchLink(name, among: names(written))
+            }
+            layer.changes[name] = base == nil ? nil : .detached
+        case .set(let settings):
+            guard let present else { throw noSuchLink(name, among: names(written)) }
+            let wanted = try LinkChange.node(present, setting: settings, of: name)
+            if present.says(wanted) { return self }
+            if let base, changes[name]?.kind != .attached {
+                layer.changes[name] = base.change(to: wanted).map { .changed($0) }
+            } else {
+                layer.changes[name] = .attached(wanted)
+            }
+        }
+        guard layer.changes.count <= Self.limit else { throw .tooMany }
+        return layer
+    }
+
+    /// What a link is with this layer on top of what is written; nil if there is none.
+    func definition(of link: String, _ written: Node?) -> Node? {
+        switch changes[link] {
+        case nil: written
+        case .attached(let node): node
+        case .changed(let patch): written?.merged(with: patch)
+        case .detached: nil
+        }
+    }
+
+    private func names(_ written: WrittenLinks) -> [String] {
+        Set(written.links.keys).union(changes.keys).filter { changes[$0]?.kind != .detached }.sorted()
+    }
+
+    private func noSuchLink(_ name: String, among names: [String]) -> LinkChangeError {
+        if let mark = name.firstIndex(of: "@"), names.contains(String(name[..<mark])) {
+            return .oneOfMany(name, link: String(name[..<mark]))
+        }
+        return .noSuchLink(name, nearest: nearestName(to: name, among: names))
+    }
+
+    private static func attached(
+        _ text: String?, _ settings: [LinkChange.Setting], _ name: String
+    ) throws(LinkChangeError) -> Node {
+        let location = SourceLocation(file: LinkChange.fileName(of: name), line: 1, column: 1)
+        guard Names.isPublicName(name) else {
+            let shown = name.prefix(ConfigurationLimits.nameLength)
+            throw .invalid([
+                Diagnostic(
+                    code: .invalidName, message: "'\(shown)' cannot name a link",
+                    hint: "a letter, then letters, digits, '.', '_' and '-', at most \(ConfigurationLimits.nameLength)")
+            ])
+        }
+        var node = Node(.mapping([]))
+        if let text {
+            let read = try LinkChange.node(text, of: name)
+            guard let read, read.entries != nil else {
+                throw .invalid([
+                    Diagnostic(
+                        code: .wrongShape, location: location,
+                        message: "a link must be a mapping, not \(read?.kind ?? "nothing")",
+                        hint: "write its keys, such as { attach: SYSTEM, to: BUS, onState: STATE, emitValue: VALUE }")
+                ])
+            }
+            node = read
+        }
+        return try LinkChange.node(node, setting: settings, of: name)
+    }
+}
+
+/// Where each link is written, and how, drop-ins included.
+struct WrittenLinks {
+    /// By name: the number of the file, and the definition.
+    private(set) var links: [String: (file: Int, node: Node)] = [:]
+
+    /// Reads files. What is wrong with them is not told; compiling does. Linear.
+    init(_ files: [ConfigurationFile]) {
+        let findings = Findings()
+        for (index, file) in files.enumerated().sorted(by: { $0.element.path < $1.element.path }) {
+            for document in LayeredReader.read(file, findings).documents {
+                guard DropInMerger.systemName(document.root) == nil else { continue }
+                for section in document.root.entries ?? [] where section.key.text == "links" {
+                    for link in section.value.entries ?? [] where links[link.key.text] == nil {
+                        links[link.key.text] = (index, link.value)
+                    }
+                }
+            }
+        }
+    }
+}

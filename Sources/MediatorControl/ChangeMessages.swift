@@ -1,0 +1,192 @@
+/// What kind of change there is of a link that lies in no file.
+public enum ChangeKind: String, Codable, Sendable, Hashable, CaseIterable {
+    /// There is the link because of it.
+    case attached
+    /// The link is written, and some of its keys are other ones.
+    case changed
+    /// The link is written, and taken away.
+    case detached
+}
+
+/// A change of a link that holds until the daemon ends, or until it is written down or dropped.
+public struct TransientChange: Codable, Sendable, Hashable {
+    /// The link's name.
+    public var link: String
+    /// What kind of change it is.
+    public var kind: ChangeKind
+    /// The change in YAML, as a drop-in would say it.
+    public var text: String
+
+    /// A change.
+    public init(link: String, kind: ChangeKind, text: String) {
+        self.link = link
+        self.kind = kind
+        self.text = text
+    }
+}
+
+/// The reply to `ListChanges`.
+public struct ListChangesReply: Codable, Sendable, Hashable {
+    /// The changes, by link.
+    public var changes: [TransientChange]
+
+    /// A reply.
+    public init(changes: [TransientChange]) {
+        self.changes = changes
+    }
+}
+
+/// A key of a link with its new value.
+public struct Setting: Codable, Sendable, Hashable {
+    /// The key; those of mappings within each other are joined by points, such as `emitEvent.Ring.by`.
+    public var key: String
+    /// The value in YAML; nothing removes the key.
+    public var value: String
+
+    /// A key with its new value.
+    public init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// The parameters of `AttachLink`.
+public struct AttachParameters: Codable, Sendable, Hashable {
+    /// The name of the link.
+    public var link: String
+    /// Its definition in YAML or JSON. Without one, and without settings, a link that was detached is as it was.
+    public var definition: String?
+    /// Keys that are set in the definition.
+    public var settings: [Setting]
+    /// Whether it is also written into a file.
+    public var persist: Bool?
+    /// Whether to tell only what would be done.
+    public var dryRun: Bool?
+
+    /// A new link.
+    public init(
+        link: String, definition: String? = nil, settings: [Setting] = [], persist: Bool? = nil, dryRun: Bool? = nil
+    ) {
+        self.link = link
+        self.definition = definition
+        self.settings = settings
+        self.persist = persist
+        self.dryRun = dryRun
+    }
+}
+
+/// The parameters of `DetachLink`.
+public struct DetachParameters: Codable, Sendable, Hashable {
+    /// The name of the link.
+    public var link: String
+    /// Whether it is also written into a file.
+    public var persist: Bool?
+    /// Whether to tell only what would be done.
+    public var dryRun: Bool?
+
+    /// A link that is to go.
+    public init(link: String, persist: Bool? = nil, dryRun: Bool? = nil) {
+        self.link = link
+        self.persist = persist
+        self.dryRun = dryRun
+    }
+}
+
+/// The parameters of `SetLink`.
+public struct SetParameters: Codable, Sendable, Hashable {
+    /// The name of the link.
+    public var link: String
+    /// The keys that change.
+    public var settings: [Setting]
+    /// Whether it is also written into a file.
+    public var persist: Bool?
+    /// Whether to tell only what would be done.
+    public var dryRun: Bool?
+
+    /// A link that is to be another.
+    public init(link: String, settings: [Setting], persist: Bool? = nil, dryRun: Bool? = nil) {
+        self.link = link
+        self.settings = settings
+        self.persist = persist
+        self.dryRun = dryRun
+    }
+}
+
+/// A file that was written, or would be.
+public struct WrittenFile: Codable, Sendable, Hashable {
+    /// Its path.
+    public var path: String
+    /// All of its text.
+    public var text: String
+
+    /// A file.
+    public init(path: String, text: String) {
+        self.path = path
+        self.text = text
+    }
+}
+
+/// The reply to `AttachLink`, `DetachLink` and `SetLink`.
+public struct ChangeReply: Codable, Sendable, Hashable {
+    /// Whether nothing is wrong with the change.
+    public var valid: Bool
+    /// Whether it was made; if not, nothing has changed.
+    public var applied: Bool
+    /// The number of the configuration that runs.
+    public var generation: Int
+    /// What was done or would be, or why not, in a line.
+    public var summary: String
+    /// What became, or would become, of every part.
+    public var steps: [PlanStep]
+    /// How many errors there are.
+    public var errors: Int
+    /// How many warnings there are that there were not before.
+    public var warnings: Int
+    /// The first of them.
+    public var findings: [Finding]
+    /// The systems that were not ready in time.
+    public var late: [String]
+    /// The links that are changed and in no file, with this change.
+    public var transient: [String]
+    /// The file that was written, or would be.
+    public var file: WrittenFile?
+
+    /// A reply.
+    public init(
+        valid: Bool, applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0,
+        warnings: Int = 0, findings: [Finding] = [], late: [String] = [], transient: [String] = [],
+        file: WrittenFile? = nil
+    ) {
+        self.valid = valid
+        self.applied = applied
+        self.generation = generation
+        self.summary = summary
+        self.steps = steps
+        self.errors = errors
+        self.warnings = warnings
+        self.findings = findings
+        self.late = late
+        self.transient = transient
+        self.file = file
+    }
+}
+
+/// A reply to `ReadConfiguration`: one of the files that the configuration that runs was made of.
+public struct ReadConfigurationReply: Codable, Sendable, Hashable {
+    /// Its path; nil if there is none.
+    public var path: String?
+    /// The file that it changes, if it is a drop-in.
+    public var owner: String?
+    /// Its text.
+    public var text: String
+    /// Whether it lies on no disk, but is a change of a link.
+    public var transient: Bool
+
+    /// A reply.
+    public init(path: String?, owner: String? = nil, text: String, transient: Bool = false) {
+        self.path = path
+        self.owner = owner
+        self.text = text
+        self.transient = transient
+    }
+}

@@ -1,0 +1,46 @@
+import MediatorConfiguration
+import MediatorHost
+
+/// What a configuration was made of. Kept of the one that runs, so that a link can be changed without a look at what
+/// lies on disk by now.
+struct Basis: Sendable {
+    /// The files as they were read.
+    var contents: ConfigurationLayers.Contents
+    /// Where values from elsewhere were found, as they were.
+    var values: ExternalValues
+    /// What was changed since, and lies in no file.
+    var layer: TransientLayer
+    /// What there was to be said about all that.
+    var findings: Set<Diagnostic>
+}
+
+/// A configuration that was read and checked, and perhaps is to run.
+struct Draft: Sendable {
+    let result: CompilationResult
+    /// What it was made of, without changes that change nothing.
+    let basis: Basis
+    /// The links whose changes change nothing, since they are written no longer.
+    let moot: [String]
+    /// The configuration, if it may run: without errors, and where that is asked for, without warnings.
+    let graph: Graph?
+}
+
+extension Daemon {
+    /// Reads and checks a configuration with changes on top of it.
+    func draft(_ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer()) -> Draft {
+        draft(layers.read(), layer, values.remembering())
+    }
+
+    /// Checks a configuration that was read, with changes on top of it.
+    func draft(
+        _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues
+    ) -> Draft {
+        let (result, moot) = ConfigurationCompiler.compile(
+            contents: contents, layer: layer, effects: effects.schemas, values: values, now: Self.now())
+        let basis = Basis(
+            contents: contents, values: values, layer: layer.without(moot), findings: Set(result.diagnostics))
+        return Draft(
+            result: result, basis: basis, moot: moot,
+            graph: deniesWarnings && result.warnings > 0 ? nil : result.graph)
+    }
+}

@@ -1,0 +1,206 @@
+import Logging
+import MediatorConfiguration
+import MediatorControl
+import MediatorHost
+import Varlink
+
+/// A change of one link that a client asks for.
+struct LinkChangeRequest: Sendable {
+    var change: LinkChange
+    /// Whether it is to be written into a file.
+    var persists: Bool
+    /// Whether only to say what would be done.
+    var isDryRun: Bool
+    /// Who asks.
+    var peer: VarlinkPeer
+
+    /// What was done, in the log.
+    fileprivate var done: String {
+        switch change.action {
+        case .attach, .attachAgain: "link attached"
+        case .detach: "link detached"
+        case .set: "link changed"
+        }
+    }
+
+    fileprivate var metadata: Logger.Metadata {
+        ["link": "\(change.link)", "cause": "client", "uid": "\(peer.userID)", "pid": "\(peer.processID)"]
+    }
+
+    /// Who changed a file, and when.
+    fileprivate var remark: String {
+        let verb =
+            switch change.action {
+            case .attach, .attachAgain: "attach"
+            case .detach: "detach"
+            case .set: "set"
+            }
+        return "The last one: \(verb) \(change.link), asked for by user \(peer.userID) at \(Daemon.now())."
+    }
+}
+
+extension Reloader {
+    /// Changes one link of what runs, or nothing.
+    ///
+    /// It is the configuration that runs that is compiled and applied again, with the change on top: what lies on disk by
+    /// now does not count. Changes and reloads are done one after the other, in the order in which they are asked for.
+    ///
+    /// - Throws: if there is no such link, or there is one already, or the file cannot be written. Then nothing has
+    ///   changed.
+    func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
+        let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
+            if request.isDryRun {
+                return Result { () throws(ControlError) in
+                    switch try prepare(request) {
+                    case .success(let prepared): reply(prepared, host.plan(for: prepared.graph))
+                    case .failure(let rejection): reply(rejection)
+                    }
+                }
+            }
+            return await telling("changing the link '\(request.change.link)'", as: "change of a link") {
+                await perform(request)
+            }
+        }
+        return try result.get()
+    }
+
+    /// What has to be done for a change in which nothing is wrong.
+    private struct Prepared {
+        var graph: Graph
+        var basis: Basis
+        var file: PersistedLink?
+        /// What there is to be said that was not to be said before.
+        var findings: [Diagnostic]
+    }
+
+    /// Why a change is not made.
+    private struct Rejection: Error {
+        var summary: String
+        var findings: [Diagnostic] = []
+    }
+
+    private func prepare(_ request: LinkChangeRequest) throws(ControlError) -> Result<Prepared, Rejection> {
+        let basis = basis
+        let link = request.change.link
+        let layer: TransientLayer
+        do throws(LinkChangeError) {
+            layer = try basis.layer.applying(request.change, to: basis.contents.files)
+        } catch {
+            switch error {
+            case .noSuchLink(let name, let nearest): throw .noSuchLink(name: name, nearest: nearest)
+            case .exists(let name): throw .linkExists(name: name)
+            case .oneOfMany(let name, let link): throw .linkOfInstances(name: name, link: link)
+            case .tooMany:
+                let limit = TransientLayer.limit
+                return .failure(
+                    Rejection(summary: "\(limit) links are changed already; persist their changes, or drop them"))
+            case .invalid(let findings):
+                return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
+            }
+        }
+        let draft = daemon.draft(basis.contents, layer, basis.values)
+        let findings = draft.result.diagnostics.filter { !basis.findings.contains($0) }
+        guard let graph = draft.graph else {
+            return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
+        }
+        guard request.persists else {
+            return .success(Prepared(graph: graph, basis: draft.basis, findings: findings))
+        }
+        guard let directory = daemon.configuration.persistentDirectory else {
+            throw .cannotPersist(
+                path: PersistedLink.fileName, reason: "none of the configuration's directories outlasts the daemon")
+        }
+        do throws(PersistError) {
+            let file = try layer.persisting(
+                link, in: directory, files: basis.contents.files, remark: request.remark)
+            guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
+            var contents = basis.contents
+            contents.files = file.files
+            let written = daemon.draft(contents, file.layer, basis.values)
+            guard let same = written.graph, same.means(graph) else {
+                throw PersistError(
+                    path: file.path, reason: "with it the configuration would not be what runs, since another file wins"
+                )
+            }
+            return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
+        } catch {
+            throw .cannotPersist(path: error.path, reason: error.reason)
+        }
+    }
+
+    private func perform(
+        _ request: LinkChangeRequest
+    ) async -> (reply: Result<ChangeReply, ControlError>, verdict: Verdict) {
+        do throws(ControlError) {
+            let outcome = try await carryOut(request)
+            switch outcome {
+            case .success(let reply): return (.success(reply), Verdict(isApplied: true, summary: reply.summary))
+            case .failure(let rejection):
+                for diagnostic in rejection.findings { daemon.report(diagnostic) }
+                logRejection(rejection.summary, request)
+                return (.success(reply(rejection)), Verdict(isApplied: false, summary: rejection.summary))
+            }
+        } catch {
+            logRejection(error.description, request)
+            return (.failure(error), Verdict(isApplied: false, summary: error.description))
+        }
+    }
+
+    private func logRejection(_ summary: String, _ request: LinkChangeRequest) {
+        daemon.logger.error(
+            "change of a link rejected: \(summary); nothing was changed", metadata: request.metadata)
+    }
+
+    private func carryOut(_ request: LinkChangeRequest) async throws(ControlError) -> Result<ChangeReply, Rejection> {
+        let prepared: Prepared
+        switch try prepare(request) {
+        case .success(let value): prepared = value
+        case .failure(let rejection): return .failure(rejection)
+        }
+        // The file comes first, since what cannot be written is not to be applied.
+        let written: PersistedLink.Written?
+        do throws(PersistError) {
+            written = try prepared.file?.write()
+        } catch {
+            throw .cannotPersist(path: error.path, reason: error.reason)
+        }
+        for diagnostic in prepared.findings { daemon.report(diagnostic) }
+        do throws(ApplyError) {
+            let applied = try await apply(prepared.graph, madeOf: prepared.basis) { plan in
+                var metadata = request.metadata
+                if let file = prepared.file { metadata["file"] = "\(file.path)" }
+                let summary = "\(request.done): \(plan.summary)"
+                daemon.logger.notice("\(summary)", metadata: metadata)
+                return summary
+            }
+            var reply = reply(prepared, applied.result.plan)
+            reply.applied = true
+            reply.late = applied.result.late
+            return .success(reply)
+        } catch {
+            if let written, !written.undo() {
+                daemon.logger.error(
+                    "what was written for a change that was not made cannot be taken back",
+                    metadata: ["file": "\(prepared.file?.path ?? "")"])
+            }
+            return .failure(Rejection(summary: "\(error)"))
+        }
+    }
+
+    private func reply(_ prepared: Prepared, _ plan: Plan) -> ChangeReply {
+        ChangeReply(
+            valid: true, applied: false, generation: host.generation, summary: plan.summary,
+            steps: PlanStep.all(of: plan), warnings: prepared.findings.count,
+            findings: Self.findings(prepared.findings),
+            transient: prepared.basis.layer.links,
+            file: prepared.file.map { WrittenFile(path: $0.path, text: $0.text) })
+    }
+
+    private func reply(_ rejection: Rejection) -> ChangeReply {
+        let errors = rejection.findings.count { $0.severity == .error }
+        return ChangeReply(
+            valid: false, applied: false, generation: host.generation, summary: rejection.summary, errors: errors,
+            warnings: rejection.findings.count - errors, findings: Self.findings(rejection.findings),
+            transient: basis.layer.links)
+    }
+}

@@ -1,0 +1,533 @@
+"""Links that are attached, detached and changed while the daemon runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from daemon import Binaries, Daemon
+from varlink_socket import VarlinkSocket
+
+DOOR = """\
+system: door
+states: { Closed: { times: int }, Open: { by: string, times: int } }
+events: { Push: { by: string }, Shut: {} }
+external: any
+initialState: { Closed: { times: 0 } }
+transitions:
+  Closed:
+    Push: { to: Open, set: { by: "${event.by}", times: "${state.times + 1}" } }
+  Open:
+    Push: { to: Open, set: { by: "${event.by}", times: "${state.times + 1}" } }
+    Shut: Closed
+"""
+
+BELL = """\
+system: bell
+states: { Silent: { rung: int } }
+events: { Ring: {} }
+external: any
+initialState: { Silent: { rung: 0 } }
+transitions: { Silent: { Ring: { to: Silent, set: { rung: "${state.rung + 1}" } } } }
+"""
+
+WIRING = """\
+buses:
+  visitor: { kind: currentValue, value: string, initial: nobody, external: both }
+  orders: { kind: passthrough, value: int, external: both }
+links:
+  # The comment of an administrator.
+  announce: { attach: door, to: visitor, onState: Open, emitValue: "${state.by}" }
+  ring: { attach: bell, to: visitor, onValue: boss, emitEvent: Ring }
+"""
+
+CONFIGURATION = {"door.yaml": DOOR, "bell.yaml": BELL, "wiring.yaml": WIRING}
+
+OWN = "90-mediatorctl.yaml"
+
+SYSTEM_TO_SYSTEM = "{ attach: door, toSystem: bell, onState: Open, emitEvent: Ring }"
+
+
+@pytest.fixture
+def one(daemon: Callable[..., Daemon]) -> Daemon:
+    return daemon(CONFIGURATION)
+
+
+def links(one: Daemon) -> dict[str, dict]:
+    return {link["name"]: link for link in json.loads(one.ctl("list", "links", "--json").stdout)["links"]}
+
+
+def status(one: Daemon) -> dict:
+    return json.loads(one.ctl("status", "--json", check=False).stdout)
+
+
+def files(one: Daemon) -> dict[str, str]:
+    return {
+        str(path.relative_to(one.config)): path.read_text() for path in sorted(one.config.rglob("*")) if path.is_file()
+    }
+
+
+def state(one: Daemon, name: str) -> dict:
+    (system,) = (system for system in status(one)["systems"] if system["name"] == name)
+    return system["state"]["data"]
+
+
+def refused(one: Daemon, *arguments: str, input: str | None = None) -> str:
+    """What is printed of a change that is rejected, after a look that it changed nothing."""
+    before = (links(one), files(one), status(one)["generation"], status(one)["transient"])
+    result = one.ctl(*arguments, check=False, input=input)
+    assert result.returncode == 1, result
+    assert (links(one), files(one), status(one)["generation"], status(one)["transient"]) == before
+    return result.stdout + result.stderr
+
+
+def test_a_link_is_attached_changed_and_detached(one: Daemon) -> None:
+    one.ctl("emit", "door", "Push", "by=ann")
+    result = one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    assert "link 'knock' attached: 2 kept; 1 link changed" in result.stdout
+    assert "It is in no file" in result.stdout
+    # It sees the present state first, as at a start.
+    assert state(one, "bell") == {"rung": 1}
+    assert links(one)["knock"]["origin"] == "attached" and links(one)["ring"]["origin"] == "written"
+    text = one.ctl("show", "knock").stdout
+    assert "attached while mediatord runs" in text and "<control knock>" in text
+    assert "attached" in one.ctl("list", "links").stdout
+
+    one.ctl("set", "knock", "when=state.times > 2")
+    assert state(one, "bell") == {"rung": 1}
+    one.ctl("emit", "door", "Push", "by=bob")
+    assert state(one, "bell") == {"rung": 1}
+    one.ctl("emit", "door", "Push", "by=bob")
+    assert state(one, "bell") == {"rung": 2}
+
+    one.ctl("set", "announce", "emitValue=somebody")
+    assert links(one)["announce"]["origin"] == "changed"
+    assert json.loads(one.ctl("show", "visitor", "--json").stdout)["bus"]["summary"]["value"] == "somebody"
+
+    assert "link 'ring' detached: 2 kept" in one.ctl("detach", "ring").stdout
+    listed = one.ctl("list", "links").stdout
+    assert "detached, and in no file: ring" in listed
+    changes = json.loads(one.ctl("list", "links", "--json").stdout)["changes"]
+    assert [(change["link"], change["kind"]) for change in changes] == [
+        ("announce", "changed"),
+        ("knock", "attached"),
+        ("ring", "detached"),
+    ]
+    assert changes[0]["text"] == "links:\n  announce:\n    emitValue: somebody\n"
+    assert status(one)["transient"] == 3
+    assert "3 links are changed in no file" in one.ctl("status").stdout
+    assert files(one) == CONFIGURATION
+
+    one.ctl("attach", "ring")
+    one.ctl("detach", "knock")
+    one.ctl("set", "announce", 'emitValue="${state.by}"')
+    assert status(one)["transient"] == 0
+    assert all(link["origin"] == "written" for link in links(one).values())
+    # Nothing was restarted in all that.
+    assert state(one, "door")["times"] == 3
+    line = one.wait_log("link attached: 2 kept; 1 link changed")
+    assert "knock" in line and str(os.getuid()) in line
+
+
+def test_everyone_is_told_how_it_went(one: Daemon) -> None:
+    before = status(one)
+    assert before["reloads"] == {"applied": 0, "rejected": 0} and "reload" not in before
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    assert one.notify.wait_for(lambda d: d.get("RELOADING") == "1", 10.0)
+    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "2 systems" in d.get("STATUS", ""), 10.0)
+    now = status(one)
+    assert now["reloads"] == {"applied": 1, "rejected": 0} and now["generation"] == 2
+    assert now["reload"]["applied"] and now["reload"]["summary"] == "2 kept; 1 link changed"
+    one.ctl("attach", "knack", "{ attach: dor, toSystem: bell, onState: Open, emitEvent: Ring }", check=False)
+    one.wait_log("change of a link rejected: 1 error in the configuration; nothing was changed")
+    assert one.wait_status(lambda text: text.startswith("change of a link rejected: 1 error"))
+    now = status(one)
+    assert now["reloads"] == {"applied": 1, "rejected": 1} and now["generation"] == 2
+    assert not now["reload"]["applied"]
+    one.ctl("reload")
+    assert status(one)["reloads"] == {"applied": 2, "rejected": 1}
+    assert "since the start 2 changes applied, 1 rejected" in one.ctl("status").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("attach", "x", "{ attach: dor, toSystem: bell, onState: Open, emitEvent: Ring }"), "did you mean 'door'?"),
+        (("attach", "x", "{ attach: door, to: vistor, onState: Open, emitValue: a }"), "did you mean 'visitor'?"),
+        (("attach", "x", "{ attach: door, toSystem: bell, onState: Opne, emitEvent: Ring }"), "did you mean 'Open'?"),
+        (("attach", "x", "{ attach: door, toSystem: bell, onState: Open, emitEvnt: Ring }"), "'emitEvent'"),
+        (("attach", "x", "{ attach: door"), "<control x>:1:"),
+        (("attach", "x", "[door]"), "a link must be a mapping, not a list"),
+        (("attach", "x", "a: 1\n---\nb: 2"), "not several documents"),
+        (("attach", "no name", "{}"), "cannot name a link"),
+        (("attach", "ring", SYSTEM_TO_SYSTEM), "there is another link 'ring' already"),
+        (("attach", "ring"), "there is another link 'ring' already"),
+        (("attach", "rnig"), "there is no link 'rnig' that was detached"),
+        (("detach", "rign"), "there is no link 'rign'; did you mean 'ring'?"),
+        (("set", "anounce", "when=true"), "there is no link 'anounce'; did you mean 'announce'?"),
+        (("set", "announce", "wehn=true"), "did you mean 'when'?"),
+        (("set", "announce", "when="), "there is no 'when' here that could be removed"),
+        (("set", "announce", "when=state.tmies > 1"), "did you mean 'times'?"),
+        (("set", "announce", "a..b=1"), "'a..b' is no key"),
+        (("set", "announce", "emitValue=[1"), "<control announce>:1:"),
+    ],
+)
+def test_what_is_wrong_changes_nothing(one: Daemon, arguments: tuple[str, ...], message: str) -> None:
+    text = refused(one, *arguments)
+    assert message in text, text
+    if not text.startswith("mediatorctl:"):
+        text = refused(one, *arguments, "--dry-run")
+        assert message in text and "it would be rejected: " in text
+
+
+def test_a_loop_is_refused_hop_by_hop(one: Daemon) -> None:
+    back = "{ attach: bell, toSystem: door, onState: Silent, emitEvent: { Push: { by: bell } } }"
+    text = refused(one, "attach", "back", back)
+    assert "the links 'announce', 'ring' and 'back' can set each other off without end [loop]" in text
+    assert "<control back>:2:3: 'bell' is 'Silent': 'back' sends 'Push' to 'door'" in text
+    assert "wiring.yaml:7:3: the bus 'visitor' has a value: 'ring' sends 'Ring' to 'bell'" in text
+    # With a limit it is allowed, until that is taken away.
+    one.ctl("attach", "back", back[:-1] + ", loop: { limit: 10 per 1s } }")
+    assert "10 per 1s" in refused(one, "set", "back", "loop.limit=often")
+    assert "[loop]" in refused(one, "set", "back", "loop=")
+
+
+def test_a_dry_run_tells_and_does_nothing(one: Daemon) -> None:
+    result = one.ctl("attach", "knock", SYSTEM_TO_SYSTEM, "--dry-run", "--persist")
+    assert "link 'knock' would be attached: 2 kept; 1 link changed" in result.stdout
+    assert f"written would be {one.config}/{OWN}:" in result.stdout
+    assert "      toSystem: bell" in result.stdout
+    plan = json.loads(one.ctl("detach", "ring", "--dry-run", "--json").stdout)
+    assert plan["valid"] and not plan["applied"]
+    assert [(step["name"], step["fate"]) for step in plan["steps"] if step["fate"] != "keep"] == [("ring", "remove")]
+    assert sorted(links(one)) == ["announce", "ring"]
+    assert files(one) == CONFIGURATION
+    assert status(one)["generation"] == 1 and status(one)["reloads"] == {"applied": 0, "rejected": 0}
+
+
+def test_a_definition_comes_from_options_and_standard_input(one: Daemon) -> None:
+    one.ctl("attach", "a", "--system", "door", "--to-system", "bell", "--on-state", "Open", "--emit-event", "Ring")
+    one.ctl("attach", "b", "--system", "bell", "--to", "visitor", "--when", 'value == "a: b"', "--emit-event", "Ring")
+    assert json.loads(one.ctl("show", "b", "--json").stdout)["link"]["condition"] == 'value == "a: b"'
+    one.ctl("attach", "c", "-", input="attach: door\nto: visitor\nonState: Closed\nemitValue: nobody\n")
+    text = '{"attach": "bell", "to": "orders", "when": "value > 3", "emitEvent": {"Ring": {}}}'
+    one.ctl("attach", "link:d", text)
+    assert sorted(links(one)) == ["a", "announce", "b", "c", "d", "ring"]
+    # The same again is no change, and no error.
+    assert "3 kept" not in one.ctl("attach", "d", text).stdout
+    assert status(one)["transient"] == 4
+
+
+def test_what_else_is_on_disk_by_now_does_not_slip_in(one: Daemon) -> None:
+    (one.config / "bell.yaml").write_text(BELL.replace("rung: 0", "rung: 100"))
+    (one.config / "wiring.yaml").write_text(WIRING.replace("onValue: boss", "onValue: chief"))
+    (one.config / "more.yaml").write_text("system: more\nstates: { A: {} }\ninitialState: A\n")
+    (one.config / "broken.yaml").write_text("system: [")
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    one.ctl("set", "ring", "onValue=queen")
+    assert sorted(system["name"] for system in status(one)["systems"]) == ["bell", "door"]
+    assert state(one, "bell") == {"rung": 0}
+    # What runs is shown as it was read.
+    shown = one.ctl("cat-config", "--running").stdout
+    assert "chief" not in shown and "more" not in shown
+    assert "onValue: queen" in shown and "# <control ring>:3" in shown
+    assert "# <control knock>" in shown
+    assert one.ctl("cat-config", "--running", "knock", "ring").stdout.count("attach:") == 2
+    assert one.ctl("reload", check=False).returncode == 1
+    (one.config / "broken.yaml").unlink()
+    plan = one.ctl("plan").stdout
+    assert "2 changes that are in no file stay in force, of knock, ring" in plan
+    assert "2 transient changes in force" in one.ctl("reload").stdout
+    assert sorted(system["name"] for system in status(one)["systems"]) == ["bell", "door", "more"]
+    assert json.loads(one.ctl("show", "ring", "--json").stdout)["link"]["condition"] == "onValue: queen"
+
+
+def test_a_reload_keeps_or_drops_what_is_in_no_file(one: Daemon) -> None:
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    one.ctl("detach", "ring")
+    one.ctl("set", "announce", "when=state.times > 5")
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["transient"] == ["announce", "knock", "ring"]
+    assert reply["summary"] == "2 kept; 3 transient changes in force"
+    assert sorted(links(one)) == ["announce", "knock"]
+    plan = json.loads(one.ctl("plan", "--drop-transient", "--json").stdout)
+    fates = {step["name"]: step["fate"] for step in plan["steps"] if step["kind"] == "link"}
+    assert fates == {"announce": "change", "knock": "remove", "ring": "add"}
+    reply = json.loads(one.ctl("reload", "--drop-transient", "--json").stdout)
+    assert reply["transient"] == [] and {
+        step["name"]: step["fate"] for step in reply["steps"] if step["kind"] == "link"
+    } == fates
+    assert {link["origin"] for link in links(one).values()} == {"written"}
+    assert sorted(links(one)) == ["announce", "ring"]
+    one.wait_log("forgot what was changed of a link")
+
+
+def test_a_change_of_a_link_that_is_written_no_longer_is_forgotten(one: Daemon) -> None:
+    one.ctl("set", "announce", "emitValue=x")
+    one.ctl("detach", "ring")
+    (one.config / "wiring.yaml").write_text(WIRING.split("links:")[0])
+    result = one.ctl("reload")
+    assert "there is no link 'announce' any longer that this change could change [unused-drop-in]" in result.stdout
+    assert links(one) == {} and status(one)["transient"] == 0
+    (one.config / "wiring.yaml").write_text(WIRING)
+    one.ctl("reload")
+    assert sorted(links(one)) == ["announce", "ring"]
+
+
+PERSISTED = [
+    (("attach", "knock", SYSTEM_TO_SYSTEM), OWN),
+    (("detach", "ring"), f"wiring.yaml.d/{OWN}"),
+    (("set", "announce", "when=state.times > 1", 'emitValue="guest: ${state.by}"'), f"wiring.yaml.d/{OWN}"),
+]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+@pytest.mark.parametrize(("arguments", "written"), PERSISTED)
+def test_what_is_persisted_is_what_runs(
+    daemon: Callable[..., Daemon], arguments: tuple[str, ...], written: str, later: bool
+) -> None:
+    one = daemon(CONFIGURATION)
+    if later:
+        one.ctl(*arguments)
+        assert status(one)["transient"] == 1
+    result = one.ctl(*arguments[:2], "--persist") if later and arguments[0] == "set" else one.ctl(*arguments, "--persist")
+    assert f"written: {one.config}/{written}" in result.stdout
+    assert status(one)["transient"] == 0
+    now = files(one)
+    assert {name: text for name, text in now.items() if name != written} == CONFIGURATION
+    assert now[written].startswith("# Written by mediatorctl")
+    assert f"{arguments[0]} {arguments[1]}, asked for by user {os.getuid()} at 20" in now[written]
+    assert "nothing to do" in one.ctl("plan").stdout
+    assert [step for step in json.loads(one.ctl("reload", "--json").stdout)["steps"] if step["fate"] != "keep"] == []
+    before = {name: {**link, "fired": 0, "lastFired": None} for name, link in links(one).items()}
+    assert one.ctl("validate", str(one.config), "--quiet").stdout == ""
+    # And so it is after a new start.
+    other = daemon({name: text for name, text in files(one).items()})
+    assert {name: {**link, "fired": 0, "lastFired": None} for name, link in links(other).items()} == before
+    assert not list(one.config.rglob(".*"))
+
+
+def test_one_file_takes_many_changes(one: Daemon) -> None:
+    for number in range(5):
+        one.ctl("attach", f"knock{number}", SYSTEM_TO_SYSTEM, "--persist")
+    one.ctl("set", "knock3", "onState={ Open: { by: boss } }", "--persist")
+    one.ctl("detach", "knock1", "--persist")
+    one.ctl("set", "announce", "when=state.times > 1", "--persist")
+    one.ctl("set", "announce", "emitValue=a", "--persist")
+    one.ctl("set", "announce", "when=", "--persist")
+    one.ctl("detach", "ring", "--persist")
+    assert "nothing to do" in one.ctl("plan").stdout
+    assert status(one)["transient"] == 0
+    text = (one.config / OWN).read_text()
+    assert [line.strip(" :") for line in text.splitlines() if line.startswith("  k")] == [
+        "knock0", "knock2", "knock3", "knock4",
+    ]
+    drop_in = (one.config / "wiring.yaml.d" / OWN).read_text()
+    assert drop_in.endswith("links:\n  announce:\n    emitValue: a\n  ring: null\n")
+    one.ctl("attach", "ring", "{ attach: bell, to: visitor, onValue: boss, emitEvent: Ring }", "--persist")
+    assert "nothing to do" in one.ctl("plan").stdout
+    assert (one.config / "wiring.yaml").read_text() == WIRING
+    assert stat.S_IMODE((one.config / OWN).stat().st_mode) == 0o644
+
+
+def test_what_cannot_be_written_is_not_done(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    # A file in the way of the directory; unlike rights, root does not pass it.
+    (one.config / "wiring.yaml.d").write_text("in the way")
+    text = refused(one, "detach", "ring", "--persist")
+    assert "cannot be written, so nothing has changed" in text and "ReadWritePaths=" in text, text
+    (one.config / OWN).mkdir()
+    assert OWN in refused(one, "attach", "knock", SYSTEM_TO_SYSTEM, "--persist")
+    (one.config / OWN).rmdir()
+    # Nor is what somebody else has written.
+    (one.config / OWN).write_text("links: {}\n")
+    assert "changed since the last reload" in refused(one, "attach", "knock", SYSTEM_TO_SYSTEM, "--persist")
+    one.ctl("reload")
+    assert "somebody else has written it" in refused(one, "attach", "knock", SYSTEM_TO_SYSTEM, "--persist")
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+
+
+def test_a_drop_in_that_would_win_is_told(daemon: Callable[..., Daemon]) -> None:
+    late = {"wiring.yaml.d/95-local.yaml": "links: { announce: { emitValue: late } }\n"}
+    one = daemon({**CONFIGURATION, **late})
+    text = refused(one, "set", "announce", "emitValue=mine", "--persist")
+    assert "another file wins" in text
+    one.ctl("set", "announce", "emitValue=mine")
+    one.ctl("emit", "door", "Push", "by=ann")
+    assert json.loads(one.ctl("show", "visitor", "--json").stdout)["bus"]["summary"]["value"] == "mine"
+
+
+def test_links_of_templates_are_changed_all_at_once(daemon: Callable[..., Daemon]) -> None:
+    template = """\
+system: lamp@
+parameters: { start: { type: int, default: 0 } }
+states: { Off: { n: int } }
+events: { Press: {} }
+external: any
+initialState: { Off: { n: "${parameters.start}" } }
+transitions: { Off: { Press: { to: Off, set: { n: "${state.n + 1}" } } } }
+---
+instances: { lamp@a: {}, lamp@b: {} }
+buses: { all: { kind: passthrough, value: string, external: both } }
+links: { press: { attach: lamp@*, to: all, when: value == instance, emitEvent: Press } }
+"""
+    one = daemon({"lamp.yaml": template})
+    text = refused(one, "detach", "press@a")
+    assert "All of them are changed at once, as 'press'" in text
+    one.ctl("set", "press", "when=value == 'both'")
+    assert {name: link["origin"] for name, link in links(one).items()} == {"press@a": "changed", "press@b": "changed"}
+    one.ctl("publish", "all", "both")
+    assert [state(one, f"lamp@{name}") for name in "ab"] == [{"n": 1}, {"n": 1}]
+    one.ctl("detach", "press", "--persist")
+    assert links(one) == {} and "nothing to do" in one.ctl("plan").stdout
+
+
+TALLY = """\
+system: tally
+states: { Next: { number: int } }
+events: { Take: { number: int } }
+external: any
+unhandled: warn
+initialState: { Next: { number: 0 } }
+transitions:
+  Next:
+    Take: { when: event.number == state.number, to: Next, set: { number: "${state.number + 1}" } }
+"""
+
+
+def test_traffic_goes_on_while_links_come_and_go(daemon: Callable[..., Daemon]) -> None:
+    """A link that stays loses nothing, doubles nothing, and keeps the order, whatever is changed beside it."""
+    one = daemon({**CONFIGURATION, "tally.yaml": TALLY})
+    one.ctl("attach", "count", '{ attach: tally, to: orders, emitEvent: { Take: { number: "${value}" } } }')
+    total = 3000
+    failures: list[str] = []
+
+    def publish() -> None:
+        with VarlinkSocket(one.socket) as busy:
+            for number in range(total):
+                busy.call("io.mediatord.Control.Publish", {"bus": "orders", "value": number})
+                reply = busy.reply()
+                if reply is None or "error" in reply:
+                    failures.append(str(reply))
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    rounds = 0
+    with VarlinkSocket(one.socket, timeout=30.0) as steering:
+        while publisher.is_alive() or rounds < 5:
+            link = f"beside{rounds % 3}"
+            definition = "{ attach: door, to: orders, when: value < 0, emitEvent: Shut }"
+            for method, parameters in [
+                ("AttachLink", {"link": link, "definition": definition, "settings": []}),
+                ("SetLink", {"link": link, "settings": [{"key": "when", "value": f"value < -{rounds + 1}"}]}),
+                ("DetachLink", {"link": link}),
+            ]:
+                steering.call(f"io.mediatord.Control.{method}", parameters)
+                reply = steering.reply()
+                assert reply is not None and reply["parameters"].get("applied"), reply
+            rounds += 1
+    publisher.join()
+    assert failures == []
+    assert rounds >= 5
+    # Only who gets each number once and in its turn comes to the last; ask until it has, or nothing more comes.
+    for _ in range(200):
+        if state(one, "tally")["number"] == total:
+            break
+    assert state(one, "tally") == {"number": total}
+    assert links(one)["count"]["fired"] == total
+    now = {system["name"]: system["counters"] for system in status(one)["systems"]}
+    assert now["tally"]["unhandled"] == 0 and now["tally"]["dropped"] == 0 and now["door"]["events"] == 0
+
+
+def test_changes_and_reloads_at_once_are_done_one_after_the_other(one: Daemon) -> None:
+    workers = 4
+    each = 10
+    applied: list[int] = []
+    lock = threading.Lock()
+
+    def work(seed: int) -> None:
+        chance = random.Random(seed)
+        with VarlinkSocket(one.socket, timeout=60.0) as connection:
+            for number in range(each):
+                link = f"w{seed}-{number}"
+                kind = chance.choice(["attach", "reload", "detach"])
+                if kind == "reload":
+                    connection.call("io.mediatord.Control.Reload", {})
+                else:
+                    connection.call(
+                        "io.mediatord.Control.AttachLink",
+                        {"link": link, "definition": SYSTEM_TO_SYSTEM, "settings": []},
+                    )
+                replies = [connection.reply()]
+                if kind == "detach":
+                    connection.call("io.mediatord.Control.DetachLink", {"link": link})
+                    replies.append(connection.reply())
+                for reply in replies:
+                    assert reply is not None and reply["parameters"]["applied"], reply
+                    with lock:
+                        applied.append(reply["parameters"]["generation"])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Each has a generation of its own, and none is left out.
+    assert sorted(applied) == list(range(2, len(applied) + 2))
+    now = status(one)
+    assert now["generation"] == len(applied) + 1
+    assert now["reloads"] == {"applied": len(applied), "rejected": 0}
+    attached = {name for name, link in links(one).items() if link["origin"] == "attached"}
+    assert len(attached) == now["transient"]
+
+
+def test_the_number_of_changes_is_bounded(one: Daemon) -> None:
+    limit = 1000
+    with VarlinkSocket(one.socket, timeout=60.0) as connection:
+        # Many at once would take as many reloads; one that is changed counts once.
+        for number in range(3):
+            for _ in range(2):
+                connection.call(
+                    "io.mediatord.Control.AttachLink",
+                    {"link": f"n{number}", "definition": SYSTEM_TO_SYSTEM, "settings": []},
+                )
+                reply = connection.reply()
+                assert reply is not None and len(reply["parameters"]["transient"]) == number + 1 <= limit
+        connection.call(
+            "io.mediatord.Control.AttachLink",
+            {"link": "big", "definition": "{ attach: door, emitValue: '" + "x" * 900_000 + "' }", "settings": []},
+        )
+        reply = connection.reply()
+        assert reply is not None and not reply["parameters"]["applied"]
+
+
+def test_warnings_can_be_denied(daemon: Callable[..., Daemon]) -> None:
+    quiet = {"bell.yaml": BELL, "door.yaml": DOOR, "wiring.yaml": WIRING}
+    one = daemon(quiet, arguments=["--deny-warnings"])
+    # A bus that nobody writes any longer would be a warning.
+    lonely = WIRING.replace("initial: nobody, external: both", "initial: nobody")
+    (one.config / "wiring.yaml").write_text(lonely)
+    one.ctl("reload")
+    text = refused(one, "detach", "announce")
+    assert "warning" in text and "warnings are denied" in text
+    assert one.stop() == 0
+    other = daemon({**quiet, "wiring.yaml": lonely.replace("announce:", "announce2:").replace("ring:", "#ring:")},
+                   ready=False, arguments=["--deny-warnings"])
+    assert other.wait_exit() == 1
+    assert "denied-warnings" in other.log
+
+
+def test_without_a_daemon_the_exit_code_is_its_own(binaries: Binaries, tmp_path: Path) -> None:
+    for arguments in (["reload"], ["attach", "x", "{}"], ["detach", "x"], ["set", "x", "a=b"], ["cat-config", "--running"]):
+        result = subprocess.run(
+            [binaries.mediatorctl, *arguments, "--socket", tmp_path / "nobody"], capture_output=True, text=True
+        )
+        assert result.returncode == 69, result

@@ -1,0 +1,167 @@
+import MediatorCommands
+import MediatorControl
+import Testing
+import Varlink
+
+/// What `attach`, `detach` and `set` ask for, what they print, and how they end.
+@Suite(.timeLimit(.minutes(5)))
+struct ChangeTests {
+    static let table = """
+        PART  NAME       FATE    WHY
+        link  tell-full  change  its definition has changed
+
+        """
+    static let hint = "It is in no file, and holds until mediatord ends; 'mediatorctl set NAME --persist' writes it.\n"
+
+    /// A command line, and what it asks for and prints.
+    static let changes: [(arguments: [String], asked: String, text: String)] = [
+        (
+            ["attach", "x", "{ to: y }"], "{ to: y } []",
+            table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")
+        ),
+        (
+            [
+                "attach", "link:x", "--system", "a", "--to", "b", "--on-state", "S", "--when", "state.n == \"1\"",
+                "--emit-value", "{ c: 1 }", "--loop", "1 per 1s", "--persist",
+            ],
+            #"none ["attach=a", "to=b", "onState=S", "when=\"state.n == \\\"1\\\"\"", "emitValue={ c: 1 }", "#
+                + #""loop.limit=1 per 1s"]"#,
+            table + "link 'x' attached: 2 kept; 1 link changed\nwritten: /etc/mediatord/90-mediatorctl.yaml\n"
+        ),
+        (
+            ["attach", "x", "--to-system", "s", "--on-value", "1", "--emit-event", "E", "--dry-run", "--persist"],
+            #"none ["toSystem=s", "onValue=1", "emitEvent=E"]"#,
+            table + """
+                link 'x' would be attached: 2 kept; 1 link changed
+                written would be /etc/mediatord/90-mediatorctl.yaml:
+                  # Written
+                  links: {}
+
+                """
+        ),
+        (
+            ["attach", "x", "-"], "to: input [" + "]",
+            table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")
+        ),
+        (
+            ["detach", "tell-full"], "detach",
+            table + "link 'tell-full' detached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "tell-full")
+        ),
+        (
+            ["set", "tell-full", "when=a == b", "loop="], #"["when=a == b", "loop="]"#,
+            table + "link 'tell-full' changed: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "tell-full")
+        ),
+        (
+            ["set", "tell-full", "--persist"], "[]",
+            table + "link 'tell-full' changed: 2 kept; 1 link changed\n"
+                + "written: /etc/mediatord/90-mediatorctl.yaml\n"
+        ),
+    ]
+
+    @Test(arguments: changes.indices)
+    func `a change is asked for and told as it is`(index: Int) async throws {
+        let change = Self.changes[index]
+        let bench = try await Bench()
+        let variables = ["MEDIATORD_SOCKET": bench.socket]
+        let result = await Bench.run(change.arguments, variables: variables, input: "to: input")
+        #expect(result == .init(status: .success, output: change.text, error: ""))
+        #expect(bench.handler.changes == [change.asked])
+        let json = await Bench.run(change.arguments + ["--json"], variables: variables, input: "to: input")
+        let reply = try JSONValue(parsing: json.output).objectValue
+        #expect(reply?["applied"] == .bool(!change.arguments.contains("--dry-run")))
+        await bench.service.close()
+    }
+
+    @Test func `what is rejected ends with 1, what is late with 3`() async throws {
+        let broken = try await Bench(health: .failed)
+        let finding = "<control x>:1:1: error: wrong\n"
+        #expect(
+            await broken.run("set", "tell-full", "a=b")
+                == .init(
+                    status: .refused,
+                    output: finding + "rejected, nothing has changed: 1 error in the configuration\n", error: ""))
+        #expect(
+            await broken.run("attach", "x", "{}", "--dry-run")
+                == .init(
+                    status: .refused, output: finding + "it would be rejected: 1 error in the configuration\n",
+                    error: ""))
+        await broken.service.close()
+        let slow = try await Bench(health: .starting)
+        let late = await slow.run("detach", "tell-full")
+        #expect(late.status == .appliedLate)
+        #expect(late.output.hasSuffix("not ready in time: slow\n"))
+        await slow.service.close()
+    }
+
+    @Test(arguments: [
+        (
+            ["attach", "tell-full", "{}"], CommandStatus.refused,
+            "mediatorctl: there is another link 'tell-full' already\nChange it with `mediatorctl set tell-full …`, or take "
+                + "it away with `mediatorctl detach tell-full`.\n"
+        ),
+        (["detach", "tell"], .refused, "mediatorctl: there is no link 'tell'; did you mean 'tell-full'?\n"),
+        (
+            ["detach", "tell-full", "--persist"], .refused,
+            "mediatorctl: '/etc/mediatord/x.yaml' cannot be written, so nothing has changed: Read-only file system\nLet "
+                + "mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or leave out "
+                + "--persist, and write yourself what --persist --dry-run shows.\n"
+        ),
+        (
+            ["set", "tell@a", "x=y"], .refused,
+            "mediatorctl: 'tell@a' is one of the links that 'tell' makes, one for each instance\nAll of them are changed "
+                + "at once, as 'tell'.\n"
+        ),
+        (["set", "bus:alarms", "x=y"], .usage, "mediatorctl: only a link can be changed so\n"),
+    ])
+    func `what cannot be changed is told with what to do instead`(
+        arguments: [String], status: CommandStatus, error: String
+    ) async throws {
+        let bench = try await Bench()
+        let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+        #expect(result == .init(status: status, output: "", error: error))
+        await bench.service.close()
+    }
+
+    @Test func `what is in no file is seen in status and list`() async throws {
+        let bench = try await Bench(health: .degraded)
+        let status = await bench.run("status").output
+        #expect(status.contains("reload rejected 11:57:00 (3 min ago): 1 error\n"))
+        #expect(status.contains("since the start 1 change applied, 2 rejected\n"))
+        #expect(status.contains("2 links are changed in no file; see mediatorctl list links\n"))
+        let links = await bench.run("list", "links").output
+        #expect(
+            links == """
+                LINK       RULE                               FIRED  LAST FIRED            TRANSIENT
+                tell-full  disk-guard ── Full ──▶ bus alarms      1  11:57:00 (3 min ago)  changed
+
+                detached, and in no file: ring
+
+                """)
+        let json = try JSONValue(parsing: await bench.run("list", "links", "--json").output).objectValue
+        #expect(json?["changes"]?.arrayValue?.count == 2)
+        #expect(await bench.run("reload", "--drop-transient").output == "reloaded: dropped\n")
+        await bench.service.close()
+    }
+
+    @Test func `the configuration that runs is shown with where each value comes from`() async throws {
+        let bench = try await Bench()
+        let output = await bench.run("cat-config", "--running").output
+        #expect(
+            output == """
+                # /etc/mediatord/a.yaml
+                # <control l>
+                buses: { b: { kind: passthrough, value: int } }  # /etc/mediatord/a.yaml:2
+                links:
+                  l:
+                    to: b                                        # <control l>:3
+                ---
+                # <control m>
+                links:
+                  m: { to: b }  # <control m>:3
+
+                """)
+        #expect(await bench.run("cat-config", "--running", "m").output.hasPrefix("# <control m>\n"))
+        await bench.service.close()
+        #expect(await Bench.run(["cat-config", "--running", "--socket", "/nowhere/x"]).status == .noConnection)
+    }
+}
