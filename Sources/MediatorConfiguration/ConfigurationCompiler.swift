@@ -11,24 +11,27 @@ public enum ConfigurationCompiler {
     /// - Parameters:
     ///   - files: The files' bytes.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin,
+        kinds: [SystemKind] = [], values: ExternalValues = .none,
         now: Timestamp? = nil
     ) -> CompilationResult {
-        compile(files: files, effects: effects, values: values, unreadable: [], now: now)
+        compile(files: files, effects: effects, kinds: kinds, values: values, unreadable: [], now: now)
     }
 
     /// Compiles files, with what was found while reading them.
     static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema], values: ExternalValues, unreadable: [Diagnostic],
-        now: Timestamp?
+        files: [ConfigurationFile], effects: [EffectSchema], kinds: [SystemKind], values: ExternalValues,
+        unreadable: [Diagnostic], now: Timestamp?
     ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
         var assembly = Assembly(
-            findings, EffectTable(effects), values, isIncomplete: unreadable.contains { $0.severity == .error })
+            findings, EffectTable(effects), KindTable(kinds), values,
+            isIncomplete: unreadable.contains { $0.severity == .error })
         let sorted = files.sorted { $0.path < $1.path }
         let paths = sorted.flatMap { [$0.path] + $0.dropIns.map(\.path) }
         if paths.count > ConfigurationLimits.files {
@@ -57,10 +60,12 @@ private struct Assembly {
     private var mayHideSystems: Bool
     private var mayHideBuses: Bool
 
-    init(_ findings: Findings, _ effects: EffectTable, _ values: ExternalValues, isIncomplete: Bool) {
+    init(
+        _ findings: Findings, _ effects: EffectTable, _ kinds: KindTable, _ values: ExternalValues, isIncomplete: Bool
+    ) {
         self.findings = findings
         self.effects = effects
-        session = Session(findings, values)
+        session = Session(findings, values, kinds)
         mayHideSystems = isIncomplete
         mayHideBuses = isIncomplete
     }

@@ -78,6 +78,8 @@ extension Diagnostic {
         public static let unknownType = Code(rawValue: "unknown-type")
         /// No such field.
         public static let unknownField = Code(rawValue: "unknown-field")
+        /// No such kind of systems.
+        public static let unknownKind = Code(rawValue: "unknown-kind")
         /// No such side effect, or none at all.
         public static let unknownEffect = Code(rawValue: "unknown-effect")
         /// The side effect has no such parameter.
@@ -152,7 +154,8 @@ extension Diagnostic {
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
-            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,
+            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownKind, .unknownEffect,
+            .unknownParameter,
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,

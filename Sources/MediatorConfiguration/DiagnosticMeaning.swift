@@ -41,6 +41,7 @@ extension Diagnostic.Code {
         .unknownBus: "No such bus",
         .unknownType: "No such type",
         .unknownField: "No such field",
+        .unknownKind: "No such kind of systems",
         .unknownEffect: "No such side effect, or none at all",
         .unknownParameter: "The side effect has no such parameter",
         .unknownOutcome: "The side effect has no such outcome",
