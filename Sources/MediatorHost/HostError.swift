@@ -1,13 +1,22 @@
 public import MediatorConfiguration
 
-/// Why a host could not be built: the data of a system's first state cannot be computed.
-public struct InitialStateError: Error, Sendable, Hashable {
+/// Why a host could not be built: the data of a system's first state cannot be computed, or its kind makes no system of
+/// its parameters.
+public struct InitialStateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system.
     public let system: String
+    /// The kind that did not make it; nil: it is a configured one.
+    public let kind: String?
     /// Where it is written.
     public let source: SourceLocation
     /// What went wrong.
     public let message: String
+
+    /// What is wrong, in a sentence without a full stop.
+    public var description: String {
+        guard let kind else { return "the initial state of '\(system)' cannot be computed: \(message)" }
+        return "the kind '\(kind)' cannot make the system '\(system)': \(message)"
+    }
 }
 
 /// Why a host did not do what it was asked.
