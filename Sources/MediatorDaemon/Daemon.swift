@@ -25,6 +25,8 @@ public struct Daemon: Sendable {
     public var stopLimit = Duration.seconds(10)
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
+    /// The kinds of systems written in Swift of which configurations may make instances.
+    public var kinds = SystemCatalogue()
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
     /// Where to say what happens.
@@ -79,12 +81,38 @@ public struct Daemon: Sendable {
 
     /// Reads and checks a configuration.
     func compile(_ layers: ConfigurationLayers) -> CompilationResult {
-        ConfigurationCompiler.compile(layers: layers, effects: effects.schemas, values: values, now: Self.now())
+        ConfigurationCompiler.compile(
+            layers: layers, effects: effects.schemas, kinds: kinds.kinds, values: values, now: Self.now())
+    }
+
+    /// Reads and checks the configuration and builds what it says, as ``run()`` does; nothing is started, and every
+    /// finding is reported.
+    ///
+    /// - Returns: what was found, in a line, and whether ``run()`` would start it.
+    public func check() -> (summary: String, isValid: Bool) {
+        let (result, host) = build()
+        guard result.graph != nil, host == nil else {
+            return (result.summary(of: "\(configuration)"), result.graph != nil)
+        }
+        return ("\(configuration) is not valid: a kind of systems refuses what it is given", false)
+    }
+
+    /// Checks the configuration and builds the host; what is wrong is reported.
+    private func build() -> (result: CompilationResult, host: Host?) {
+        let result = compile(configuration)
+        for diagnostic in result.diagnostics { report(diagnostic) }
+        guard let graph = result.graph else { return (result, nil) }
+        do throws(InitialStateError) {
+            let time = HostTime(clock: ContinuousClock(), now: Self.now)
+            return (result, try Host(graph: graph, effects: effects, kinds: kinds, time: time, logger: logger))
+        } catch {
+            report(Diagnostic(code: .initialState, location: error.source, message: error.description))
+            return (result, nil)
+        }
     }
 
     private func buildHost() -> Host? {
-        let result = compile(configuration)
-        for diagnostic in result.diagnostics { report(diagnostic) }
+        let (result, host) = build()
         guard let graph = result.graph else {
             let count = result.diagnostics.count { $0.severity == .error }
             logger.critical(
@@ -97,17 +125,8 @@ public struct Daemon: Sendable {
                 "there is no system in the configuration; files must end in .yaml or .yml",
                 metadata: ["configuration": "\(configuration)"])
         }
-        do throws(InitialStateError) {
-            let time = HostTime(clock: ContinuousClock(), now: Self.now)
-            return try Host(graph: graph, effects: effects, time: time, logger: logger)
-        } catch {
-            report(
-                Diagnostic(
-                    code: .invalidExpression, location: error.source,
-                    message: "the initial state of '\(error.system)' cannot be computed: \(error.message)"))
-            logger.critical("the configuration is not valid; nothing was started")
-            return nil
-        }
+        if host == nil { logger.critical("the configuration is not valid; nothing was started") }
+        return host
     }
 
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
