@@ -122,7 +122,7 @@ extension Diagnostic {
         public static let constantCondition = Code(rawValue: "constant-condition")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
-        /// The data of an initial state cannot be computed.
+        /// A system has no initial state: its data cannot be computed, or its kind refuses what it is given.
         public static let initialState = Code(rawValue: "initial-state")
 
         // The whole

@@ -69,6 +69,12 @@ def test_its_configuration_is_checked_here_and_there(binaries: Binaries, kinds: 
     assert set(re.findall(r"\[([a-z-]+)\]$", without.stdout, re.MULTILINE)) == {"unknown-kind"}
 
 
+def test_its_configuration_is_shown_with_places(binaries: Binaries) -> None:
+    shown = run(binaries.mediatorctl, "cat-config", "--config", EXAMPLE / "Config", "crossing").stdout
+    assert re.search(r"^kind: traffic-light +# .*systems.yaml:\d+$", shown, re.MULTILINE), shown
+    assert "red: 30s" in shown
+
+
 def test_its_kinds_are_printed(kinds: Path) -> None:
     found = {kind["name"]: kind for kind in json.loads(kinds.read_text())["kinds"]}
     assert sorted(found) == ["speaker", "traffic-light"]

@@ -84,6 +84,15 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try definition(text).kind?.parameters.fields[4] == .string("none"))
     }
 
+    @Test func `are changed by drop-ins`() throws {
+        var file = ConfigurationFile(path: "a.yaml", text: head)
+        file.dropIns = [
+            ConfigurationFile(path: "a.yaml.d/10.yaml", text: "system: kitchen\nwith: { volume: 3 }\n")
+        ]
+        let result = ConfigurationCompiler.compile(files: [file], kinds: kinds)
+        #expect(result.graph?.systems.first?.kind?.parameters.fields.prefix(2) == [.int(15), .int(3)])
+    }
+
     @Test func `are linked by their fields, optional and nested ones too`() throws {
         let result = compile(
             head + """

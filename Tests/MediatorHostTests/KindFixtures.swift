@@ -119,8 +119,8 @@ final class KindFixture: Sendable {
     let host: Host
     let kinds: SystemCatalogue
 
-    init(_ text: String) throws {
-        kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter()])
+    init(_ text: String, also others: [any SystemImplementation] = []) throws {
+        kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter()] + others)
         let clock = clock
         let time = HostTime(clock: clock) {
             guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)

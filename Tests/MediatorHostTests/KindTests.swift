@@ -176,6 +176,55 @@ private let speaker = """
         await fixture.host.stop(within: .seconds(1))
     }
 
+    @Test func `keep what they are attached to in Swift, and where they run`() async throws {
+        let mediator = PassthroughMediator<Int>()
+        let volumes = CurrentValueMediator(0)
+        let kind = try TypedKind<any State, any Event, SpeakerParameters>.system(
+            "attached", description: nil, parameters: SpeakerParameters.self, defaults: SpeakerParameters(),
+            states: [VolumeState.self], events: [SetEvent.self]
+        ) { parameters in
+            System {
+                InitialState { VolumeState(value: parameters.volume) }
+                Transitions {
+                    From(VolumeState.self) { _ in
+                        On(SetEvent.self, transitionTo: VolumeState.self) { event in VolumeState(value: event.value) }
+                    }
+                }
+            }
+            .attach(to: mediator) { (value: Int) in SetEvent(value: value, source: nil) }
+            .attach(to: volumes, onSystemStateType: VolumeState.self) { $0.value }
+            .execute(on: .task(globalConcurrentExecutor))
+        }
+        let fixture = try KindFixture("system: kitchen\nkind: attached\n", also: [kind])
+        fixture.host.start()
+        await fixture.settle()
+        mediator.send(3)
+        #expect(try await fixture.states(of: "kitchen", until: "VolumeState 3").last == "VolumeState 3")
+        await fixture.settle()
+        #expect(volumes.value == 3)
+        await fixture.host.stop(within: .seconds(1))
+        mediator.send(4)
+        #expect(volumes.value == 3)
+    }
+
+    @Test func `are refused where they have been started already`() throws {
+        let kind = try TypedKind<any State, any Event, SpeakerParameters>.system(
+            "begun", description: nil, parameters: SpeakerParameters.self, defaults: SpeakerParameters(),
+            states: [VolumeState.self], events: []
+        ) { _ in
+            let system = System {
+                InitialState { VolumeState(value: 1) }
+                Transitions {}
+            }
+            system.start()
+            return system
+        }
+        let error = #expect(throws: InitialStateError.self) {
+            try KindFixture("system: kitchen\nkind: begun\n", also: [kind])
+        }
+        #expect(error?.message == "the system has been started already")
+    }
+
     @Test func `change nothing where the kind refuses its parameters`() async throws {
         let fixture = try KindFixture(speaker)
         fixture.host.start()
