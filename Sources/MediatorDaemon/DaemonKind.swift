@@ -1,6 +1,6 @@
 public import FeedbackKit
 import MediatorConfiguration
-import MediatorHost
+package import MediatorHost
 
 /// A kind of systems written in Swift, of which the configuration of a daemon can make instances.
 ///
@@ -38,7 +38,7 @@ public struct DaemonKind: Sendable {
     /// What a host needs.
     ///
     /// - Throws: what about its types cannot be used in a configuration.
-    func implementation() throws(KindError) -> any SystemImplementation { try make() }
+    package func implementation() throws(KindError) -> any SystemImplementation { try make() }
 
     /// The parameters of a kind that has none.
     private struct NoParameters: Codable {}
@@ -146,7 +146,7 @@ extension SystemCatalogue {
     /// The catalogue of some kinds.
     ///
     /// - Throws: everything that is wrong with them, a line each.
-    static func of(_ kinds: [DaemonKind]) throws(KindError) -> SystemCatalogue {
+    package static func of(_ kinds: [DaemonKind]) throws(KindError) -> SystemCatalogue {
         var flaws: [String] = []
         var implementations: [any SystemImplementation] = []
         var names: Set<String> = []
