@@ -106,7 +106,7 @@ public struct Daemon: Sendable {
             let time = HostTime(clock: ContinuousClock(), now: Self.now)
             return (result, try Host(graph: graph, effects: effects, kinds: kinds, time: time, logger: logger))
         } catch {
-            report(Diagnostic(code: .initialState, location: error.source, message: error.description))
+            for diagnostic in error.diagnostics { report(diagnostic) }
             return (result, nil)
         }
     }

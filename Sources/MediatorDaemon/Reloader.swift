@@ -47,7 +47,7 @@ final class Reloader: Sendable {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await Task.detached { [self] in
             let result = daemon.compile(layers)
-            let findings = Self.findings(result)
+            let findings = Self.findings(result.diagnostics)
             guard let graph = result.graph else {
                 return PlanReply(
                     valid: false, summary: Self.rejection(result), errors: result.errors, warnings: result.warnings,
@@ -102,11 +102,12 @@ final class Reloader: Sendable {
         let logger = daemon.logger
         let result = daemon.compile(daemon.configuration)
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
-        func rejected(_ summary: String) -> ReloadReply {
+        func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
+            for diagnostic in more { daemon.report(diagnostic) }
             logger.error("reload rejected: \(summary); nothing was changed", metadata: cause)
             return ReloadReply(
-                applied: false, generation: host.generation, summary: summary, errors: result.errors,
-                warnings: result.warnings, findings: Self.findings(result))
+                applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
+                warnings: result.warnings, findings: Self.findings(result.diagnostics + more))
         }
         guard let graph = result.graph else { return rejected(Self.rejection(result)) }
         do throws(ApplyError) {
@@ -126,9 +127,10 @@ final class Reloader: Sendable {
             return ReloadReply(
                 applied: true, generation: applied.generation, summary: summary,
                 steps: PlanStep.all(of: applied.plan), errors: 0, warnings: result.warnings,
-                findings: Self.findings(result), late: applied.late, leftBehind: applied.leftBehind)
+                findings: Self.findings(result.diagnostics), late: applied.late, leftBehind: applied.leftBehind)
         } catch {
-            return rejected("\(error)")
+            guard case .initialState(let cause) = error else { return rejected("\(error)") }
+            return rejected("\(error)", cause.diagnostics)
         }
     }
 
@@ -136,12 +138,19 @@ final class Reloader: Sendable {
         result.errors == 1 ? "1 error in the configuration" : "\(result.errors) errors in the configuration"
     }
 
-    private static func findings(_ result: CompilationResult) -> [Finding] {
-        result.diagnostics.prefix(findingLimit).map { diagnostic in
+    private static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
+        diagnostics.sorted().prefix(findingLimit).map { diagnostic in
             Finding(
                 severity: diagnostic.severity.rawValue, code: diagnostic.code.rawValue,
                 location: diagnostic.location.map { "\($0)" }, message: diagnostic.message, text: diagnostic.rendered())
         }
+    }
+}
+
+extension InitialStateError {
+    /// What is wrong, each with its place.
+    var diagnostics: [Diagnostic] {
+        all.map { Diagnostic(code: .initialState, location: $0.source, message: $0.description) }
     }
 }
 

@@ -16,7 +16,8 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     public var description: String {
         switch self {
-        case .initialState(let error): "\(error) (\(error.source))"
+        case .initialState(let error):
+            "\(error) (\(error.source))" + (error.others.isEmpty ? "" : ", and \(error.others.count) more")
         case .notStarted: "nothing has been started yet; try again when it is"
         case .stopped: "everything is being stopped"
         case .cancelled: "who asked for it no longer waits"

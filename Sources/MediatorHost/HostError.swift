@@ -11,8 +11,24 @@ public struct InitialStateError: Error, Sendable, Hashable, CustomStringConverti
     public let source: SourceLocation
     /// What went wrong.
     public let message: String
+    /// The other systems of which that is true, by name.
+    public internal(set) var others: [InitialStateError] = []
 
-    /// What is wrong, in a sentence without a full stop.
+    init(system: String, kind: String?, source: SourceLocation, message: String) {
+        self.system = system
+        self.kind = kind
+        self.source = source
+        self.message = message
+    }
+
+    /// What is wrong with each system, by name.
+    public var all: [InitialStateError] {
+        var first = self
+        first.others = []
+        return [first] + others
+    }
+
+    /// What is wrong with the first, in a sentence without a full stop.
     public var description: String {
         guard let kind else { return "the initial state of '\(system)' cannot be computed: \(message)" }
         return "the kind '\(kind)' cannot make the system '\(system)': \(message)"

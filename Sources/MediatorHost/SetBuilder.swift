@@ -25,12 +25,21 @@ struct SetBuilder {
         let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
         var systems: [HostedSystem] = []
         systems.reserveCapacity(graph.systems.count)
+        var errors: [InitialStateError] = []
         for definition in graph.systems {
             if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
                 systems.append(kept)
-            } else {
-                systems.append(try system(definition))
+                continue
             }
+            do throws(InitialStateError) {
+                systems.append(try system(definition))
+            } catch {
+                errors.append(error)
+            }
+        }
+        if var first = errors.first {
+            first.others = Array(errors.dropFirst())
+            throw first
         }
         let buses = graph.buses.map { definition in
             let step = busFates[definition.name]

@@ -158,6 +158,8 @@ def test_a_reload_with_other_parameters_carries_the_state_over(one: Daemon) -> N
     path.write_text(path.read_text().replace("target: 18", "target: 101"))
     rejected = one.ctl("reload", check=False)
     assert rejected.returncode == 1
+    (finding,) = json.loads(one.ctl("reload", "--json", check=False).stdout)["findings"]
+    assert finding["code"] == "initial-state" and "a target of 101 would hurt" in finding["message"]
     assert "a target of 101 would hurt" in rejected.stdout + rejected.stderr
     assert show(one, "kitchen")["summary"]["state"]["data"] == {"value": 18}
     # A hangup is the same.

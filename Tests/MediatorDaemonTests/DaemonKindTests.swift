@@ -107,6 +107,9 @@ private let kinds: [DaemonKind] = [
         #expect(
             refused.findings
                 == ["initial-state: the kind 'limited' cannot make the system 'a': there cannot be more than ten"])
+        let both = try check(
+            "system: a\nkind: limited\nwith: { most: 11 }\n---\nsystem: b\nkind: limited\nwith: { most: 12 }\n")
+        #expect(both.findings.count == 2)
         #expect(refused.summary == "Config is not valid: a kind of systems refuses what it is given")
         #expect(!refused.isValid)
     }

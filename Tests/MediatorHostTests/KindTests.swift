@@ -232,6 +232,12 @@ private let speaker = """
             try await fixture.apply("system: kitchen\nkind: speaker\nwith: { target: 101 }\n")
         }
         #expect(fixture.host.generation == 1)
+        let several = await #expect(throws: ApplyError.self) {
+            try await fixture.apply(
+                "system: a\nkind: speaker\nwith: { target: 101 }\n---\nsystem: b\nkind: speaker\nwith: { target: 102 }\n"
+            )
+        }
+        #expect(several?.description.hasSuffix("a target above 100 would hurt (test.yaml:1:9), and 1 more") == true)
         let error = #expect(throws: InitialStateError.self) {
             try KindFixture("system: kitchen\nkind: speaker\nwith: { target: 101 }\n")
         }
