@@ -1,6 +1,6 @@
 # What can be done with this repository; `make help` lists it. All builds share .build.
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks Examples
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 

@@ -153,6 +153,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "MediatorDaemonTests",
+            dependencies: [
+                "MediatorDaemon", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "MediatorControlTests", dependencies: ["CommonExpression", "MediatorControl", "Varlink"],
             swiftSettings: strict),
         .testTarget(

@@ -64,6 +64,9 @@ public enum Mediatorctl {
             return try verb.perform(in: environment)
         } catch is OutputClosed {
             return .success
+        } catch let error as CommandError {
+            environment.writeError(error.text)
+            return error.status
         } catch {
             environment.writeError("mediatorctl: \(error)\n")
             return .refused

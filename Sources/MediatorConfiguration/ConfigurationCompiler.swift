@@ -11,21 +11,23 @@ public enum ConfigurationCompiler {
     /// - Parameters:
     ///   - files: The files' bytes.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin,
+        kinds: [SystemKind] = [], values: ExternalValues = .none,
         now: Timestamp? = nil
     ) -> CompilationResult {
-        compile(files: files, effects: effects, values: values, unreadable: [], now: now)
+        compile(files: files, effects: effects, kinds: kinds, values: values, unreadable: [], now: now)
     }
 
     /// Compiles files, with what was found while reading them.
     ///
     /// - Parameter threads: How many threads may work at once; nil: as many as are worth it. The result is the same.
     package static func compile(
-        files: [ConfigurationFile], effects: [EffectSchema], values: ExternalValues, unreadable: [Diagnostic],
-        now: Timestamp?, threads: Int? = nil
+        files: [ConfigurationFile], effects: [EffectSchema], kinds: [SystemKind] = [], values: ExternalValues,
+        unreadable: [Diagnostic], now: Timestamp?, threads: Int? = nil
     ) -> CompilationResult {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
@@ -49,7 +51,7 @@ public enum ConfigurationCompiler {
                 findings.add(part.1)
             }
         }
-        let assembly = Assembly(findings, values, gathered, threads: threads)
+        let assembly = Assembly(findings, KindTable(kinds), values, gathered, threads: threads)
         let graph = assembly.graph(now: now)
         return CompilationResult(
             graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted(),
@@ -170,11 +172,13 @@ private struct Assembly {
     private let gathered: Gathered
     private let threads: Int
 
-    init(_ findings: Findings, _ values: ExternalValues, _ gathered: Gathered, threads: Int) {
+    init(
+        _ findings: Findings, _ kinds: KindTable, _ values: ExternalValues, _ gathered: Gathered, threads: Int
+    ) {
         self.findings = findings
         self.gathered = gathered
         self.threads = threads
-        session = Session(findings, values)
+        session = Session(findings, values, kinds)
     }
 
     func graph(now: Timestamp?) -> Graph? {

@@ -124,13 +124,15 @@ extension ConfigurationCompiler {
     /// - Parameters:
     ///   - directory: The directory.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        directory: String, effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        directory: String, effects: [EffectSchema] = EffectSchema.builtin,
+        kinds: [SystemKind] = [], values: ExternalValues = .none,
         now: Timestamp? = nil
     ) -> CompilationResult {
-        compile(layers: ConfigurationLayers([directory]), effects: effects, values: values, now: now)
+        compile(layers: ConfigurationLayers([directory]), effects: effects, kinds: kinds, values: values, now: now)
     }
 
     /// Reads layers of directories and compiles their files; what cannot be read is reported with everything else.
@@ -138,15 +140,18 @@ extension ConfigurationCompiler {
     /// - Parameters:
     ///   - layers: The directories.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
-        layers: ConfigurationLayers, effects: [EffectSchema] = EffectSchema.builtin, values: ExternalValues = .none,
+        layers: ConfigurationLayers, effects: [EffectSchema] = EffectSchema.builtin,
+        kinds: [SystemKind] = [], values: ExternalValues = .none,
         now: Timestamp? = nil
     ) -> CompilationResult {
         let contents = layers.read()
         return compile(
-            files: contents.files, effects: effects, values: values, unreadable: contents.findings, now: now)
+            files: contents.files, effects: effects, kinds: kinds, values: values, unreadable: contents.findings,
+            now: now)
     }
 
     /// Compiles what was read from directories, with what is changed on top of it.
@@ -155,12 +160,13 @@ extension ConfigurationCompiler {
     ///   - contents: What was read.
     ///   - layer: What is changed. What changes nothing, since its link is written no longer, is warned of.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     /// - Returns: The result, and the links whose changes change nothing.
     public static func compile(
         contents: ConfigurationLayers.Contents, layer: TransientLayer, effects: [EffectSchema] = EffectSchema.builtin,
-        values: ExternalValues = .none, now: Timestamp? = nil
+        kinds: [SystemKind] = [], values: ExternalValues = .none, now: Timestamp? = nil
     ) -> (result: CompilationResult, moot: [String]) {
         let (files, moot) = layer.applied(to: contents.files)
         let warnings = moot.map { link in
@@ -170,7 +176,8 @@ extension ConfigurationCompiler {
                 message: "there is no link '\(link)' any longer that this change could change")
         }
         let result = compile(
-            files: files, effects: effects, values: values, unreadable: contents.findings + warnings, now: now)
+            files: files, effects: effects, kinds: kinds, values: values, unreadable: contents.findings + warnings,
+            now: now)
         return (result, moot)
     }
 }

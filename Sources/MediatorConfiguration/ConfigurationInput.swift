@@ -20,13 +20,14 @@ extension ConfigurationCompiler {
     ///   - standardInput: Reads standard input; called at most once. It need not return more than
     ///     ``ConfigurationLimits/fileSize`` bytes and one.
     ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
     public static func compile(
         paths: [String], standardInput: () -> [UInt8], effects: [EffectSchema] = EffectSchema.builtin,
-        values: ExternalValues = .none, now: Timestamp? = nil
+        kinds: [SystemKind] = [], values: ExternalValues = .none, now: Timestamp? = nil
     ) -> CompilationResult {
-        if paths.isEmpty { return compile(layers: .system, effects: effects, values: values, now: now) }
+        if paths.isEmpty { return compile(layers: .system, effects: effects, kinds: kinds, values: values, now: now) }
         var files: [String: ConfigurationFile] = [:]
         var diagnostics: [Diagnostic] = []
         var seen: Set<String> = []
@@ -47,7 +48,9 @@ extension ConfigurationCompiler {
                 }
             }
         }
-        return compile(files: Array(files.values), effects: effects, values: values, unreadable: diagnostics, now: now)
+        return compile(
+            files: Array(files.values), effects: effects, kinds: kinds, values: values, unreadable: diagnostics,
+            now: now)
     }
 
     private static func isDirectory(_ path: String) -> Bool {

@@ -78,6 +78,8 @@ extension Diagnostic {
         public static let unknownType = Code(rawValue: "unknown-type")
         /// No such field.
         public static let unknownField = Code(rawValue: "unknown-field")
+        /// No such kind of systems.
+        public static let unknownKind = Code(rawValue: "unknown-kind")
         /// No such side effect, or none at all.
         public static let unknownEffect = Code(rawValue: "unknown-effect")
         /// The side effect has no such parameter.
@@ -120,7 +122,7 @@ extension Diagnostic {
         public static let constantCondition = Code(rawValue: "constant-condition")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
-        /// The data of an initial state cannot be computed.
+        /// A system has no initial state: its data cannot be computed, or its kind refuses what it is given.
         public static let initialState = Code(rawValue: "initial-state")
 
         // The whole
@@ -152,7 +154,8 @@ extension Diagnostic {
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
-            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownEffect, .unknownParameter,
+            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownKind, .unknownEffect,
+            .unknownParameter,
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,

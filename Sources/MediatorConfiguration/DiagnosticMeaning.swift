@@ -41,6 +41,7 @@ extension Diagnostic.Code {
         .unknownBus: "No such bus",
         .unknownType: "No such type",
         .unknownField: "No such field",
+        .unknownKind: "No such kind of systems",
         .unknownEffect: "No such side effect, or none at all",
         .unknownParameter: "The side effect has no such parameter",
         .unknownOutcome: "The side effect has no such outcome",
@@ -57,7 +58,8 @@ extension Diagnostic.Code {
         .unreachableRule: "A rule after one that always holds",
         .constantCondition: "A condition that is always true or always false",
         .linkForm: "A link whose keys fit none of the four forms",
-        .initialState: "The data of an initial state cannot be computed",
+        .initialState:
+            "A system has no initial state: its data cannot be computed, or its kind refuses what it is given",
         .loop: "Links that make each other fire without end",
         .needlessLoop: "A limit on a link that is part of no loop",
         .unreachableState: "A state that no transition leads to",

@@ -73,6 +73,9 @@ public struct SystemDefinition: Sendable {
     public var readyStates: [Int]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
     public var unhandled = UnhandledPolicy.ignore
+    /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
+    /// state's index means nothing, and the feedbacks are those that the configuration adds.
+    public var kind: KindInstance?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.
     public var fingerprint: String
@@ -142,6 +145,8 @@ public enum DataProgram: Sendable {
     case list([DataProgram])
     /// A map of which some value is evaluated each time; its keys differ.
     case map([Entry])
+    /// An optional value that is there, evaluated each time.
+    indirect case optional(DataProgram)
 
     /// One key of a map, and how to make its value.
     public struct Entry: Sendable {
@@ -177,6 +182,7 @@ public enum DataProgram: Sendable {
             values.reserveCapacity(entries.count)
             for entry in entries { values[.string(entry.key)] = try entry.value.evaluate(variables) }
             return .map(values)
+        case .optional(let program): return .optional(try program.evaluate(variables))
         }
     }
 }
@@ -195,6 +201,12 @@ public struct StateProgram: Sendable {
     public var state: Int
     /// One program a field.
     public var fields: [FieldProgram]
+
+    /// A program of the given parts.
+    public init(state: Int, fields: [FieldProgram]) {
+        self.state = state
+        self.fields = fields
+    }
 }
 
 /// How to make an event: which, and its fields in order.
@@ -234,6 +246,15 @@ public struct WrittenTransition: Sendable, Hashable {
     public var condition: String?
     /// Where it is written.
     public var source: SourceLocation
+
+    /// A transition.
+    public init(from: String, event: String, to: String, condition: String? = nil, source: SourceLocation) {
+        self.from = from
+        self.event = event
+        self.to = to
+        self.condition = condition
+        self.source = source
+    }
 }
 
 /// Which states a feedback or a link looks at.
@@ -285,6 +306,23 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+
+    /// A feedback of the given parts.
+    public init(
+        name: String, source: SourceLocation, selector: StateSelector, strategy: Strategy, schedule: Schedule,
+        effect: String, arguments: [Int: [String: DataProgram]], outcomes: [Int: [String: [EmissionRule]]],
+        secretArguments: Set<String>
+    ) {
+        self.name = name
+        self.source = source
+        self.selector = selector
+        self.strategy = strategy
+        self.schedule = schedule
+        self.effect = effect
+        self.arguments = arguments
+        self.outcomes = outcomes
+        self.secretArguments = secretArguments
+    }
 }
 
 /// When a side effect runs.

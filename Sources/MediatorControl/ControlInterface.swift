@@ -67,11 +67,13 @@ public enum ControlInterface {
           running: int
         )
 
-        # Everything about a system; source is the file and line it is written in,
-        # links are the names of the links that touch it.
+        # Everything about a system; source is the file and line it is written in, kind
+        # the kind of which it is an instance, if it is written in Swift; links are the
+        # names of the links that touch it.
         type SystemDescription (
           summary: SystemSummary,
           source: ?string,
+          kind: ?string,
           states: []StateType,
           events: []EventType,
           initialState: string,

@@ -179,6 +179,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var summary: SystemSummary
     /// Where it is written: file and line.
     public var source: String?
+    /// The kind of which it is an instance, if it is written in Swift.
+    public var kind: String?
     /// The states it may be in.
     public var states: [StateType]
     /// The events it understands.
@@ -198,6 +200,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public init(
         summary: SystemSummary,
         source: String? = nil,
+        kind: String? = nil,
         states: [StateType],
         events: [EventType],
         initialState: String,
@@ -208,6 +211,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     ) {
         self.summary = summary
         self.source = source
+        self.kind = kind
         self.states = states
         self.events = events
         self.initialState = initialState

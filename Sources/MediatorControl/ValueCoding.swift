@@ -4,7 +4,8 @@ public import Varlink
 /// How values travel over the control socket.
 ///
 /// Text, numbers, truth values, lists and structures are what JSON has for them; a timestamp is RFC 3339 text, a
-/// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text.
+/// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text;
+/// an optional value that is not there is null, and as a field has no key.
 public enum ValueCoding {
     /// A value as JSON.
     public static func json(_ value: Value) -> JSONValue {
@@ -27,11 +28,11 @@ public enum ValueCoding {
         }
     }
 
-    /// The fields of a structure as a JSON object.
+    /// The fields of a structure as a JSON object; an optional one that is not there has no key.
     public static func fields(of value: Value) -> JSONObject {
         guard case .structure(let structure) = value else { return [:] }
-        let names = structure.type.fields.map(\.name)
-        return Dictionary(uniqueKeysWithValues: zip(names, structure.fields.map(json)))
+        let fields = zip(structure.type.fields.map(\.name), structure.fields).filter { $0.1 != .optional(nil) }
+        return Dictionary(uniqueKeysWithValues: fields.map { ($0.0, json($0.1)) })
     }
 
     /// What is wrong with a JSON value.
@@ -49,6 +50,8 @@ public enum ValueCoding {
         let mismatch = Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(json)")
         switch (type, json) {
         case (.dyn, _): return plain(json)
+        case (.optional, .null): return .optional(nil)
+        case (.optional(let wrapped), _): return .optional(try value(json, as: wrapped, at: path))
         case (.null, .null): return .null
         case (.bool, .bool(let value)): return .bool(value)
         case (.int, .int(let value)): return .int(value)
@@ -94,7 +97,7 @@ public enum ValueCoding {
         }
     }
 
-    /// The fields of a JSON object in the order of the type; every one must be there, and no other.
+    /// The fields of a JSON object in the order of the type; every one that is not optional must be there, and no other.
     public static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
         -> [Value]
     {
@@ -106,6 +109,10 @@ public enum ValueCoding {
         var values: [Value] = []
         for field in type.fields {
             guard let json = entries[field.name] else {
+                if case .optional = field.type {
+                    values.append(.optional(nil))
+                    continue
+                }
                 throw Mismatch(
                     path: "\(path).\(field.name)", expected: "\(field.type)",
                     message: "\(path) needs the field \(field.name): \(field.type)")

@@ -36,7 +36,8 @@ extension Daemon {
         _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues
     ) -> Draft {
         let (result, moot) = ConfigurationCompiler.compile(
-            contents: contents, layer: layer, effects: effects.schemas, values: values, now: Self.now())
+            contents: contents, layer: layer, effects: effects.schemas, kinds: kinds.kinds, values: values,
+            now: Self.now())
         let basis = Basis(
             contents: contents, values: values, layer: layer.without(moot), findings: Set(result.diagnostics))
         return Draft(

@@ -25,6 +25,8 @@ public struct Daemon: Sendable {
     public var stopLimit = Duration.seconds(10)
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
+    /// The kinds of systems written in Swift of which configurations may make instances.
+    public var kinds = SystemCatalogue()
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
     /// Whether a configuration with a warning is not valid.
@@ -79,10 +81,37 @@ public struct Daemon: Sendable {
         return await serve(host, service, HangupService(signals: hangups, reloader: reloader))
     }
 
-    private func buildHost() -> (host: Host, basis: Basis)? {
+    /// Reads and checks the configuration and builds what it says, as ``run()`` does; nothing is started, and every
+    /// finding is reported.
+    ///
+    /// - Returns: what was found, in a line, and whether ``run()`` would start it.
+    public func check() -> (summary: String, isValid: Bool) {
+        let (draft, host) = build()
+        guard draft.graph != nil, host == nil else {
+            return (
+                draft.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), draft.graph != nil
+            )
+        }
+        return ("\(configuration) is not valid: a kind of systems refuses what it is given", false)
+    }
+
+    /// Checks the configuration and builds the host; what is wrong is reported.
+    private func build() -> (draft: Draft, host: Host?) {
         let draft = draft(configuration)
+        for diagnostic in draft.result.diagnostics { report(diagnostic) }
+        guard let graph = draft.graph else { return (draft, nil) }
+        do throws(InitialStateError) {
+            let time = HostTime(clock: ContinuousClock(), now: Self.now)
+            return (draft, try Host(graph: graph, effects: effects, kinds: kinds, time: time, logger: logger))
+        } catch {
+            for diagnostic in error.diagnostics { report(diagnostic) }
+            return (draft, nil)
+        }
+    }
+
+    private func buildHost() -> (host: Host, basis: Basis)? {
+        let (draft, host) = build()
         let result = draft.result
-        for diagnostic in result.diagnostics { report(diagnostic) }
         guard let graph = draft.graph else {
             let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
             logger.critical(
@@ -95,17 +124,11 @@ public struct Daemon: Sendable {
                 "there is no system in the configuration; files must end in .yaml or .yml",
                 metadata: ["configuration": "\(configuration)"])
         }
-        do throws(InitialStateError) {
-            let time = HostTime(clock: ContinuousClock(), now: Self.now)
-            return (try Host(graph: graph, effects: effects, time: time, logger: logger), draft.basis)
-        } catch {
-            report(
-                Diagnostic(
-                    code: .invalidExpression, location: error.source,
-                    message: "the initial state of '\(error.system)' cannot be computed: \(error.message)"))
+        guard let host else {
             logger.critical("the configuration is not valid; nothing was started")
             return nil
         }
+        return (host, draft.basis)
     }
 
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {

@@ -5,36 +5,44 @@ import Glibc
 import Logging
 import MediatorConfiguration
 import MediatorControl
-import Systemd
 import MediatorHost
+import Systemd
 
 /// `mediatord`: the command line of the daemon.
 public struct DaemonCommand: AsyncParsableCommand {
     /// What `--help` says.
-    public static let configuration = CommandConfiguration(
-        commandName: "mediatord",
-        abstract: "Run the small state machines of this host.",
-        discussion: """
-            Reads every *.yaml and *.yml file of the configuration directories with their drop-ins (*.yaml.d), checks \
-            them all, and runs the systems, buses and links they describe, until SIGTERM or SIGINT. A \
-            configuration with an error starts nothing. SIGHUP reads it again, as mediatorctl reload does.
+    public static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: program,
+            abstract: "Run the small state machines of this host.", discussion: discussion, version: Version.current)
+    }
 
-            Look inside with mediatorctl.
+    /// What the program calls itself: a daemon of one's own by the name of its file.
+    private static var program: String {
+        let file = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
+        return kinds.isEmpty ? "mediatord" : file ?? "mediatord"
+    }
 
-            EXAMPLES
-              mediatord
-              mediatord --config Config --log-level debug
+    private static let discussion = """
+        Reads every *.yaml and *.yml file of the configuration directories with their drop-ins (*.yaml.d), checks \
+        them all, and runs the systems, buses and links they describe, until SIGTERM or SIGINT. A \
+        configuration with an error starts nothing. SIGHUP reads it again, as mediatorctl reload does.
 
-            EXIT CODES
-              0  stopped, as asked
-              1  the configuration is not valid; every error was printed as file:line:column (with --deny-warnings
-                 also if there is a warning)
-              2  the command line is not understood
-              3  stopped, but something had to be left behind
-              4  the control socket cannot be served, for example because another daemon does
-              5  a part of the daemon failed, which is a mistake of the program
-            """,
-        version: Version.current)
+        Look inside with mediatorctl.
+
+        EXAMPLES
+          mediatord
+          mediatord --config Config --log-level debug
+          mediatord --validate
+
+        EXIT CODES
+          0  stopped, as asked; with --validate: the configuration is valid
+          1  the configuration is not valid; every error was printed as file:line:column
+          2  the command line is not understood
+          3  stopped, but something had to be left behind
+          4  the control socket cannot be served, for example because another daemon does
+          5  a part of the daemon failed, which is a mistake of the program
+        """
 
     @Option(
         name: .long,
@@ -62,6 +70,19 @@ public struct DaemonCommand: AsyncParsableCommand {
     @Option(name: .long, help: "How many seconds side effects may take to finish when the daemon stops.")
     var stopLimit = 10
 
+    @Flag(
+        name: .customLong("validate"),
+        help: "Check the configuration as the start does, print every finding, and start nothing: exit 0 or 1.")
+    var isCheckOnly = false
+
+    @Flag(
+        name: .long,
+        help: "Print the kinds of systems this daemon knows as JSON, for mediatorctl validate --kinds, and exit.")
+    var printKinds = false
+
+    /// The kinds of systems that the program was launched with.
+    @TaskLocal private static var kinds: [DaemonKind] = []
+
     /// The command, for ArgumentParser.
     public init() {}
 
@@ -73,16 +94,40 @@ public struct DaemonCommand: AsyncParsableCommand {
         guard (0...86_400).contains(stopLimit) else {
             throw ValidationError("--stop-limit must be 0 to 86400 seconds, not \(stopLimit).")
         }
+        guard !isCheckOnly || !printKinds else {
+            throw ValidationError("--validate and --print-kinds exclude each other.")
+        }
     }
 
     /// Runs the daemon and exits with its status.
     public func run() async throws {
+        let catalogue: SystemCatalogue
+        do throws(KindError) {
+            catalogue = try SystemCatalogue.of(Self.kinds)
+        } catch {
+            for line in error.description.split(separator: "\n") {
+                LineWriter.standardError.write("\(Self.program): \(line)\n")
+            }
+            throw ExitCode(ExitStatus.failed.rawValue)
+        }
+        if printKinds {
+            LineWriter(descriptor: STDOUT_FILENO).write(try KindFile(catalogue.kinds).json())
+            return
+        }
         let level = logLevel.level
         let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
         let path = socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
-        var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
-            LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
+        let findings = LineWriter(descriptor: isCheckOnly ? STDOUT_FILENO : STDERR_FILENO)
+        var daemon = Daemon(configuration: layers, socket: path, logger: logger) { [isCheckOnly] diagnostic in
+            let format = isCheckOnly ? LogFormat.suited(to: STDOUT_FILENO) : .suited(to: STDERR_FILENO)
+            findings.write(Self.text(of: diagnostic, for: format))
+        }
+        daemon.kinds = catalogue
+        if isCheckOnly {
+            let (summary, isValid) = daemon.check()
+            findings.write(summary + "\n")
+            throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
@@ -107,9 +152,12 @@ public struct DaemonCommand: AsyncParsableCommand {
     ///
     /// It is not asynchronous, because what the runtime opens for asynchronous code would take the numbers of standard
     /// descriptors that are closed.
-    public static func launch() -> Never {
+    ///
+    /// - Parameter kinds: the kinds of systems written in Swift of which configurations may make instances. One that a
+    ///   configuration cannot use ends the program with 5, and says why.
+    public static func launch(kinds: [DaemonKind] = []) -> Never {
         occupyStandardDescriptors()
-        Task(priority: .management) { await start() }
+        Task(priority: .management) { await $kinds.withValue(kinds) { () async -> Void in await start() } }
         dispatchMain()
     }
 

@@ -55,6 +55,7 @@ extension SystemDescription {
         self.init(
             summary: SystemSummary(status),
             source: "\(definition.source)",
+            kind: definition.kind?.kind,
             states: definition.states.map { StateType(name: $0.name, fields: Field.all(of: $0.type)) },
             events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0.type)) },
             initialState: definition.states[definition.initialState.state].name,

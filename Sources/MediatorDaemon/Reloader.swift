@@ -145,11 +145,12 @@ final class Reloader: Sendable {
         let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer)
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
-        func rejected(_ summary: String) -> ReloadReply {
+        func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
+            for diagnostic in more { daemon.report(diagnostic) }
             logger.error("reload rejected: \(summary); nothing was changed", metadata: cause)
             return ReloadReply(
-                applied: false, generation: host.generation, summary: summary, errors: result.errors,
-                warnings: result.warnings, findings: Self.findings(result.diagnostics), transient: layer.links)
+                applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
+                warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)
         }
         guard let graph = draft.graph else { return rejected(Self.rejection(result.diagnostics)) }
         do throws(ApplyError) {
@@ -169,7 +170,8 @@ final class Reloader: Sendable {
                 findings: Self.findings(result.diagnostics), late: applied.result.late,
                 leftBehind: applied.result.leftBehind, transient: draft.basis.layer.links)
         } catch {
-            return rejected("\(error)")
+            guard case .initialState(let cause) = error else { return rejected("\(error)") }
+            return rejected("\(error)", cause.diagnostics)
         }
     }
 
@@ -212,11 +214,18 @@ final class Reloader: Sendable {
 
     /// The first findings, in the words of the control interface.
     static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
-        diagnostics.prefix(findingLimit).map { diagnostic in
+        diagnostics.sorted().prefix(findingLimit).map { diagnostic in
             Finding(
                 severity: diagnostic.severity.rawValue, code: diagnostic.code.rawValue,
                 location: diagnostic.location.map { "\($0)" }, message: diagnostic.message, text: diagnostic.rendered())
         }
+    }
+}
+
+extension InitialStateError {
+    /// What is wrong, each with its place.
+    var diagnostics: [Diagnostic] {
+        all.map { Diagnostic(code: .initialState, location: $0.source, message: $0.description) }
     }
 }
 

@@ -29,6 +29,7 @@ public final class Host: Sendable {
     /// Lets one new configuration be applied at a time.
     let applies = Turnstile()
     let effects: EffectCatalogue
+    let kinds: SystemCatalogue
     let time: HostTime
     let logger: Logger
     /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
@@ -40,17 +41,21 @@ public final class Host: Sendable {
     /// - Parameters:
     ///   - graph: what to run.
     ///   - effects: the kinds of side effects; they must be those the graph was checked against.
+    ///   - kinds: the kinds of systems; they must be those the graph was checked against.
     ///   - time: what time it is.
     ///   - logger: where to say what happens; each system, bus and link adds its name.
-    /// - Throws: when the data of an initial state cannot be computed.
+    /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
     public init(
-        graph: Graph, effects: EffectCatalogue, time: HostTime, logger: Logger
+        graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(), time: HostTime,
+        logger: Logger
     ) throws(InitialStateError) {
         self.effects = effects
+        self.kinds = kinds
         self.time = time
         self.logger = logger
         (healthChanges, healthChanged) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let builder = SetBuilder(effects: effects, time: time, logger: logger, healthChanged: healthChanged)
+        let builder = SetBuilder(
+            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
         let set = try builder.build(graph)
         _ = set.join(after: nil) {}
         machine = Mutex(Machine(set: set))

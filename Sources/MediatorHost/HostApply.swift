@@ -4,7 +4,7 @@ import Synchronization
 
 /// Why a host goes on with what it runs instead of what it was given. Nothing has changed.
 public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The data of a new system's first state cannot be computed.
+    /// A new system has no first state, or cannot be made.
     case initialState(InitialStateError)
     /// The host has not been started.
     case notStarted
@@ -17,7 +17,7 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .initialState(let error):
-            "the initial state of '\(error.system)' (\(error.source)) cannot be computed: \(error.message)"
+            "\(error) (\(error.source))" + (error.others.isEmpty ? "" : ", and \(error.others.count) more")
         case .notStarted: "nothing has been started yet; try again when it is"
         case .stopped: "everything is being stopped"
         case .cancelled: "who asked for it no longer waits"
@@ -96,7 +96,8 @@ extension Host {
         let (old, phase) = machine.withLock { ($0.set, $0.phase) }
         try Self.check(phase)
         let plan = Plan(from: old.graph, running: old.running, to: graph)
-        let builder = SetBuilder(effects: effects, time: time, logger: logger, healthChanged: healthChanged)
+        let builder = SetBuilder(
+            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
         let new: HostedSet
         do {
             new = try builder.build(graph.rebased(onto: old.graph, keeping: plan), after: (old, plan))
@@ -146,7 +147,7 @@ extension Host {
                     let hasEnded = await self.end(old, within: stopLimit)
                     var isRestart = false
                     if let successor {
-                        if step.fate == .migrate { isRestart = !Self.migrate(old, to: successor) }
+                        if step.fate == .migrate { isRestart = !successor.migrate(from: old) }
                         self.start(successor)
                     }
                     return (index, isRestart, hasEnded)
@@ -207,11 +208,5 @@ extension Host {
             return []
         }
         return system.loop.phase == .stopped
-    }
-
-    /// Gives a system the last state of its predecessor; `false` if that does not fit.
-    private static func migrate(_ old: HostedSystem, to new: HostedSystem) -> Bool {
-        guard let state = old.loop.state.migrated(from: old.definition, to: new.definition) else { return false }
-        return new.loop.setInitial(state)
     }
 }

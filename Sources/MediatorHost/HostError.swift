@@ -1,13 +1,38 @@
 public import MediatorConfiguration
 
-/// Why a host could not be built: the data of a system's first state cannot be computed.
-public struct InitialStateError: Error, Sendable, Hashable {
+/// Why a host could not be built: the data of a system's first state cannot be computed, or its kind makes no system of
+/// its parameters.
+public struct InitialStateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system.
     public let system: String
+    /// The kind that did not make it; nil: it is a configured one.
+    public let kind: String?
     /// Where it is written.
     public let source: SourceLocation
     /// What went wrong.
     public let message: String
+    /// The other systems of which that is true, by name.
+    public internal(set) var others: [InitialStateError] = []
+
+    init(system: String, kind: String?, source: SourceLocation, message: String) {
+        self.system = system
+        self.kind = kind
+        self.source = source
+        self.message = message
+    }
+
+    /// What is wrong with each system, by name.
+    public var all: [InitialStateError] {
+        var first = self
+        first.others = []
+        return [first] + others
+    }
+
+    /// What is wrong with the first, in a sentence without a full stop.
+    public var description: String {
+        guard let kind else { return "the initial state of '\(system)' cannot be computed: \(message)" }
+        return "the kind '\(kind)' cannot make the system '\(system)': \(message)"
+    }
 }
 
 /// Why a host did not do what it was asked.

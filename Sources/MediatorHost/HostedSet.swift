@@ -97,7 +97,7 @@ final class HostedSet: Sendable {
         let system = systems[index]
         let faults = system.faults
         return SystemStatus(
-            definition: graph.systems[index],
+            definition: system.described(graph.systems[index]),
             health: system.health,
             state: system.loop.state,
             loop: system.loop.snapshot,

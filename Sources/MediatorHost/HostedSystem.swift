@@ -4,7 +4,7 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
-/// A configured system in its loop.
+/// A system in its loop, configured or written in Swift.
 final class HostedSystem: Sendable {
     /// How many side effects of one feedback may run at once; more are not started, which is a fault.
     static let maximumRuns = 64
@@ -27,6 +27,8 @@ final class HostedSystem: Sendable {
 
     let definition: SystemDefinition
     let loop: Loop<SystemState, SystemEvent>
+    /// What is inside.
+    let behaviour: SystemBehaviour
     private let status: Mutex<Status>
     private let logger: Logger
 
@@ -38,25 +40,30 @@ final class HostedSystem: Sendable {
     private let healthChanged: @Sendable () -> Void
 
     init(
-        _ definition: SystemDefinition, initial: SystemState, effects: EffectCatalogue, time: HostTime, logger: Logger,
-        healthChanged: @escaping @Sendable () -> Void
+        _ definition: SystemDefinition, behaviour: SystemBehaviour, effects: EffectCatalogue, time: HostTime,
+        logger: Logger, healthChanged: @escaping @Sendable () -> Void
     ) {
         self.definition = definition
+        self.behaviour = behaviour
         self.healthChanged = healthChanged
         self.time = time
         repeats = RepeatLog(time: time)
         self.logger = logger
         status = Mutex(Status(isReady: definition.readyStates.isEmpty))
-        let machine = RuleMachine(definition: definition, now: time.now)
         let faults = FaultBox()
+        let first = behaviour.initial
+        let (reduce, now) = (behaviour.reduce, time.now)
         loop = Loop(
-            initial: initial,
-            executor: HostPool(),
+            initial: SystemState(
+                index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
+                original: first.original),
+            feedbacks: behaviour.makeFeedbacks { faults.report($0) },
+            executor: behaviour.executor ?? HostPool(),
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
             overflow: definition.mailbox.overflow == .dropOldest ? .dropOldest : .dropNewest
         ) { state, event in
-            machine.reduce(&state, event) { faults.report($0) }
+            reduce(&state, event, now) { faults.report($0) }
         }
         var runners: [EffectRunner] = []
         for feedback in definition.feedbacks {
@@ -109,6 +116,36 @@ final class HostedSystem: Sendable {
     func beginStop() {
         loop.beginStop()
         for runner in runners { runner.endWaiting() }
+    }
+
+    /// A definition with what only the system itself knows, if it is written in Swift: how it began, its transitions and
+    /// its own feedbacks.
+    func described(_ definition: SystemDefinition) -> SystemDefinition {
+        guard definition.kind != nil else { return definition }
+        var definition = definition
+        let source = definition.source
+        definition.initialState = StateProgram(state: behaviour.initial.index, fields: [])
+        definition.transitions = behaviour.transitions.map {
+            WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)
+        }
+        let own = behaviour.outlines.map { outline in
+            FeedbackDefinition(
+                name: outline.name, source: source,
+                selector: StateSelector(states: [], equals: [], conditions: [:], text: outline.onState),
+                strategy: outline.strategy, schedule: .atOnce, effect: "Swift", arguments: [:], outcomes: [:],
+                secretArguments: [])
+        }
+        definition.feedbacks = own + definition.feedbacks
+        return definition
+    }
+
+    /// Begins in the last state of a predecessor, instead of its own; `false` if it cannot be in that state, or has been
+    /// started.
+    func migrate(from old: HostedSystem) -> Bool {
+        guard let state = old.loop.state.migrated(from: old.definition, to: definition),
+            let adopted = behaviour.adopt(state)
+        else { return false }
+        return loop.setInitial(adopted)
     }
 
     // MARK: Health

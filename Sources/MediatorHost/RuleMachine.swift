@@ -5,10 +5,11 @@ import MediatorConfiguration
 /// The transitions of a configured system, as a pure reducer.
 struct RuleMachine: Sendable {
     let definition: SystemDefinition
-    let now: @Sendable () -> Timestamp
 
     /// Finds the first rule that holds. An expression that errs is a fault, and nothing changes.
-    func reduce(_ state: inout SystemState, _ event: SystemEvent, report: (Fault) -> Void) -> Reduction {
+    func reduce(
+        _ state: inout SystemState, _ event: SystemEvent, now: () -> Timestamp, report: (Fault) -> Void
+    ) -> Reduction {
         let rules = definition.rules[state.index][event.index]
         if rules.isEmpty { return .unhandled }
         let now = now()
@@ -53,15 +54,5 @@ struct RuleMachine: Sendable {
             }
         }
         return .structure(Structure(type: definition.states[program.state].type, fields: fields))
-    }
-
-    /// The state a system starts in.
-    static func initial(
-        _ definition: SystemDefinition, now: Timestamp
-    ) throws(EvaluationError) -> SystemState {
-        let data = try definition.initialData(now: now)
-        return SystemState(
-            index: definition.initialState.state, data: .structure(data), since: now, previous: nil, event: nil,
-            serial: 1)
     }
 }

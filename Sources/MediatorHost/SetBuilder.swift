@@ -6,6 +6,7 @@ import MediatorConfiguration
 /// Builds what a host runs; nothing that it builds has been joined or started.
 struct SetBuilder {
     let effects: EffectCatalogue
+    let kinds: SystemCatalogue
     let time: HostTime
     let logger: Logger
     let healthChanged: AsyncStream<Void>.Continuation
@@ -15,7 +16,7 @@ struct SetBuilder {
     /// - Parameters:
     ///   - graph: what it is to run. What is kept has the definitions with which it runs.
     ///   - before: what runs already, and what becomes of it.
-    /// - Throws: when the data of an initial state cannot be computed.
+    /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
     func build(_ graph: Graph, after before: (set: HostedSet, plan: Plan)? = nil) throws(InitialStateError) -> HostedSet
     {
         let old = before?.set
@@ -24,12 +25,21 @@ struct SetBuilder {
         let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
         var systems: [HostedSystem] = []
         systems.reserveCapacity(graph.systems.count)
+        var errors: [InitialStateError] = []
         for definition in graph.systems {
             if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
                 systems.append(kept)
-            } else {
-                systems.append(try system(definition))
+                continue
             }
+            do throws(InitialStateError) {
+                systems.append(try system(definition))
+            } catch {
+                errors.append(error)
+            }
+        }
+        if var first = errors.first {
+            first.others = Array(errors.dropFirst())
+            throw first
         }
         let buses = graph.buses.map { definition in
             let step = busFates[definition.name]
@@ -50,15 +60,24 @@ struct SetBuilder {
             generation: (old?.generation ?? 0) + 1, graph: graph, systems: systems, buses: buses, links: links)
     }
 
+    private func behaviour(_ definition: SystemDefinition) throws -> SystemBehaviour {
+        guard let instance = definition.kind else { return try .configured(definition, now: time.now()) }
+        // The graph was checked against the kinds that there are.
+        guard let implementation = kinds[instance.kind] else { throw KindError("this daemon does not know the kind") }
+        return try implementation.makeBehaviour(of: instance)
+    }
+
     private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
-        let initial: SystemState
+        let behaviour: SystemBehaviour
         do {
-            initial = try RuleMachine.initial(definition, now: time.now())
+            behaviour = try self.behaviour(definition)
         } catch {
-            throw InitialStateError(system: definition.name, source: definition.source, message: error.message)
+            let message = (error as? EvaluationError)?.message ?? "\(error)"
+            throw InitialStateError(
+                system: definition.name, kind: definition.kind?.kind, source: definition.source, message: message)
         }
         let own = logger.with(["system": "\(definition.name)"])
-        return HostedSystem(definition, initial: initial, effects: effects, time: time, logger: own) {
+        return HostedSystem(definition, behaviour: behaviour, effects: effects, time: time, logger: own) {
             [healthChanged] in
             healthChanged.yield()
         }

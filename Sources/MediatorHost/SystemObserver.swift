@@ -25,11 +25,11 @@ struct SystemObserver: LoopObserver {
         repeats.log(
             logger, level, "\(definition.states[old.index].name) → \(describe(new))",
             key: level == .debug ? "repeat" : "\(old.index) \(new.index) \(event.index)", burst: 10,
-            ["event": "\(definition.events[event.index].name)"])
+            ["event": "\(definition.eventName(event))"])
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
-        let event = definition.events[event.index].name
+        let event = definition.eventName(event)
         switch definition.unhandled {
         case .ignore:
             logger.debug("event not handled", metadata: ["event": "\(event)", "state": "\(name(state))"])
@@ -47,9 +47,9 @@ struct SystemObserver: LoopObserver {
 
     func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {
         if reason == .stopped || reason == .cancelled {
-            logger.debug("event dropped", metadata: ["event": "\(definition.events[event.index].name)"])
+            logger.debug("event dropped", metadata: ["event": "\(definition.eventName(event))"])
         } else {
-            let name = definition.events[event.index].name
+            let name = definition.eventName(event)
             repeats.log(
                 logger, .warning, "event dropped", key: "drop \(name) \(reason)",
                 ["event": "\(name)", "reason": "\(reason.rawValue)"])

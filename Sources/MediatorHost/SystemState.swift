@@ -1,6 +1,7 @@
 public import CommonExpression
+import MediatorConfiguration
 
-/// The state of a configured system: which, its data, and how it came about.
+/// The state of a system: which, its data, and how it came about.
 public struct SystemState: Sendable {
     /// Its index in the system's definition.
     public let index: Int
@@ -14,12 +15,42 @@ public struct SystemState: Sendable {
     public let event: SystemEvent?
     /// Counts the states since the start, from 1.
     public let serial: UInt64
+    /// The Swift value of which it was made, where the system is written in Swift.
+    var original: (any AnyObject & Sendable)?
+
+    init(
+        index: Int, data: Value, since: Timestamp, previous: Int?, event: SystemEvent?, serial: UInt64,
+        original: (any AnyObject & Sendable)? = nil
+    ) {
+        self.index = index
+        self.data = data
+        self.since = since
+        self.previous = previous
+        self.event = event
+        self.serial = serial
+        self.original = original
+    }
 }
 
-/// An event of a configured system.
+/// An event of a system.
 public struct SystemEvent: Sendable {
-    /// Its index in the system's definition.
+    /// Its index in the system's definition; -1 for one that the definition does not have, which nothing handles.
     public let index: Int
     /// Its data, a structure of the event's type.
     public let data: Value
+    /// The Swift value of which it was made, where a system that is written in Swift emitted it.
+    var original: (any AnyObject & Sendable)?
+
+    init(index: Int, data: Value, original: (any AnyObject & Sendable)? = nil) {
+        self.index = index
+        self.data = data
+        self.original = original
+    }
+}
+
+extension SystemDefinition {
+    /// What an event is called.
+    func eventName(_ event: SystemEvent) -> String {
+        events.indices.contains(event.index) ? events[event.index].name : "unknown"
+    }
 }

@@ -1,5 +1,7 @@
+import FoundationEssentials
 import Glibc
 import MediatorCommands
+import MediatorConfiguration
 import Testing
 import Varlink
 
@@ -45,6 +47,27 @@ import Varlink
         let denied = await Bench.run(["validate", "-", "--deny-warnings"], input: Self.doubtful)
         #expect(denied.status == .refused)
         #expect(denied.output.hasSuffix("standard input is not valid: 1 warning in 1 file\n"))
+    }
+
+    @Test func `kinds of a daemon of one's own are read from what it prints`() async throws {
+        let path = "/tmp/kinds-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let speaker = SystemKind(name: "speaker", states: [.init(name: "VolumeState")])
+        try #require(FileManager.default.createFile(atPath: path, contents: Data(try KindFile([speaker]).json().utf8)))
+        let text = "system: kitchen\nkind: speaker\n"
+        #expect(await Bench.run(["validate", "-", "--kinds", path], input: text).status == .success)
+        let without = await Bench.run(["validate", "-"], input: text)
+        #expect(without.status == .refused)
+        #expect(without.output.contains("[unknown-kind]"))
+        let schema = await Bench.run(["schema", "--kinds", "-"], input: try KindFile([speaker]).json())
+        #expect(schema.output.contains(#""enum": ["speaker"]"#))
+        let broken = await Bench.run(["validate", "-", "--kinds", "/nowhere"], input: text)
+        #expect(broken.status == .usage)
+        #expect(broken.error.contains("no kinds of systems in '/nowhere': "))
+        let nonsense = await Bench.run(["schema", "--kinds", "-"], input: "{}")
+        #expect(nonsense.status == .usage)
+        #expect(nonsense.error.contains("standard input: kinds is missing"))
+        #expect(await Bench.run(["validate", "-", "--kinds", "-"], input: text).status == .usage)
     }
 
     @Test func `quietly only findings are printed`() async {

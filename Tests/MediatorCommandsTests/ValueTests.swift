@@ -18,6 +18,7 @@ struct ValueTests {
         ("0", "duration", "0"), ("10", "duration", nil), ("5 s", "duration", nil), ("h", "duration", nil),
         ("", "duration", nil), ("1..5s", "duration", nil),
         ("[1, 2]", "list(int)", [1, 2]), (#"{"a": true}"#, "map(string, bool)", ["a": true]), ("[1,", "list(int)", nil),
+        ("7", "optional(int)", 7), ("x", "optional(int)", nil), ("a b", "optional(string)", "a b"),
     ]
 
     @Test(arguments: values.indices)
@@ -30,6 +31,16 @@ struct ValueTests {
             #expect(value == nil)
             #expect((error as? CommandError)?.message.contains("'field'") == true)
         }
+    }
+
+    @Test func `an optional field may be left out`() throws {
+        let fields = [Field(name: "a", type: "int"), Field(name: "b", type: "optional(string)")]
+        let reader = TypedValue(now: 0)
+        #expect(try reader.object(["a=1"], fields: fields, owner: "it") == ["a": 1])
+        #expect(try reader.object(["a=1", "b=x"], fields: fields, owner: "it") == ["a": 1, "b": "x"])
+        #expect(throws: CommandError.self) { try reader.object(["b=x"], fields: fields, owner: "it") }
+        try reader.check(["a": 1, "b": .null], fields: fields, owner: "it")
+        #expect(throws: CommandError.self) { try reader.check(["a": 1, "b": 2], fields: fields, owner: "it") }
     }
 
     @Test func `a field given twice is told`() {

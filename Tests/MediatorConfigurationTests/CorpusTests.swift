@@ -84,7 +84,8 @@ import Testing
 
     /// Those with several mistakes.
     private static let several: Set<String> = [
-        "files-broken-hides-names", "files-duplicate-names", "files-one-encoding", "files-sorted", "several-documents",
+        "files-broken-hides-names", "files-duplicate-names", "files-one-encoding", "files-sorted", "kind-with-states",
+        "several-documents",
         "several-everywhere", "several-in-a-system", "several-on-one-line", "system-mailbox-words",
         "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
         "whole-loop-limited-in-one-place", "whole-two-loops", "whole-unreachable-chain", "whole-unreachable-states",

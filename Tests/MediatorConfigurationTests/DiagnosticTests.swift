@@ -15,6 +15,8 @@ import Testing
             // Those of the whole are in the corpus.
             .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
+            // Kinds have mistakes of their own.
+            .unknownKind,
         ]
         let tested = Set(Self.mistakes.flatMap { compile($0.text).partial.map(\.code) })
         #expect(Set(Diagnostic.Code.all) == tested.union(elsewhere))

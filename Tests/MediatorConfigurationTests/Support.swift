@@ -3,8 +3,11 @@ import MediatorConfiguration
 import Testing
 
 /// Compiles one file named `a.yaml`.
-func compile(_ text: String, effects: [EffectSchema] = EffectSchema.builtin) -> CompilationResult {
-    ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], effects: effects)
+func compile(
+    _ text: String, effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = []
+) -> CompilationResult {
+    ConfigurationCompiler.compile(
+        files: [ConfigurationFile(path: "a.yaml", text: text)], effects: effects, kinds: kinds)
 }
 
 /// What compiling one file named `a.yaml` prints.
@@ -85,8 +88,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// Compiles the file and compares what is printed.
-    func check() {
-        let result = compile(text)
+    func check(kinds: [SystemKind] = []) {
+        let result = compile(text, kinds: kinds)
         let printed = result.partial.map { $0.rendered() }.joined(separator: "\n")
         #expect(printed == expected)
         #expect((result.graph == nil) == result.diagnostics.contains { $0.severity == .error })

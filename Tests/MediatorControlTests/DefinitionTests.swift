@@ -35,6 +35,7 @@ struct DefinitionTests {
     static let system = SystemDescription(
         summary: summary,
         source: "disk.yaml:1",
+        kind: "disk",
         states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int")])],
         events: [EventType(name: "Measured", fields: [Field(name: "percent", type: "int")])],
         initialState: "Full",

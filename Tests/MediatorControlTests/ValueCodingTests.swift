@@ -17,6 +17,7 @@ private let visitor = StructureType(
         (.duration(TimeSpan(text: "90s")!), .duration, .string("90s")),
         (.list([.int(1), .int(2)]), .list(.int), .array([.int(1), .int(2)])),
         (.map([.string("k"): .bool(false)]), .map(key: .string, value: .bool), .object(["k": .bool(false)])),
+        (.optional(.int(3)), .optional(.int), .int(3)), (.optional(nil), .optional(.int), .null),
         (
             .structure(Structure(type: visitor, fields: [.string("ann"), .int(40)])), .structure(visitor),
             .object(["name": .string("ann"), "age": .int(40)])
@@ -35,7 +36,7 @@ private let visitor = StructureType(
     @Test(arguments: [
         (JSONValue.string("1"), ValueType.int), (.int(-1), .uint), (.int(1), .string), (.double(1.5), .int),
         (.string("yesterday"), .timestamp), (.string("soon"), .duration), (.null, .string), (.int(1), .list(.int)),
-        (.array([.string("x")]), .list(.int)), (.bool(true), .structure(visitor)),
+        (.array([.string("x")]), .list(.int)), (.string("x"), .optional(.int)), (.bool(true), .structure(visitor)),
     ])
     func `of another type are refused`(json: JSONValue, type: ValueType) {
         #expect(throws: ValueCoding.Mismatch.self) { try ValueCoding.value(json, as: type, at: "x") }
@@ -43,6 +44,13 @@ private let visitor = StructureType(
 
     @Test func `an integer is a double where one is wanted`() throws {
         #expect(try ValueCoding.value(.int(2), as: .double, at: "x") == .double(2))
+    }
+
+    @Test func `an optional field may be missing`() throws {
+        let type = StructureType(name: "Visitor", fields: [.init(name: "name", type: .optional(.string))])
+        #expect(try ValueCoding.fields([:], as: type, at: "x") == [.optional(nil)])
+        #expect(ValueCoding.fields(of: .structure(Structure(type: type, fields: [.optional(nil)]))) == [:])
+        #expect(try ValueCoding.fields(["name": .string("ann")], as: type, at: "x") == [.optional(.string("ann"))])
     }
 
     @Test func `a structure needs every field and no other`() {

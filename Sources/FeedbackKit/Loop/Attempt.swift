@@ -122,3 +122,29 @@ extension Effect {
             })
     }
 }
+
+extension Effect {
+    /// The same effect, which never fails: what it throws is told to `report`, unless it has been cancelled.
+    package func reportingErrors(to report: @escaping @Sendable (any Error) -> Void) -> Effect {
+        let kind: Kind
+        switch self.kind {
+        case .nothing, .event, .events, .call, .subscribe, .timer, .cancel: return self
+        case .task(let body):
+            kind = .task { send in
+                do {
+                    try await body(send)
+                } catch {
+                    if !Task.isCancelled { report(error) }
+                }
+            }
+        case .all(let effects): kind = .all(effects.map { $0.reportingErrors(to: report) })
+        case .delayed(let delay, let inner): kind = .delayed(delay, { inner().reportingErrors(to: report) })
+        case .throttled(let interval, let inner): kind = .throttled(interval, { inner().reportingErrors(to: report) })
+        case .limited(let limit, let event, let inner):
+            kind = .limited(limit, event, inner.reportingErrors(to: report))
+        }
+        let options = options
+        let effect = Effect(kind: kind)
+        return box == nil ? effect : effect.with { $0 = options }
+    }
+}

@@ -50,6 +50,18 @@ extension Feedback {
         }
     }
 
+    /// What a side effect throws is told to `report`, with the feedback's name, instead of ending the loop.
+    package func reportingErrors(to report: @escaping @Sendable (String, any Error) -> Void) -> Feedback {
+        // What only answers cannot throw.
+        if case .answer = kind { return self }
+        let label = label
+        return modified { receive in
+            { state, event in receive(state, event).reportingErrors { report(label.text, $0) } }
+        } source: {
+            $0
+        }
+    }
+
     /// The same feedback with another way to answer, for each loop.
     private func modified(
         _ receive: @escaping @Sendable (@escaping Receive) -> Receive,

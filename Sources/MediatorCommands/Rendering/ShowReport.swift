@@ -31,6 +31,7 @@ enum ShowReport: Report {
             title: "system \(summary.name)",
             description: summary.description,
             [
+                ("kind", system.kind.map(PlainText.cleaned)),
                 ("health", style.colored(summary.health.rawValue, TextStyle.color(summary.health))),
                 ("state", StateText.text(summary.state)),
                 ("since", style.moment(summary.since)),

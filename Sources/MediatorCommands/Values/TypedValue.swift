@@ -14,11 +14,12 @@ package struct TypedValue {
     /// Reads a value of a declared type.
     ///
     /// `bool` is true or false; `int`, `uint` and `double` are numbers; `string` is the text as it is; `timestamp` is
-    /// RFC 3339 or `now`; `duration` is like 1h30m or 500ms; everything else is JSON.
+    /// RFC 3339 or `now`; `duration` is like 1h30m or 500ms; an optional value is read as what it holds; everything else is
+    /// JSON.
     ///
     /// - Throws: ``CommandError`` that names the value and what is expected.
     package func value(_ text: String, type: String, name: String) throws(CommandError) -> JSONValue {
-        switch type {
+        switch Self.held(type) {
         case "bool":
             guard let value = Bool(text) else { throw Self.mismatch(text, name, "true or false") }
             return .bool(value)
@@ -55,7 +56,13 @@ package struct TypedValue {
         }
     }
 
-    /// Reads `key=value` arguments by the declared fields, all of which must be there.
+    /// The type that an optional value of a type holds; of any other type itself.
+    private static func held(_ type: String) -> String {
+        let prefix = "optional("
+        return type.hasPrefix(prefix) && type.hasSuffix(")") ? String(type.dropFirst(prefix.count).dropLast()) : type
+    }
+
+    /// Reads `key=value` arguments by the declared fields, all of which must be there unless they are optional.
     ///
     /// - Parameter owner: whose fields they are, for messages: "the event 'Full'".
     /// - Throws: ``CommandError`` that names the field, and the nearest one when it does not exist.
@@ -95,8 +102,9 @@ package struct TypedValue {
                 throw CommandError(
                     .refused, "\(owner) has no field '\(key)'\(hint)", advice: Self.fieldList(fields, owner))
             }
+            if value == .null, Self.held(field.type) != field.type { continue }
             let isRight =
-                switch field.type {
+                switch Self.held(field.type) {
                 case "bool": value.boolValue != nil
                 case "int", "uint": value.intValue != nil
                 case "double": value.doubleValue != nil
@@ -115,7 +123,7 @@ package struct TypedValue {
         _ fields: [Field],
         _ owner: String
     ) throws(CommandError) {
-        let missing = fields.filter { values[$0.name] == nil }
+        let missing = fields.filter { values[$0.name] == nil && held($0.type) == $0.type }
         guard !missing.isEmpty else { return }
         let names = missing.map { "\($0.name) (\($0.type))" }.joined(separator: ", ")
         throw CommandError(

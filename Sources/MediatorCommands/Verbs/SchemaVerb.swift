@@ -12,11 +12,14 @@ struct SchemaVerb: LocalVerb {
 
             EXAMPLES
               mediatorctl schema > mediatord.schema.json
+              own-daemon --print-kinds | mediatorctl schema --kinds - > own-daemon.schema.json
             """
     )
 
+    @OptionGroup var kinds: KindOptions
+
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        try environment.write(ConfigurationSchema().text)
+        try environment.write(ConfigurationSchema(kinds: try kinds.read(in: environment)).text)
         return .success
     }
 }

@@ -22,6 +22,7 @@ struct ValidateVerb: LocalVerb {
               mediatorctl validate Config --deny-warnings
               mediatorctl validate uplink.yaml wiring.yaml --format json
               generate-configuration | mediatorctl validate - --quiet
+              own-daemon --print-kinds | mediatorctl validate Config --kinds -
 
             EXIT STATUS
               0  valid
@@ -41,6 +42,8 @@ struct ValidateVerb: LocalVerb {
     @Flag(help: "The same as --format json.")
     var json = false
 
+    @OptionGroup var kinds: KindOptions
+
     @Flag(help: "Take warnings for errors.")
     var denyWarnings = false
 
@@ -51,6 +54,9 @@ struct ValidateVerb: LocalVerb {
         guard !json || format == nil || format == .json else {
             throw ValidationError("--json and --format exclude each other.")
         }
+        guard kinds.kinds != ConfigurationCompiler.standardInputPath || !paths.contains(kinds.kinds ?? "") else {
+            throw ValidationError("Standard input cannot be both the kinds and the configuration.")
+        }
     }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
@@ -58,7 +64,8 @@ struct ValidateVerb: LocalVerb {
         values.mayBeMissing = true
         let result = ConfigurationCompiler.compile(
             paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
-            values: values, now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
+            kinds: try kinds.read(in: environment), values: values,
+            now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
         let check = Check(
             paths: paths.isEmpty ? ConfigurationLayers.system.directories : paths, result: result,
             deniesWarnings: denyWarnings)

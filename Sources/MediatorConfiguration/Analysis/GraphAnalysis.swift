@@ -119,6 +119,7 @@ struct GraphAnalysis {
 
     private func checkEvents() {
         let caused = caused()
+        // What an instance of a kind emits and handles is the kind's matter; its events are not written.
         for (index, system) in whole.systems.enumerated() {
             guard let definition = system.definition, let written = system.written, let events = written.events
             else { continue }

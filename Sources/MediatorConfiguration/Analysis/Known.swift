@@ -19,7 +19,7 @@ enum Known {
                 fields.map { field in
                     if case .constant(let value) = field { value } else { nil }
                 })
-        case .template, .list, .map: self = .nothing
+        case .template, .list, .map, .optional: self = .nothing
         }
     }
 
@@ -121,8 +121,19 @@ extension ValueFilter {
 }
 
 extension SystemDefinition {
+    /// Where an event may lead from a state, with what is known of the data there: nowhere, if nothing handles it. Of an
+    /// instance of a kind nobody knows: it may go anywhere.
+    func targets(from state: Int, on event: Int, _ data: Known = .nothing) -> [(state: Int, data: Known)] {
+        if kind != nil { return states.indices.map { ($0, .nothing) } }
+        guard !rules[state][event].isEmpty else { return [] }
+        return possibleRules(in: state, on: event, data).compactMap { rule in
+            guard case .to(let program) = rule.outcome else { return nil }
+            return (program.state, Known(program, of: self))
+        }
+    }
+
     /// The rules that may decide what becomes of an event in a state, in order, up to the first that surely holds.
-    func possibleRules(in state: Int, on event: Int, _ data: Known = .nothing) -> [TransitionRule] {
+    private func possibleRules(in state: Int, on event: Int, _ data: Known = .nothing) -> [TransitionRule] {
         var possible: [TransitionRule] = []
         for rule in rules[state][event] {
             guard let condition = rule.condition else {
@@ -142,14 +153,12 @@ extension SystemDefinition {
 
     /// By state, what is known of its data: once for each way into it from a state that can be reached.
     func entries(_ reachable: [Bool]) -> [[Known]] {
+        if kind != nil { return states.map { _ in [.nothing] } }
         var entries = Array(repeating: [Known](), count: states.count)
         entries[initialState.state].append(Known(initialState, of: self))
         for from in states.indices where reachable[from] {
-            for event in events.indices where !rules[from][event].isEmpty {
-                for rule in possibleRules(in: from, on: event) {
-                    guard case .to(let program) = rule.outcome else { continue }
-                    entries[program.state].append(Known(program, of: self))
-                }
+            for event in events.indices {
+                for target in targets(from: from, on: event) { entries[target.state].append(target.data) }
             }
         }
         return entries
@@ -157,15 +166,15 @@ extension SystemDefinition {
 
     /// Which states can be reached from the initial one, whatever events come.
     func reachableStates() -> [Bool] {
+        if kind != nil { return states.map { _ in true } }
         var reached = Array(repeating: false, count: states.count)
         reached[initialState.state] = true
         var waiting = [initialState.state]
         while let state = waiting.popLast() {
-            for event in events.indices where !rules[state][event].isEmpty {
-                for rule in possibleRules(in: state, on: event) {
-                    guard case .to(let program) = rule.outcome, !reached[program.state] else { continue }
-                    reached[program.state] = true
-                    waiting.append(program.state)
+            for event in events.indices {
+                for target in targets(from: state, on: event) where !reached[target.state] {
+                    reached[target.state] = true
+                    waiting.append(target.state)
                 }
             }
         }

@@ -202,15 +202,13 @@ struct LoopFinder {
         let data = Known(event.data)
         for from in definition.states.indices where reachable[system][from] && (state ?? from) == from {
             guard budget > 0 else { return }
-            for rule in definition.possibleRules(in: from, on: event.event, data) {
+            for target in definition.targets(from: from, on: event.event, data) {
                 budget -= 1
-                guard case .to(let program) = rule.outcome else { continue }
-                let known = Known(program, of: definition)
-                let next = inState[system]?[program.state, default: []].filter {
-                    $0.selector.picks(program.state, known) != false
+                let next = inState[system]?[target.state, default: []].filter {
+                    $0.selector.picks(target.state, target.data) != false
                 }
                 steps[firing].append(
-                    Step(system: system, from: from, to: program.state, next: next?.map(\.firing) ?? []))
+                    Step(system: system, from: from, to: target.state, next: next?.map(\.firing) ?? []))
                 budget -= next?.count ?? 0
             }
         }

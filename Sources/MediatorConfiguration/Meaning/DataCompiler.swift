@@ -49,6 +49,7 @@ struct DataCompiler {
     func data(_ node: Node, as type: ValueType, _ what: Subject, _ scope: VariableScope)
         -> DataProgram?
     {
+        if case .optional(let wrapped) = type { return optional(node, wrapped, what, scope) }
         switch (node.content, type) {
         case (.scalar(let scalar), _):
             return self.scalar(scalar, as: type, what, scope)
@@ -68,6 +69,20 @@ struct DataCompiler {
         }
     }
 
+    /// Compiles data that may be none: nothing, or `null`; else what it holds, or an expression that gives an optional
+    /// value.
+    private func optional(_ node: Node, _ wrapped: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
+        if node.isNull { return .constant(.optional(nil)) }
+        if let scalar = node.scalar, session.literal(scalar) == nil,
+            let program = session.fittingTemplate(scalar, as: .optional(wrapped), scope)
+        {
+            return program.constant.map { .constant($0) } ?? .template(program)
+        }
+        guard let program = data(node, as: wrapped, what, scope) else { return nil }
+        if case .constant(let value) = program { return .constant(.optional(value)) }
+        return .optional(program)
+    }
+
     /// Compiles data that must be the same each time.
     func constant(_ node: Node, as type: ValueType, _ what: Subject) -> Value? {
         guard let program = data(node, as: type, what, .fixed) else { return nil }
@@ -82,7 +97,10 @@ struct DataCompiler {
         _ entries: [Node.Entry], as type: StructureType, _ what: Subject, at span: Span,
         _ scope: VariableScope
     ) -> DataProgram? {
-        guard let given = fields(entries, of: type, what, scope) else { return nil }
+        guard var given = fields(entries, of: type, what, scope) else { return nil }
+        for (index, field) in type.fields.enumerated() where given[index] == nil && field.type.isOptional {
+            given[index] = .constant(.optional(nil))
+        }
         let missing = type.fields.indices.filter { given[$0] == nil }
         guard missing.isEmpty else {
             let names = missing.map { "'\(type.fields[$0].name)'" }.joined(separator: ", ")

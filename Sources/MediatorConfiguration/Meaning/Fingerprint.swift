@@ -78,9 +78,14 @@ struct Fingerprinter {
     }
 
     /// The fingerprint of a system.
-    static func of(_ system: WrittenSystem, _ session: Session) -> String {
+    static func of(_ system: WrittenSystem, _ kind: KindInstance?, _ session: Session) -> String {
         of(session) { printer in
             printer.print.add(system.name.text)
+            if let kind {
+                printer.print.add("kind")
+                printer.print.add(kind.kind)
+                printer.add(.structure(kind.parameters))
+            }
             for records in [system.states ?? [], system.events ?? []] {
                 printer.print.add(records.count)
                 for record in records.sorted(by: { $0.name.text < $1.name.text }) { printer.add(record) }

@@ -38,7 +38,12 @@ struct Lookup {
         let data = DataCompiler(session, source).structure(
             written.fields ?? [], as: system.events[index].type, Subject("the event", written.name.text),
             at: written.name.span, scope)
-        return data.map { EventProgram(event: index, data: $0) }
+        guard let data else { return nil }
+        if let record = system.kind?.events[index] {
+            let known = Known(data)
+            guard areChoices(known.field, of: record, written) else { return nil }
+        }
+        return EventProgram(event: index, data: data)
     }
 
     /// Which states are meant, with a condition compiled for each.
@@ -83,6 +88,10 @@ struct Lookup {
                     return nil
                 }
                 equals.append((field, value))
+            }
+            if let record = system.kind?.states[index] {
+                let values = Dictionary(uniqueKeysWithValues: equals)
+                guard areChoices({ values[$0] }, of: record, construct) else { return nil }
             }
             states = [index]
             text = FlowText.of(construct.node)

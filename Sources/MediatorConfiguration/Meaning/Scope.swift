@@ -63,6 +63,8 @@ final class SystemScope {
     let knowsStates: Bool
     /// Whether all its events are known.
     let knowsEvents: Bool
+    /// The kind of which it is an instance.
+    let kind: SystemKind?
 
     /// A system of which only the name is known.
     init(brokenName: String) {
@@ -72,6 +74,7 @@ final class SystemScope {
         name = brokenName
         knowsStates = false
         knowsEvents = false
+        kind = nil
     }
 
     /// The names and types of a system.
@@ -80,6 +83,25 @@ final class SystemScope {
         source = written.source
         nameSpan = written.name.span
         self.name = name ?? written.name.text
+        kind = written.kind?.name.flatMap { session.kinds[$0.text] }
+        if written.kind != nil {
+            knowsStates = kind != nil
+            knowsEvents = kind != nil
+            func scope(_ record: SystemKind.Record, _ variable: String) -> RecordScope {
+                let type = record.type
+                return RecordScope(
+                    name: record.name, type: type, isBroken: false,
+                    variable: Environment.Variable(name: variable, type: .structure(type)),
+                    number: session.number(of: .structure(type)))
+            }
+            for record in kind?.states ?? [] where stateNames.insert(record.name) {
+                states.append(scope(record, "state"))
+            }
+            for record in kind?.events ?? [] where eventNames.insert(record.name) {
+                events.append(scope(record, "event"))
+            }
+            return
+        }
         // Of a name that cannot be one nobody knows what it should be, so others are not held against it.
         knowsStates = written.states.map { !$0.isEmpty && $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         knowsEvents = written.events.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false

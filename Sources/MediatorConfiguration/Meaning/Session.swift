@@ -31,6 +31,8 @@ final class Session {
 
     /// Where values from elsewhere are found.
     let values: ExternalValues
+    /// The kinds of systems that there are.
+    let kinds: KindTable
     /// The values that were not there.
     var unavailable: Set<UnavailableValue> = []
     /// Whether a template is compiled without an instance, so that types are known but no values.
@@ -42,15 +44,17 @@ final class Session {
     private var constantsCount: Int32 = 0
 
     /// A compilation that reports to the given findings.
-    init(_ findings: Findings, _ values: ExternalValues) {
+    init(_ findings: Findings, _ values: ExternalValues, _ kinds: KindTable) {
         self.findings = findings
         self.values = values
+        self.kinds = kinds
         types = TypeNumbers()
     }
 
     private init(branching session: Session) {
         findings = session.findings.branch()
         values = session.values
+        kinds = session.kinds
         types = session.types
     }
 
@@ -159,6 +163,14 @@ final class Session {
         }
         if let program { programs[key] = program }
         return program
+    }
+
+    /// Compiles text that may hold expressions, where it is of a type; nil, and nothing is said, where it is not.
+    func fittingTemplate(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope) -> TemplateProgram? {
+        let parsed = parsedTemplate(scalar.text)
+        if parsed.mentionsState { mentionsState = true }
+        guard case .success(let template) = parsed.result, !scope.isBroken else { return nil }
+        return try? template.checked(in: environment(scope), expecting: type)
     }
 
     /// Checks what was parsed, unless its parsing failed or the scope is broken; nil after reporting.

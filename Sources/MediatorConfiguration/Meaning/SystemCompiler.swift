@@ -22,15 +22,22 @@ struct SystemCompiler {
     func system() -> SystemDefinition? {
         session.begin()
         guard isWithinLimits() else { return nil }
-        let initial = initialState()
+        var kind: KindInstance?
+        var initial: StateProgram? = StateProgram(state: 0, fields: [])
+        if let written = written.kind {
+            kind = KindCompiler(written, scope, lookup).instance()
+        } else {
+            initial = initialState()
+        }
         let ready = written.ready.compactMap(readyState)
         let feedbacks = written.feedbacks.compactMap { FeedbackCompiler($0, scope, lookup).feedback() }
-        let transitions = TransitionCompiler(written.transitions, scope, lookup).compile()
+        let transitions =
+            written.kind == nil ? TransitionCompiler(written.transitions, scope, lookup).compile() : ([], [])
         let isWhole = feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
         if case .events(let names) = written.external {
             for name in names { _ = lookup.event(name, of: scope) }
         }
-        guard let initial, let transitions, isWhole else { return nil }
+        guard let initial, let transitions, isWhole, (kind != nil) == (written.kind != nil) else { return nil }
         return SystemDefinition(
             name: scope.name, description: written.description,
             source: origin,
@@ -38,7 +45,7 @@ struct SystemCompiler {
             events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
             mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled,
-            fingerprint: Fingerprinter.of(written, session))
+            kind: kind, fingerprint: Fingerprinter.of(written, kind, session))
     }
 
     private func isWithinLimits() -> Bool {

@@ -12,13 +12,17 @@ public struct ConfigurationSchema: Sendable {
     /// The schema as JSON text, with a line break at its end.
     public let text: String
 
-    /// The schema for a catalogue of side effects.
-    public init(effects: [EffectSchema] = EffectSchema.builtin) {
-        text = Self.root(effects).text() + "\n"
+    /// The schema for a catalogue of side effects and for kinds of systems.
+    ///
+    /// - Parameters:
+    ///   - effects: The side effects that there are.
+    ///   - kinds: The kinds of systems that there are; none: any name may be one, since daemons differ in those they know.
+    public init(effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = []) {
+        text = Self.root(effects, kinds).text() + "\n"
     }
 
     /// The schema as a tree.
-    static func root(_ effects: [EffectSchema]) -> SchemaNode {
+    static func root(_ effects: [EffectSchema], _ kinds: [SystemKind] = []) -> SchemaNode {
         [
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": .string(identifier),
@@ -30,7 +34,7 @@ public struct ConfigurationSchema: Sendable {
             "else": .reference("wiring"),
             "$defs": .object(
                 [
-                    ("system", system), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
+                    ("system", system(kinds)), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
@@ -103,8 +107,50 @@ public struct ConfigurationSchema: Sendable {
 
     // Systems
 
-    private static let system = keyed(
-        SystemDecoder.keys, required: ["system", "states", "initialState"],
+    private static func system(_ kinds: [SystemKind]) -> SchemaNode {
+        var members = systemMembers
+        if !kinds.isEmpty {
+            members["kind"] = SchemaNode.object([("enum", .array(kinds.map { .string($0.name) }))])
+                .described("The kind of which it is an instance.")
+        }
+        var more: [(String, SchemaNode)] = [
+            ("if", ["required": ["kind"]]),
+            ("then", ["properties": .object(SystemDecoder.keysOfKinds.map { ($0, false) })]),
+            ("else", ["required": ["states", "initialState"], "properties": ["with": false]]),
+        ]
+        if !kinds.isEmpty {
+            more.append(
+                (
+                    "allOf",
+                    .array(
+                        kinds.map { kind in
+                            [
+                                "if": ["required": ["kind"], "properties": ["kind": ["const": .string(kind.name)]]],
+                                "then": arguments(kind),
+                            ]
+                        })
+                ))
+        }
+        return keyed(SystemDecoder.keys, required: ["system"], members, more: more)
+    }
+
+    /// What an instance of a kind says.
+    private static func arguments(_ kind: SystemKind) -> SchemaNode {
+        let fields = kind.parameters.map { parameter -> (String, SchemaNode) in
+            let field = parameter.field
+            guard !field.choices.isEmpty else { return (field.name, value(field.type)) }
+            return (
+                field.name, .anyOf(["enum": .array(field.choices.map { .string($0) })], .reference("template"))
+            )
+        }
+        let required = kind.parameters.filter { $0.default == nil && !$0.field.type.isOptional }.map(\.field.name)
+        let with = keyed(fields.map(\.0), required: required, Dictionary(uniqueKeysWithValues: fields))
+        var node: [(String, SchemaNode)] = [("properties", ["with": with])]
+        if !required.isEmpty { node.append(("required", ["with"])) }
+        return .object(node)
+    }
+
+    private static let systemMembers: [String: SchemaNode] =
         [
             "system": SchemaNode.reference("systemName")
                 .described("The system's unique name; with @ at its end it is a template."),
@@ -141,7 +187,10 @@ public struct ConfigurationSchema: Sendable {
             "unhandled": SchemaNode.choice(UnhandledPolicy.self)
                 .described("What an event means that the state does not handle."),
             "external": oneOrMore.described("The events that come from outside; any: all of them."),
-        ])
+            "kind": SchemaNode.reference("name")
+                .described("The kind of which it is an instance; it says the states, events and transitions."),
+            "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],
+        ]
 
     private static let oneOrMore: SchemaNode = .anyOf(
         .reference("identifier"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
@@ -238,6 +287,13 @@ public struct ConfigurationSchema: Sendable {
         case .int, .uint: return .anyOf(["type": "integer"], .reference("template"))
         case .double: return .anyOf(["type": "number"], .reference("template"))
         case .duration: return .reference("duration")
+        case .timestamp: return ["type": "string"]
+        case .optional(let wrapped): return .anyOf(["type": "null"], value(wrapped))
+        case .structure(let structure):
+            let fields = structure.fields.map { ($0.name, value($0.type)) }
+            return keyed(
+                fields.map(\.0), required: structure.fields.filter { !$0.type.isOptional }.map(\.name),
+                Dictionary(uniqueKeysWithValues: fields))
         case .list(let element):
             if !allowsEmpty { bounds.append(("minItems", 1)) }
             let list: [(String, SchemaNode)] = [("type", "array"), ("items", value(element))]

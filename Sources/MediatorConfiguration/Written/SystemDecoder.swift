@@ -5,8 +5,11 @@ struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
         "system", "description", "parameters", "states", "events", "initialState", "ready", "mailbox", "feedbacks",
-        "transitions", "unhandled", "external",
+        "transitions", "unhandled", "external", "kind", "with",
     ]
+
+    /// The keys that say what a kind says of its instances.
+    static let keysOfKinds = ["states", "events", "initialState", "transitions"]
 
     /// The keys of a mailbox.
     static let mailboxKeys = ["limit", "overflow"]
@@ -34,17 +37,26 @@ struct SystemDecoder {
         }
         let parameters = keyed["parameters"].map { TemplateDecoder(decoder).parameters($0) } ?? []
         let description = decoder.description(keyed)
-        let states = decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
+        let kind = kind(keyed)
+        // Of a system of a kind, whether or not that can be read, nobody expects states.
+        let states =
+            kind != nil
+            ? nil : decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
         }
         // A misspelt 'events' is one mistake: nobody knows then which events there are.
         let events =
-            keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
-            ?? (keyed.hasMisspelt("events") ? nil : [])
-        let initial = decoder.required("initialState", of: keyed, "a system").flatMap {
-            decoder.construct($0, "the initial state")
-        }
+            kind != nil
+            ? nil
+            : keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
+                ?? (keyed.hasMisspelt("events") ? nil : [])
+        let initial =
+            kind != nil
+            ? nil
+            : decoder.required("initialState", of: keyed, "a system").flatMap {
+                decoder.construct($0, "the initial state")
+            }
         let ready = keyed["ready"].flatMap { names($0, "ready", "state") } ?? []
         let mailbox = keyed["mailbox"].map(mailbox) ?? .mailboxDefault
         var unhandled = UnhandledPolicy.ignore
@@ -53,12 +65,37 @@ struct SystemDecoder {
         }
         let external = keyed["external"].map(external) ?? .events([])
         let feedbacks = keyed["feedbacks"].map(feedbacks) ?? []
-        let transitions = keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
+        let transitions =
+            kind != nil ? [] : keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
         guard let name else { return nil }
         return WrittenSystem(
-            source: decoder.source, name: name, description: description, parameters: parameters, states: states,
-            events: events, initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled,
+            source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
+            states: states, events: events, initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled,
             external: external, feedbacks: feedbacks, transitions: transitions)
+    }
+
+    /// The kind of which the system is an instance, if it is one: then the kind says what is inside.
+    private func kind(_ keyed: Keyed) -> WrittenKind? {
+        guard let node = keyed["kind"] else {
+            // A misspelt 'kind' is one mistake.
+            if keyed.hasMisspelt("kind") { return WrittenKind(name: nil, arguments: nil) }
+            guard let key = keyed.key("with") else { return nil }
+            let isWritten = Self.keysOfKinds.contains { keyed[$0] != nil }
+            decoder.report(
+                .conflictingKeys, at: key.span, "'with' gives a kind of systems its parameters, and there is no 'kind'",
+                hint: isWritten ? "leave 'with' out" : "write kind: and the kind's name")
+            return isWritten ? nil : WrittenKind(name: nil, arguments: nil)
+        }
+        for entry in keyed.entries where Self.keysOfKinds.contains(entry.key.text) {
+            decoder.report(
+                .conflictingKeys, at: entry.key.span,
+                "'kind' and '\(entry.key.text)' exclude each other: the kind says what is inside the system",
+                hint: "leave '\(entry.key.text)' out, or 'kind'")
+        }
+        let name = decoder.scalar(node, "the kind of a system", hint: "write the kind's name")
+        var arguments: [Node.Entry]? = []
+        if let node = keyed["with"], !node.isNull { arguments = decoder.entries(node, "'with'") }
+        return WrittenKind(name: name, arguments: arguments)
     }
 
     /// States or events.

@@ -5,6 +5,8 @@ struct WrittenSystem {
     var description: String?
     /// A template's.
     var parameters: [WrittenParameter]
+    /// The kind of which it is an instance; nil: its states, events and transitions are written.
+    var kind: WrittenKind?
     /// Nil if missing or of the wrong shape: then nobody knows which states there are.
     var states: [WrittenRecord]?
     /// Nil if of the wrong shape.
@@ -22,6 +24,14 @@ struct WrittenSystem {
 extension WrittenSystem {
     /// Whether it is a template, from which instances are made.
     var isTemplate: Bool { name.text.hasSuffix("@") }
+}
+
+/// A kind of systems and what an instance is given, as written.
+struct WrittenKind {
+    /// The kind's name; nil after reporting that it is none.
+    var name: Scalar?
+    /// The values of its parameters; nil if that has the wrong shape.
+    var arguments: [Node.Entry]?
 }
 
 /// Which events come from outside, as written.

@@ -1,0 +1,193 @@
+import CommonExpression
+import FoundationEssentials
+
+/// The kinds of systems that a daemon knows, as JSON: `own-daemon --print-kinds` writes it, `mediatorctl validate --kinds`
+/// reads it.
+///
+///     {"kinds":[{"name":"speaker","parameters":[{"name":"target","type":"int"}],
+///       "states":[{"name":"VolumeState","fields":[{"name":"value","type":"int"}]}],
+///       "events":[{"name":"IncreaseEvent"},{"name":"DecreaseEvent"}]}]}
+///
+/// Types are the configuration's own words, and besides `optional(T)` and `{ name: T, … }`.
+public struct KindFile: Sendable, Hashable {
+    /// The most bytes such a file may have: as many as one of a configuration.
+    public static let sizeLimit = ConfigurationLimits.fileSize
+
+    /// Why a text is no such file.
+    public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
+        /// What is wrong, in a sentence without a full stop.
+        public let description: String
+    }
+
+    /// The kinds.
+    public var kinds: [SystemKind]
+
+    /// A file of some kinds.
+    public init(_ kinds: [SystemKind]) {
+        self.kinds = kinds
+    }
+
+    /// Reads the text of a file; members that it does not know are passed over.
+    public init(json: [UInt8]) throws(Failure) {
+        guard json.count <= Self.sizeLimit else {
+            throw Failure(description: "it has more than \(Self.sizeLimit) bytes")
+        }
+        do {
+            kinds = try JSONDecoder().decode(Content.self, from: Data(json)).kinds
+        } catch let error as DecodingError {
+            throw Failure(description: Self.describe(error))
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+        var names: Set<String> = []
+        for kind in kinds {
+            guard names.insert(kind.name).inserted else {
+                throw Failure(description: "two kinds have the name '\(kind.name)'")
+            }
+            if let flaw = kind.flaws.first { throw Failure(description: "the kind '\(kind.name)': \(flaw)") }
+        }
+    }
+
+    /// The bytes of a file at a path, to be read by ``init(json:)``.
+    ///
+    /// - Throws: why it cannot be read.
+    public static func contents(_ path: String) throws(Diagnostic) -> [UInt8] {
+        switch try ConfigurationDirectory.entry(path) {
+        case .file(let contents): return contents
+        case .mask: return []
+        case .directory: throw Diagnostic(code: .unreadable, message: "this is a directory")
+        }
+    }
+
+    /// The text of the file, with a line break at its end.
+    ///
+    /// - Throws: `EncodingError`, where a default value is one that JSON cannot hold: NaN, or infinity.
+    public func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(Content(kinds: kinds)), as: UTF8.self) + "\n"
+    }
+
+    /// What the file holds.
+    private struct Content: Codable {
+        var kinds: [SystemKind]
+    }
+
+    private static func describe(_ error: DecodingError) -> String {
+        func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
+            let path = (context.codingPath + (key.map { [$0] } ?? [])).map {
+                $0.intValue.map { "[\($0)]" } ?? $0.stringValue
+            }
+            return path.isEmpty ? "the whole" : path.joined(separator: ".").replacing(".[", with: "[")
+        }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(place(context, key)) is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            return "\(place(context)): \(context.debugDescription)"
+        @unknown default: return "\(error)"
+        }
+    }
+}
+
+extension SystemKind: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case name, description, parameters, states, events
+    }
+
+    /// Reads a kind; parameters and events may be missing.
+    public init(from decoder: any Swift.Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            name: try container.decode(String.self, forKey: .name),
+            description: try container.decodeIfPresent(String.self, forKey: .description),
+            parameters: try container.decodeIfPresent([Parameter].self, forKey: .parameters) ?? [],
+            states: try container.decode([Record].self, forKey: .states),
+            events: try container.decodeIfPresent([Record].self, forKey: .events) ?? [])
+    }
+
+    /// Writes a kind.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encodeIfPresent(description, forKey: .description)
+        try container.encode(parameters, forKey: .parameters)
+        try container.encode(states, forKey: .states)
+        try container.encode(events, forKey: .events)
+    }
+}
+
+extension SystemKind.Record: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case name, fields
+    }
+
+    /// Reads a state or an event; its fields may be missing.
+    public init(from decoder: any Swift.Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            name: try container.decode(String.self, forKey: .name),
+            fields: try container.decodeIfPresent([SystemKind.Field].self, forKey: .fields) ?? [])
+    }
+
+    /// Writes a state or an event.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        if !fields.isEmpty { try container.encode(fields, forKey: .fields) }
+    }
+}
+
+extension SystemKind.Field: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case name, type, choices
+    }
+
+    /// Reads a field.
+    public init(from decoder: any Swift.Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let text = try container.decode(String.self, forKey: .type)
+        guard let type = TypeText.parse(text) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "there is no type '\(text.prefix(80))'")
+        }
+        self.init(
+            name: try container.decode(String.self, forKey: .name), type: type,
+            choices: try container.decodeIfPresent([String].self, forKey: .choices) ?? [])
+    }
+
+    /// Writes a field.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode("\(type)", forKey: .type)
+        if !choices.isEmpty { try container.encode(choices, forKey: .choices) }
+    }
+}
+
+extension SystemKind.Parameter: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case `default`
+    }
+
+    /// Reads a parameter: a field, and perhaps its default value.
+    public init(from decoder: any Swift.Decoder) throws {
+        let field = try SystemKind.Field(from: decoder)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard container.contains(.default) else {
+            self.init(field: field)
+            return
+        }
+        guard let value = try container.decode(Value.self, forKey: .default).restored(as: field.type) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .default, in: container, debugDescription: "it is not of type \(field.type)")
+        }
+        self.init(field: field, default: value)
+    }
+
+    /// Writes a parameter.
+    public func encode(to encoder: any Encoder) throws {
+        try field.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(`default`, forKey: .default)
+    }
+}

@@ -1,0 +1,145 @@
+public import CommonExpression
+
+/// A kind of systems that is written in a programming language: what a configuration must know to make instances of it,
+/// to link them and to check both. How one runs is the host's matter.
+///
+/// It is a plain value, so that a daemon can print the kinds it knows and a check elsewhere can read them: see
+/// ``KindFile``.
+public struct SystemKind: Sendable, Hashable {
+    /// A field of a state or an event.
+    public struct Field: Sendable, Hashable {
+        /// Its name, unique within the state or event.
+        public var name: String
+        /// Its type.
+        public var type: ValueType
+        /// The only texts it may be; empty: any.
+        public var choices: [String]
+
+        /// A field.
+        public init(name: String, type: ValueType, choices: [String] = []) {
+            self.name = name
+            self.type = type
+            self.choices = choices
+        }
+    }
+
+    /// A state or an event.
+    public struct Record: Sendable, Hashable {
+        /// Its name, unique within the kind.
+        public var name: String
+        /// Its fields, in order.
+        public var fields: [Field]
+
+        /// A state or an event.
+        public init(name: String, fields: [Field] = []) {
+            self.name = name
+            self.fields = fields
+        }
+
+        /// The type of its data, of its own name.
+        var type: StructureType {
+            StructureType(name: name, fields: fields.map { StructureType.Field(name: $0.name, type: $0.type) })
+        }
+    }
+
+    /// What an instance is given.
+    public struct Parameter: Sendable, Hashable {
+        /// Its name and type.
+        public var field: Field
+        /// Its value where an instance does not say it; nil: an instance must, unless the type is an optional one.
+        public var `default`: Value?
+
+        /// A parameter.
+        public init(field: Field, default: Value? = nil) {
+            self.field = field
+            self.default = `default`
+        }
+    }
+
+    /// Its name, by which configurations call it.
+    public var name: String
+    /// What its author says it is for.
+    public var description: String?
+    /// What an instance is given.
+    public var parameters: [Parameter]
+    /// The states an instance may be in; it may begin in any of them.
+    public var states: [Record]
+    /// The events an instance understands.
+    public var events: [Record]
+
+    /// A kind.
+    public init(
+        name: String, description: String? = nil, parameters: [Parameter] = [], states: [Record], events: [Record] = []
+    ) {
+        self.name = name
+        self.description = description
+        self.parameters = parameters
+        self.states = states
+        self.events = events
+    }
+
+    /// The type of an instance's parameters: a structure without a name.
+    public var parametersType: StructureType {
+        StructureType(
+            name: "", fields: parameters.map { StructureType.Field(name: $0.field.name, type: $0.field.type) })
+    }
+
+    /// What is wrong with it, in sentences without a full stop: names that cannot be used in a configuration, names that
+    /// stand twice, and what exceeds a limit.
+    public var flaws: [String] {
+        var flaws: [String] = []
+        if !Names.isPublicName(name) { flaws.append("'\(name)' cannot name a kind of systems") }
+        func check(_ names: [String], _ what: String, limit: Int, reserved: [String] = []) {
+            if names.count > limit { flaws.append("it has more than \(limit) \(what)s") }
+            var seen: Set<String> = []
+            for name in names {
+                if !seen.insert(name).inserted { flaws.append("two \(what)s have the name '\(name)'") }
+                if !Names.isIdentifier(name) || reserved.contains(name) {
+                    flaws.append(
+                        "'\(name)' cannot name a \(what): a letter, then letters, digits and '_', at most "
+                            + "\(ConfigurationLimits.nameLength)"
+                            + (reserved.isEmpty ? "" : ", and not \(reserved.joined(separator: " or "))"))
+                }
+            }
+        }
+        if states.isEmpty { flaws.append("it has no state") }
+        check(parameters.map(\.field.name), "parameter", limit: ConfigurationLimits.fields)
+        check(states.map(\.name), "state", limit: ConfigurationLimits.states, reserved: [Names.any, Names.stay])
+        check(events.map(\.name), "event", limit: ConfigurationLimits.events, reserved: [Names.any])
+        for record in states + events {
+            check(record.fields.map(\.name), "field of '\(record.name)'", limit: ConfigurationLimits.fields)
+        }
+        return flaws
+    }
+}
+
+/// An instance of a kind, as configured.
+public struct KindInstance: Sendable, Hashable {
+    /// The kind's name.
+    public var kind: String
+    /// The values of all its parameters, of ``SystemKind/parametersType``. Some may be credentials, so they are shown to
+    /// nobody.
+    public var parameters: Structure
+
+    /// An instance.
+    public init(kind: String, parameters: Structure) {
+        self.kind = kind
+        self.parameters = parameters
+    }
+}
+
+/// The kinds of systems by name.
+struct KindTable {
+    private let byName: [String: SystemKind]
+    /// The names, sorted.
+    let names: [String]
+
+    /// A table; of two kinds with one name the first counts.
+    init(_ kinds: [SystemKind]) {
+        byName = Dictionary(kinds.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        names = byName.keys.sorted()
+    }
+
+    /// The kind of a name.
+    subscript(name: String) -> SystemKind? { byName[name] }
+}

@@ -1,0 +1,106 @@
+import CommonExpression
+
+/// Types as text, as kinds of systems write them: the configuration's own words, and besides `optional(T)` and
+/// `{ name: T, … }`.
+struct TypeText {
+    private static let simple: [(name: String, type: ValueType)] = [
+        ("bool", .bool), ("int", .int), ("uint", .uint), ("double", .double), ("string", .string),
+        ("timestamp", .timestamp), ("duration", .duration),
+    ]
+
+    private var rest: Substring
+
+    private init(_ text: String) { rest = text[...] }
+
+    /// Reads a type's text, which `ValueType.description` wrote; nil if it is none, or lies too deep.
+    static func parse(_ text: String) -> ValueType? {
+        var reader = TypeText(text)
+        guard let type = reader.type(depth: 1) else { return nil }
+        reader.skipSpaces()
+        return reader.rest.isEmpty ? type : nil
+    }
+
+    private mutating func skipSpaces() { rest = rest.drop { $0 == " " } }
+
+    private mutating func take(_ text: String) -> Bool {
+        skipSpaces()
+        guard rest.hasPrefix(text) else { return false }
+        rest = rest.dropFirst(text.count)
+        return true
+    }
+
+    private mutating func name() -> String {
+        skipSpaces()
+        let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+        rest = rest.dropFirst(name.count)
+        return String(name)
+    }
+
+    private mutating func type(depth: Int) -> ValueType? {
+        guard depth <= ConfigurationLimits.typeNesting else { return nil }
+        if take("{") { return structure(depth: depth) }
+        let name = name()
+        if let known = Self.simple.first(where: { $0.name == name }) { return known.type }
+        guard ["list", "optional", "map"].contains(name), take("(") else { return nil }
+        if name == "map" { guard self.name() == "string", take(",") else { return nil } }
+        guard let inner = type(depth: depth + 1), take(")") else { return nil }
+        switch name {
+        case "list": return .list(inner)
+        case "optional": return .optional(inner)
+        default: return .map(key: .string, value: inner)
+        }
+    }
+
+    private mutating func structure(depth: Int) -> ValueType? {
+        var fields: [StructureType.Field] = []
+        while !take("}") {
+            guard fields.isEmpty || take(",") else { return nil }
+            let name = name()
+            guard Names.isIdentifier(name), take(":"), let type = type(depth: depth + 1),
+                !fields.contains(where: { $0.name == name }), fields.count < ConfigurationLimits.fields
+            else { return nil }
+            fields.append(StructureType.Field(name: name, type: type))
+        }
+        return .structure(StructureType(name: "", fields: fields))
+    }
+}
+
+extension ValueType {
+    /// Whether it can be the type of a field of a kind of systems: made of what ``TypeText`` can say.
+    package var isWritable: Bool { TypeText.parse(description) == self }
+}
+
+extension Value {
+    /// What JSON made of a value, as one of the type it had: texts become times and lengths of time again, whole numbers
+    /// become those of the type, objects become structures. Nil if it does not fit.
+    func restored(as type: ValueType) -> Value? {
+        switch (type, self) {
+        case (.optional, .null): return .optional(nil)
+        case (.optional(let wrapped), _): return restored(as: wrapped).map { .optional($0) }
+        case (.timestamp, .string(let text)): return Timestamp(rfc3339: text).map { .timestamp($0) }
+        case (.duration, .string(let text)): return TimeSpan(text: text).map { .duration($0) }
+        case (.list(let element), .list(let values)):
+            var restored: [Value] = []
+            for value in values {
+                guard let value = value.restored(as: element) else { return nil }
+                restored.append(value)
+            }
+            return .list(restored)
+        case (.map(_, let element), .map(let entries)):
+            var restored: [Value: Value] = [:]
+            for (key, value) in entries {
+                guard let value = value.restored(as: element) else { return nil }
+                restored[key] = value
+            }
+            return .map(restored)
+        case (.structure(let structure), .map(let entries)):
+            var fields: [Value] = []
+            for field in structure.fields {
+                guard let value = (entries[.string(field.name)] ?? .null).restored(as: field.type) else { return nil }
+                fields.append(value)
+            }
+            return .structure(Structure(type: structure, fields: fields))
+        default: return converted(to: type)
+        }
+    }
+}

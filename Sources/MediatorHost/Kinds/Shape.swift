@@ -1,0 +1,136 @@
+import CommonExpression
+import FoundationEssentials
+import MediatorConfiguration
+
+/// What values of a Swift type look like when they are encoded, and how they travel between Swift and configurations.
+indirect enum Shape: Sendable, Hashable {
+    /// A truth value, number, text, point in time or length of time.
+    case plain(ValueType)
+    /// Foundation's `Date`: a point in time, which it encodes as seconds since 2001.
+    case date
+    /// One of a few texts.
+    case choice([String])
+    /// A value that may be missing.
+    case optional(Shape)
+    case list(Shape)
+    /// A dictionary with texts as keys.
+    case map(Shape)
+    case structure([Field])
+
+    /// A field of a structure.
+    struct Field: Sendable, Hashable {
+        var name: String
+        var shape: Shape
+    }
+
+    /// The type in a configuration.
+    var type: ValueType {
+        switch self {
+        case .plain(let type): type
+        case .date: .timestamp
+        case .choice: .string
+        case .optional(let shape): .optional(shape.type)
+        case .list(let shape): .list(shape.type)
+        case .map(let shape): .map(key: .string, value: shape.type)
+        case .structure(let fields):
+            .structure(
+                StructureType(
+                    name: "", fields: fields.map { StructureType.Field(name: $0.name, type: $0.shape.type) }))
+        }
+    }
+
+    /// The only texts that are possible; empty: any, or it is no text.
+    var choices: [String] {
+        switch self {
+        case .choice(let texts): texts
+        case .optional(.choice(let texts)): texts
+        default: []
+        }
+    }
+
+    /// What a Swift value has encoded, as a value of the type.
+    func raised(_ value: Value) throws(KindError) -> Value {
+        switch (self, value) {
+        case (.optional, .null): return .optional(nil)
+        case (.optional(let shape), _): return .optional(try shape.raised(value))
+        case (.date, .double(let seconds)):
+            guard let time = Self.timestamp(seconds) else { throw KindError("the date is out of range") }
+            return .timestamp(time)
+        case (.list(let shape), .list(let values)):
+            var raised: [Value] = []
+            raised.reserveCapacity(values.count)
+            for value in values { raised.append(try shape.raised(value)) }
+            return .list(raised)
+        case (.map(let shape), .map(let entries)):
+            var raised: [Value: Value] = [:]
+            raised.reserveCapacity(entries.count)
+            for (key, value) in entries { raised[key] = try shape.raised(value) }
+            return .map(raised)
+        case (.structure(let fields), .map(let entries)):
+            guard case .structure(let type) = self.type else { break }
+            return .structure(Structure(type: type, fields: try Self.raised(fields, entries)))
+        default:
+            if let converted = value.converted(to: type) { return converted }
+        }
+        throw KindError("what was encoded is \(value.type), not \(type)")
+    }
+
+    /// The values of some fields, in order.
+    static func raised(_ fields: [Field], _ entries: [Value: Value]) throws(KindError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(fields.count)
+        var found = 0
+        for field in fields {
+            let entry = entries[.string(field.name)]
+            if entry != nil { found += 1 }
+            do {
+                values.append(try field.shape.raised(entry ?? .null))
+            } catch {
+                throw KindError(error, in: "the field '\(field.name)'")
+            }
+        }
+        guard found == entries.count else {
+            let known = Set(fields.map { Value.string($0.name) })
+            let unknown = entries.keys.filter { !known.contains($0) }.compactMap(\.text).sorted()
+            throw KindError("it encodes '\(unknown.first ?? "")', which it does not decode")
+        }
+        return values
+    }
+
+    /// A value of the type, as a Swift type decodes it.
+    func lowered(_ value: Value) -> Value {
+        switch (self, value) {
+        case (.optional, .optional(nil)): return .null
+        case (.optional(let shape), .optional(let wrapped?)): return shape.lowered(wrapped)
+        case (.date, .timestamp(let time)): return .double(Self.seconds(time))
+        case (.list(let shape), .list(let values)): return .list(values.map(shape.lowered))
+        case (.map(let shape), .map(let entries)): return .map(entries.mapValues(shape.lowered))
+        case (.structure(let fields), .structure(let structure)): return Self.lowered(fields, structure.fields)
+        default: return value
+        }
+    }
+
+    /// Some fields, as a Swift type decodes them: what is not there has no key.
+    static func lowered(_ fields: [Field], _ values: [Value]) -> Value {
+        var entries: [Value: Value] = [:]
+        entries.reserveCapacity(fields.count)
+        for (field, value) in zip(fields, values) {
+            let lowered = field.shape.lowered(value)
+            if lowered != .null { entries[.string(field.name)] = lowered }
+        }
+        return .map(entries)
+    }
+
+    private static func timestamp(_ seconds: Double) -> Timestamp? {
+        let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
+        let whole = since1970.rounded(.down)
+        guard let exact = Int64(exactly: whole) else { return nil }
+        // A date has about a tenth of a microsecond; what is finer would be noise.
+        let nanoseconds = min(((since1970 - whole) * 1e6).rounded() * 1e3, 999_999_000)
+        return Timestamp(seconds: exact, nanoseconds: Int32(nanoseconds))
+    }
+
+    private static func seconds(_ time: Timestamp) -> Double {
+        Double(time.seconds) - Date.timeIntervalBetween1970AndReferenceDate + Double(time.nanoseconds) / 1e9
+    }
+}

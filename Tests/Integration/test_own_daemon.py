@@ -1,0 +1,249 @@
+"""A daemon of one's own: the example, a package of its own, built as its author would, and run."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from conftest import BUILD, REPOSITORY
+from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+from test_control import tap
+from test_documentation import blocks, squeezed
+from test_schema import documents
+
+EXAMPLE = REPOSITORY / "Examples" / "own-daemon"
+CONFIG = {path.name: path.read_text() for path in sorted((EXAMPLE / "Config").iterdir())}
+PAGE = (REPOSITORY / "Documentation" / "OwnDaemon.md").read_text()
+
+
+@pytest.fixture(scope="session")
+def binaries(binaries: Binaries, say: Callable[[str], None]) -> Binaries:
+    """The example in the place of mediatord."""
+    say("Building the example of a daemon of one's own; the first time takes some minutes")
+    command = ["swift", "build", "--package-path", EXAMPLE, "--scratch-path", BUILD / "own-daemon"]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return Binaries(BUILD / "own-daemon" / "debug" / "own-daemon", binaries.mediatorctl)
+
+
+@pytest.fixture(scope="session")
+def kinds(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the daemon prints of its kinds."""
+    path = tmp_path_factory.mktemp("kinds") / "kinds.json"
+    path.write_text(run(binaries.mediatord, "--print-kinds").stdout)
+    return path
+
+
+def run(*command: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, input=input, capture_output=True, text=True, timeout=30)
+
+
+def show(one: Daemon, system: str) -> dict:
+    return json.loads(one.ctl("show", system, "--json").stdout)["system"]
+
+
+@pytest.fixture
+def one(daemon: Callable[..., Daemon]) -> Daemon:
+    """The example on its own configuration, when the speaker has come to rest."""
+    started = daemon(CONFIG)
+    started.wait_log("the kitchen is as loud as it should be")
+    return started
+
+
+def test_its_configuration_is_checked_here_and_there(binaries: Binaries, kinds: Path) -> None:
+    own = run(binaries.mediatord, "--validate", "--config", EXAMPLE / "Config")
+    assert (own.returncode, own.stderr) == (0, "")
+    assert own.stdout.endswith("Config is valid: 4 systems, 2 buses and 5 links in 2 files\n")
+    there = run(binaries.mediatorctl, "validate", EXAMPLE / "Config", "--kinds", kinds, "--deny-warnings")
+    assert (there.returncode, there.stdout) == (0, own.stdout)
+    # Who does not know the kinds says so.
+    without = run(binaries.mediatorctl, "validate", EXAMPLE / "Config")
+    assert without.returncode == CONFIGURATION_INVALID
+    assert set(re.findall(r"\[([a-z-]+)\]$", without.stdout, re.MULTILINE)) == {"unknown-kind"}
+
+
+def test_its_configuration_is_shown_with_places(binaries: Binaries) -> None:
+    shown = run(binaries.mediatorctl, "cat-config", "--config", EXAMPLE / "Config", "crossing").stdout
+    assert re.search(r"^kind: traffic-light +# .*systems.yaml:\d+$", shown, re.MULTILINE), shown
+    assert "red: 30s" in shown
+
+
+def test_its_kinds_are_printed(kinds: Path) -> None:
+    found = {kind["name"]: kind for kind in json.loads(kinds.read_text())["kinds"]}
+    assert sorted(found) == ["speaker", "traffic-light"]
+    assert found["speaker"]["parameters"][0] == {"name": "target", "type": "int", "default": 15}
+    light = found["traffic-light"]
+    assert [state["name"] for state in light["states"]] == ["red", "yellow", "green"]
+    assert light["states"][2]["fields"] == [{"name": "walkers", "type": "int"}]
+    assert [parameter["type"] for parameter in light["parameters"]] == ["duration", "optional(duration)", "duration"]
+
+
+def test_its_schema_knows_the_kinds(binaries: Binaries, kinds: Path) -> None:
+    schema = json.loads(run(binaries.mediatorctl, "schema", "--kinds", kinds).stdout)
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    for text in CONFIG.values():
+        for document in documents(text):
+            assert list(validator.iter_errors(document)) == []
+    for wrong in (
+        "system: a\nkind: speeker",
+        "system: a\nkind: speaker\nwith: { targt: 1 }",
+        "system: a\nkind: speaker\nwith: { target: loud }",
+        "system: a\nkind: traffic-light\nwith: { red: 1s }",
+        "system: a\nkind: traffic-light",
+        "system: a\nkind: speaker\nstates: { A: {} }",
+    ):
+        (document,) = documents(wrong)
+        assert list(validator.iter_errors(document)), wrong
+
+
+def test_systems_in_swift_are_shown_like_others(one: Daemon) -> None:
+    assert "4 systems: 4 healthy" in one.ctl("status").stdout
+    kitchen = show(one, "kitchen")
+    assert kitchen["kind"] == "speaker"
+    assert kitchen["summary"]["state"] == {"name": "VolumeState", "data": {"value": 15}}
+    assert kitchen["summary"]["counters"]["transitions"] == 5
+    assert {"from": "VolumeState", "event": "IncreaseEvent", "to": "VolumeState"} in kitchen["transitions"]
+    assert [feedback["name"] for feedback in kitchen["feedbacks"]] == ["on VolumeState", "on VolumeState (2)", "tell"]
+    text = one.ctl("show", "crossing").stdout
+    assert re.search(r"kind +traffic-light", text)
+    assert re.search(r"green +walkers: int", text)
+    assert re.search(r"walker +name: optional\(string\)", text)
+
+
+def test_links_lead_to_and_from_them(one: Daemon) -> None:
+    # The light is red: the configured system walks, which the second speaker was told.
+    assert show(one, "walker")["summary"]["state"]["name"] == "Walking"
+    states = tap(one, "walker", 2, lambda: one.ctl("emit", "crossing", "next"))
+    assert [state["state"]["name"] for state in states] == ["Walking", "Waiting"]
+    values = tap(one, "volume", 3, lambda: one.ctl("publish", "knock", "knock"))
+    assert [value["value"] for value in values] == [15, 14, 15]
+    assert re.search(r"fired +1 time", one.ctl("show", "link:quieter").stdout)
+
+
+def test_events_are_sent_to_them_by_hand(one: Daemon) -> None:
+    def push() -> None:
+        one.ctl("emit", "crossing", "next")
+        one.ctl("emit", "crossing", "next")
+        one.ctl("emit", "crossing", "walker")
+        one.ctl("emit", "crossing", "walker", "name=Ann")
+
+    changes = tap(one, "crossing", 5, push)
+    assert [change["state"]["name"] for change in changes] == ["red", "yellow", "green", "green", "green"]
+    assert changes[-1]["state"]["data"] == {"walkers": 2}
+    assert (changes[-1]["event"], changes[-1]["eventData"]) == ("walker", {"name": "Ann"})
+    wrong = one.ctl("emit", "crossing", "wakler", check=False)
+    assert wrong.returncode == 1 and "walker" in wrong.stderr
+
+
+def test_a_reload_with_other_parameters_carries_the_state_over(one: Daemon) -> None:
+    path = one.config / "systems.yaml"
+    path.write_text(path.read_text().replace("with: { target: 15 }", "with: { target: 18, volume: 1 }"))
+    plan = one.ctl("plan").stdout
+    assert re.search(r"migrate +kitchen|kitchen +migrate", plan), plan
+    before = show(one, "crossing")["summary"]["since"]
+    values = tap(one, "volume", 4, lambda: one.ctl("reload"))
+    assert [value["value"] for value in values][-3:] == [16, 17, 18] or values[1]["value"] == 15
+    assert one.wait_log("reloaded: 3 kept, 1 migrated")
+    one.wait_log("value: 18")
+    assert show(one, "crossing")["summary"]["since"] == before
+    # Parameters that the kind refuses change nothing.
+    path.write_text(path.read_text().replace("target: 18", "target: 101"))
+    rejected = one.ctl("reload", check=False)
+    assert rejected.returncode == 1
+    (finding,) = json.loads(one.ctl("reload", "--json", check=False).stdout)["findings"]
+    assert finding["code"] == "initial-state" and "a target of 101 would hurt" in finding["message"]
+    assert "a target of 101 would hurt" in rejected.stdout + rejected.stderr
+    assert show(one, "kitchen")["summary"]["state"]["data"] == {"value": 18}
+    # A hangup is the same.
+    path.write_text(path.read_text().replace("target: 101", "target: 17"))
+    one.signal(signal.SIGHUP)
+    one.wait_log("value: 17")
+
+
+WRONG = """\
+system: kitchen
+kind: speaker
+with: { targte: 15, volume: loud }
+feedbacks:
+  tell: { onState: VolumState, log: hello }
+---
+system: hall
+kind: speeker
+---
+buses: { volume: { kind: currentValue, value: string, initial: none, external: read } }
+links:
+  a: { attach: kitchen, to: volume, onState: VolumeState, when: state.vlaue > 3, emitValue: high }
+  b: { attach: kitchen, toSystem: kitchen, onState: VolumeState, emitEvent: IncreaseEvnt }
+"""
+
+
+def test_mistakes_are_found_wherever_they_are_looked_for(
+    binaries: Binaries, daemon: Callable[..., Daemon], kinds: Path
+) -> None:
+    one = daemon({"a.yaml": WRONG}, ready=False)
+    assert one.wait_exit() == CONFIGURATION_INVALID
+    own = run(binaries.mediatord, "--validate", "--config", one.config)
+    there = run(binaries.mediatorctl, "validate", one.config, "--kinds", kinds)
+    assert own.returncode == there.returncode == CONFIGURATION_INVALID
+    assert own.stdout == there.stdout
+    assert own.stdout.rsplit("\n", 2)[0] in one.log
+    codes = re.findall(r":(\d+):\d+: error: .* \[([a-z-]+)\]$", own.stdout, re.MULTILINE)
+    assert codes == [
+        ("3", "unknown-parameter"), ("3", "wrong-type"), ("5", "unknown-state"), ("8", "unknown-kind"),
+        ("12", "unknown-field"), ("13", "unknown-event"),
+    ]  # fmt: skip
+    for name in ("target", "VolumeState", "speaker", "value", "IncreaseEvent"):
+        assert f"did you mean '{name}'?" in own.stdout
+
+
+def test_what_a_kind_refuses_is_found_before_the_start(binaries: Binaries, daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"a.yaml": "system: a\nkind: speaker\nwith: { target: 101 }\n"}, ready=False)
+    assert one.wait_exit() == CONFIGURATION_INVALID
+    message = "a.yaml:1:9: error: the kind 'speaker' cannot make the system 'a': a target of 101 would hurt"
+    assert message in one.log
+    own = run(binaries.mediatord, "--validate", "--config", one.config)
+    assert own.returncode == CONFIGURATION_INVALID
+    assert message in own.stdout
+
+
+def test_the_command_line_is_checked(binaries: Binaries) -> None:
+    assert run(binaries.mediatord, "--validate", "--print-kinds").returncode == 2
+    assert "USAGE: own-daemon " in run(binaries.mediatord, "--help").stdout
+
+
+def test_the_page_shows_the_example() -> None:
+    sources = squeezed("".join(path.read_text() for path in sorted((EXAMPLE / "Sources").glob("**/*.swift"))))
+    manifest = squeezed((EXAMPLE / "Package.swift").read_text())
+    programs = blocks(PAGE, "swift")
+    assert len(programs) == 4
+    for program in programs:
+        assert squeezed(program).strip() in (sources + manifest), program
+    configuration = squeezed("".join(CONFIG.values()))
+    (shown,) = blocks(PAGE, "yaml")
+    for document in shown.split("---\n"):
+        assert squeezed(document).strip() in configuration, document
+
+
+def test_the_consoles_of_the_page(one: Daemon, binaries: Binaries, kinds: Path, tmp_path: Path) -> None:
+    environment = {
+        **one.client_environment, "PATH": f"{binaries.mediatord.parent}:{binaries.mediatorctl.parent}:/usr/bin:/bin"
+    }  # fmt: skip
+    (tmp_path / "Config").symlink_to(EXAMPLE / "Config")
+    commands = 0
+    for console in blocks(PAGE, "console"):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
+            result = subprocess.run(
+                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30
+            )
+            assert result.returncode == 0, result
+            assert squeezed(result.stdout + result.stderr).strip() == squeezed(expected).strip()
+            commands += 1
+    assert commands == 3

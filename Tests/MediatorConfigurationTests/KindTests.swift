@@ -1,0 +1,309 @@
+import CommonExpression
+import MediatorConfiguration
+import Testing
+
+/// The kinds of a daemon.
+private let kinds = [
+    SystemKind(
+        name: "speaker",
+        parameters: [
+            .init(field: .init(name: "target", type: .int)),
+            .init(field: .init(name: "volume", type: .int), default: .int(10)),
+            .init(field: .init(name: "ramp", type: .optional(.duration))),
+            .init(field: .init(name: "place", type: .string, choices: ["kitchen", "bath"]), default: .string("bath")),
+            .init(field: .init(name: "key", type: .string), default: .string("")),
+        ],
+        states: [
+            .init(
+                name: "Playing",
+                fields: [
+                    .init(name: "volume", type: .int), .init(name: "title", type: .optional(.string)),
+                    .init(name: "size", type: .structure(.init(name: "", fields: [.init(name: "x", type: .int)]))),
+                ]),
+            .init(name: "Muted"),
+        ],
+        events: [
+            .init(
+                name: "Louder", fields: [.init(name: "by", type: .int), .init(name: "why", type: .optional(.string))]),
+            .init(name: "Mute"),
+            .init(name: "Source", fields: [.init(name: "from", type: .string, choices: ["radio", "disc"])]),
+            .init(
+                name: "Resize",
+                fields: [.init(name: "size", type: .structure(.init(name: "", fields: [.init(name: "x", type: .int)])))]
+            ),
+        ]),
+    SystemKind(name: "timer", states: [.init(name: "Running")]),
+]
+
+private let head = "system: kitchen\nkind: speaker\nwith: { target: 15 }\n"
+
+private func definition(_ text: String, values: ExternalValues = .none) throws -> SystemDefinition {
+    let result = ConfigurationCompiler.compile(
+        files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds, values: values)
+    #expect(result.diagnostics.map { $0.rendered() } == [])
+    return try #require(result.graph?.systems.first)
+}
+
+@Suite struct `Instances of kinds` {
+    @Test func `have the parameters, states and events of the kind`() throws {
+        let system = try definition(head + "ready: Playing\nunhandled: warn\nmailbox: { limit: 5 }\n")
+        let instance = try #require(system.kind)
+        #expect(instance.kind == "speaker")
+        #expect(
+            instance.parameters.fields == [.int(15), .int(10), .optional(nil), .string("bath"), .string("")])
+        #expect(system.states.map(\.name) == ["Playing", "Muted"])
+        #expect(system.events.map(\.name) == ["Louder", "Mute", "Source", "Resize"])
+        #expect(system.readyStates == [0])
+        #expect(system.mailbox.limit == 5)
+    }
+
+    @Test func `take values from elsewhere, and of templates`() throws {
+        let values = ExternalValues(environment: { ["RAMP": "2s", "TARGET": "7"][$0] })
+        let system = try definition(
+            "system: kitchen\nkind: speaker\nwith: { target: !env TARGET, ramp: !env RAMP, place: kitchen }\n",
+            values: values)
+        let fields = try #require(system.kind?.parameters.fields)
+        #expect(fields[0] == .int(7))
+        #expect(fields[2] == TimeSpan(text: "2s").map { .optional(.duration($0)) })
+        let template = """
+            system: speaker@
+            parameters: { target: int, place: { type: string, default: "${instance}" } }
+            kind: speaker
+            with: { target: "${parameters.target + 1}", place: "${parameters.place}" }
+            ---
+            instances: { speaker@bath: { target: 3 } }
+
+            """
+        #expect(try definition(template).kind?.parameters.fields[0] == .int(4))
+        let wrong = compile(template.replacing("speaker@bath:", with: "speaker@hall:"), kinds: kinds)
+        #expect(wrong.diagnostics.map(\.code) == [.unknownChoice])
+    }
+
+    @Test func `may be given a credential, which their states may not`() throws {
+        let text = "system: kitchen\nkind: speaker\nwith: { target: 1, key: !credential { name: k, default: none } }\n"
+        #expect(try definition(text).kind?.parameters.fields[4] == .string("none"))
+    }
+
+    @Test func `are changed by drop-ins`() throws {
+        var file = ConfigurationFile(path: "a.yaml", text: head)
+        file.dropIns = [
+            ConfigurationFile(path: "a.yaml.d/10.yaml", text: "system: kitchen\nwith: { volume: 3 }\n")
+        ]
+        let result = ConfigurationCompiler.compile(files: [file], kinds: kinds)
+        #expect(result.graph?.systems.first?.kind?.parameters.fields.prefix(2) == [.int(15), .int(3)])
+    }
+
+    @Test func `are linked by their fields, optional and nested ones too`() throws {
+        let result = compile(
+            head + """
+                feedbacks:
+                  tell: { onState: Playing, when: "state.title.orValue('') != ''", log: "${string(state.volume)}" }
+                ---
+                buses:
+                  titles: { kind: currentValue, value: string, initial: none, external: both }
+                links:
+                  a: { attach: kitchen, to: titles, onState: Playing, when: state.title.hasValue(), emitValue: "${state.title.value()} ${state.size.x}", loop: { limit: 1 per 1s } }
+                  b: { attach: kitchen, to: titles, onValue: none, emitEvent: { Louder: { by: 1 } } }
+                  c: { attach: kitchen, to: titles, when: value == "x", emitEvent: { Louder: { by: 1, why: "${value}" } } }
+                  d: { attach: kitchen, to: titles, onValue: y, emitEvent: { Louder: { by: 1, why: null } } }
+                  e: { attach: kitchen, to: titles, onValue: z, emitEvent: { Source: { from: radio } } }
+                  f: { attach: kitchen, to: titles, onValue: z, emitEvent: { Resize: { size: { x: 3 } } } }
+
+                """, kinds: kinds)
+        #expect(result.partial.map { $0.rendered() } == [])
+        guard case .busToSystem(_, _, let event)? = result.graph?.links[2].form else {
+            Issue.record("the link is another")
+            return
+        }
+        let now = Value.timestamp(try #require(Timestamp(seconds: 0, nanoseconds: 0)))
+        guard case .structure(let data) = try event.data.evaluate([.string("x"), now]) else { return }
+        #expect(data.fields == [.int(1), .optional(.string("x"))])
+    }
+
+    @Test func `pass an optional value on as it is`() throws {
+        let result = compile(
+            head + """
+                ---
+                links:
+                  a: { attach: kitchen, toSystem: kitchen, onState: Playing, loop: { limit: 1 per 1s }, emitEvent: { Louder: { by: 1, why: "${state.title}" } } }
+
+                """, kinds: kinds)
+        #expect(result.partial.map { $0.rendered() } == [])
+    }
+
+    @Test func `may go from any state to any other, as far as loops are concerned`() {
+        let result = compile(
+            head + "---\nlinks: { a: { attach: kitchen, toSystem: kitchen, onState: Muted, emitEvent: Mute } }\n",
+            kinds: kinds)
+        #expect(result.diagnostics.map(\.code) == [.loop])
+    }
+
+    @Test func `have another fingerprint when they are given something else, and only then`() throws {
+        let first = try definition(head).fingerprint
+        #expect(try definition(head + "description: of no matter\n").fingerprint == first)
+        #expect(
+            try definition("system: kitchen\nkind: speaker\nwith: { volume: 10, target: 15 }\n").fingerprint == first)
+        #expect(try definition("system: kitchen\nkind: speaker\nwith: { target: 16 }\n").fingerprint != first)
+        #expect(try definition("system: kitchen\nkind: timer\n").fingerprint != first)
+    }
+
+    @Test(arguments: mistakes) func `are told their mistakes`(mistake: Mistake) { mistake.check(kinds: kinds) }
+
+    static let mistakes = [
+        Mistake(
+            "an unknown kind", "system: kitchen\nkind: speeker\nwith: { x: 1 }\n",
+            """
+            a.yaml:2:7: error: there is no kind of systems 'speeker' [unknown-kind]
+              kind: speeker
+                    ^~~~~~~
+              hint: did you mean 'speaker'?
+            """),
+        Mistake(
+            "unknown, missing and mistyped parameters",
+            "system: a\nkind: speaker\nwith: { volume: loud, plaec: bath, ramp: 5 }\n---\nsystem: b\nkind: speaker\n",
+            """
+            a.yaml:3:17: error: the parameter 'volume' is of type int, but 'loud' is text [wrong-type]
+              with: { volume: loud, plaec: bath, ramp: 5 }
+                              ^~~~
+            a.yaml:3:23: error: 'speaker' has no parameter 'plaec' [unknown-parameter]
+              with: { volume: loud, plaec: bath, ramp: 5 }
+                                    ^~~~~
+              hint: did you mean 'place'?
+            a.yaml:3:42: error: the parameter 'ramp' is of type duration, but 5 is a number [wrong-type]
+              with: { volume: loud, plaec: bath, ramp: 5 }
+                                                       ^
+              hint: write a number and a unit, such as 5s, 200ms or 1h30m
+            a.yaml:6:7: error: 'speaker' needs the parameter 'target' [missing-parameter]
+              kind: speaker
+                    ^~~~~~~
+              hint: its parameters are { target: int, volume: int, ramp: optional(duration), place: string, key: string }
+            """),
+        Mistake(
+            "a parameter that varies, and a word that is none",
+            "system: a\nkind: speaker\nwith: { target: \"${int(now)}\", place: hall }\n",
+            """
+            a.yaml:3:24: error: only a fixed value can stand here, and 'now' varies [not-constant]
+              with: { target: "${int(now)}", place: hall }
+                                     ^~~
+              hint: write the value itself
+            a.yaml:3:39: error: 'place' is 'kitchen' or 'bath', not 'hall' [unknown-choice]
+              with: { target: "${int(now)}", place: hall }
+                                                    ^~~~
+            """),
+        Mistake(
+            "unknown states, events, fields and words",
+            head + """
+                ready: Playin
+                ---
+                buses: { b: { kind: passthrough, value: string, external: both } }
+                links:
+                  a: { attach: kitchen, to: b, onState: Mutd, emitValue: x }
+                  b: { attach: kitchen, to: b, onValue: x, emitEvent: Loudr }
+                  c: { attach: kitchen, to: b, onState: Playing, emitValue: "${state.volum}" }
+                  d: { attach: kitchen, to: b, onValue: x, emitEvent: { Source: { from: raido } } }
+
+                """,
+            """
+            a.yaml:4:8: error: 'kitchen' has no state 'Playin' [unknown-state]
+              ready: Playin
+                     ^~~~~~
+              hint: did you mean 'Playing'?
+            a.yaml:8:41: error: 'kitchen' has no state 'Mutd' [unknown-state]
+                a: { attach: kitchen, to: b, onState: Mutd, emitValue: x }
+                                                      ^~~~
+              hint: did you mean 'Muted'?
+            a.yaml:9:55: error: 'kitchen' has no event 'Loudr' [unknown-event]
+                b: { attach: kitchen, to: b, onValue: x, emitEvent: Loudr }
+                                                                    ^~~~~
+              hint: did you mean 'Louder'?
+            a.yaml:10:70: error: 'state' (Playing) has no field 'volum' [unknown-field]
+                c: { attach: kitchen, to: b, onState: Playing, emitValue: "${state.volum}" }
+                                                                                   ^~~~~
+              hint: did you mean 'volume'?
+            a.yaml:11:73: error: 'from' is 'radio' or 'disc', not 'raido' [unknown-choice]
+                d: { attach: kitchen, to: b, onValue: x, emitEvent: { Source: { from: raido } } }
+                                                                                      ^~~~~
+              hint: did you mean 'radio'?
+            """),
+        Mistake(
+            "what the kind says, said again", "system: a\nkind: timer\nstates: { X: {} }\ntransitions: {}\nwith: 3\n",
+            """
+            a.yaml:3:1: error: 'kind' and 'states' exclude each other: the kind says what is inside the system [conflicting-keys]
+              states: { X: {} }
+              ^~~~~~
+              hint: leave 'states' out, or 'kind'
+            a.yaml:4:1: error: 'kind' and 'transitions' exclude each other: the kind says what is inside the system [conflicting-keys]
+              transitions: {}
+              ^~~~~~~~~~~
+              hint: leave 'transitions' out, or 'kind'
+            a.yaml:5:7: error: 'with' must be a mapping, not a single value [wrong-shape]
+              with: 3
+                    ^
+            """),
+    ]
+}
+
+@Suite struct `A file of kinds` {
+    @Test func `says everything there is to know of them`() throws {
+        #expect(try KindFile(json: Array(KindFile(kinds).json().utf8)) == KindFile(kinds))
+    }
+
+    @Test func `keeps times and lengths of time`() throws {
+        let time = try #require(Timestamp(rfc3339: "2026-11-21T10:00:00Z"))
+        let span = try #require(TimeSpan(text: "1.5s"))
+        let inner = StructureType(
+            name: "", fields: [.init(name: "at", type: .timestamp), .init(name: "n", type: .double)])
+        let kind = SystemKind(
+            name: "k",
+            parameters: [
+                .init(field: .init(name: "a", type: .duration), default: .duration(span)),
+                .init(field: .init(name: "b", type: .optional(.int)), default: .optional(nil)),
+                .init(
+                    field: .init(name: "c", type: .list(.structure(inner))),
+                    default: .list([.structure(Structure(type: inner, fields: [.timestamp(time), .double(2)]))])),
+                .init(
+                    field: .init(name: "d", type: .map(key: .string, value: .uint)),
+                    default: .map([.string("x"): .uint(3)])),
+            ], states: [.init(name: "S")])
+        #expect(try KindFile(json: Array(KindFile([kind]).json().utf8)).kinds == [kind])
+    }
+
+    @Test(arguments: [
+        ("", "the whole: "), ("{}", "kinds is missing"), (#"{"kinds":[{"name":"a"}]}"#, "kinds[0].states is missing"),
+        (#"{"kinds":[{"name":"a","states":[]}]}"#, "the kind 'a': it has no state"),
+        (
+            #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"number"}]}]}]}"#,
+            "kinds[0].states[0].fields[0].type: there is no type 'number'"
+        ),
+        (#"{"kinds":[{"name":"a","states":[{"name":"any"}]}]}"#, "'any' cannot name a state"),
+        (
+            #"{"kinds":[{"name":"a","states":[{"name":"S"},{"name":"S"}]}]}"#, "two states have the name 'S'"
+        ),
+        (
+            #"{"kinds":[{"name":"a","states":[{"name":"S"}]},{"name":"a","states":[{"name":"S"}]}]}"#,
+            "two kinds have the name 'a'"
+        ),
+        (
+            #"{"kinds":[{"name":"a","parameters":[{"name":"p","type":"int","default":"x"}],"states":[{"name":"S"}]}]}"#,
+            "kinds[0].parameters[0].default: it is not of type int"
+        ),
+    ])
+    func `is refused where it is wrong`(text: String, message: String) {
+        let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text.utf8)) }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+
+    @Test(arguments: ["{ a: int", "list(", "list(int", "optional()", "map(int, int)", "{ a: int, a: int }", "int int"])
+    func `has no other types than those of configurations`(text: String) {
+        let json = #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"\#(text)"}]}]}]}"#
+        #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(json.utf8)) }
+    }
+
+    @Test func `makes a schema for editors`() {
+        let text = ConfigurationSchema(kinds: kinds).text
+        #expect(text.contains(#""enum": ["speaker", "timer"]"#))
+        #expect(text.contains(#""required": ["target"]"#))
+        #expect(text.contains(#""enum": ["kitchen", "bath"]"#))
+        #expect(!text.contains(": true"), "\(text.split(separator: "\n").filter { $0.contains(": true") })")
+    }
+}

@@ -1,0 +1,174 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// The speaker of the Feedbacks documentation.
+struct VolumeState: State, Codable { let value: Int }
+struct MutedState: State, Codable {}
+/// A state that no kind is declared with.
+struct BrokenState: State, Codable {}
+struct IncreaseEvent: Event, Codable {}
+struct DecreaseEvent: Event, Codable {}
+struct MuteEvent: Event, Codable {}
+struct SetEvent: Event, Codable {
+    enum Source: String, Codable, CaseIterable { case knob, remote }
+    let value: Int
+    let source: Source?
+}
+struct BreakEvent: Event, Codable {}
+/// An event that no kind is declared with.
+struct SecretEvent: Event, Codable {}
+
+struct SpeakerParameters: Codable {
+    var target = 15
+    var volume = 10
+}
+
+struct Refusal: Error, CustomStringConvertible { let description: String }
+
+/// A counter, and what it counts by.
+enum Count: Codable, CaseIterable, Equatable {
+    case stopped
+    case counting(value: Int, since: String?)
+
+    static let allCases: [Count] = [.stopped, .counting(value: 0, since: nil)]
+}
+
+enum CountEvent: Codable, CaseIterable {
+    case start(Int)
+    case tick
+    case fail
+
+    static let allCases: [CountEvent] = [.start(0), .tick, .fail]
+}
+
+struct CountParameters: Codable {
+    var period: Duration
+}
+
+/// The kinds, as a daemon would be given them.
+enum Kinds {
+    static func speaker() throws -> any SystemImplementation {
+        try TypedKind<any State, any Event, SpeakerParameters>.system(
+            "speaker", description: "Regulates its volume.", parameters: SpeakerParameters.self,
+            defaults: SpeakerParameters(), states: [VolumeState.self, MutedState.self],
+            events: [IncreaseEvent.self, DecreaseEvent.self, MuteEvent.self, SetEvent.self, BreakEvent.self]
+        ) { parameters in
+            guard parameters.target <= 100 else { throw Refusal(description: "a target above 100 would hurt") }
+            return System {
+                InitialState { VolumeState(value: parameters.volume) }
+                Feedbacks {
+                    Feedback(on: VolumeState.self, strategy: .continueOnNewState) { state in
+                        state.value < parameters.target ? IncreaseEvent() : nil
+                    }
+                    Feedback(on: VolumeState.self, strategy: .continueOnNewState) { state in
+                        state.value > parameters.target ? DecreaseEvent() : nil
+                    }
+                    Feedback(on: MutedState.self, strategy: .continueOnNewState) { _ in SecretEvent() }
+                }
+                Transitions {
+                    From(VolumeState.self) { state in
+                        On(IncreaseEvent.self, transitionTo: VolumeState(value: state.value + 1))
+                        On(DecreaseEvent.self, transitionTo: VolumeState(value: state.value - 1))
+                        On(SetEvent.self, transitionTo: VolumeState.self) { event in VolumeState(value: event.value) }
+                        On(MuteEvent.self, transitionTo: MutedState())
+                        On(BreakEvent.self, transitionTo: BrokenState())
+                    }
+                }
+            }
+        }
+    }
+
+    static func counter() throws -> any SystemImplementation {
+        try TypedKind<Count, CountEvent, CountParameters>.loop(
+            "counter", description: nil, parameters: CountParameters.self, defaults: nil
+        ) { parameters in
+            system(
+                initial: .stopped,
+                reduce: { (count: inout Count, event: CountEvent) in
+                    switch (count, event) {
+                    case (_, .start(let value)): count = .counting(value: value, since: value > 0 ? "above" : nil)
+                    case (.counting(let value, let since), .tick): count = .counting(value: value + 1, since: since)
+                    case (.stopped, .tick): break
+                    case (_, .fail): count = .stopped
+                    }
+                },
+                feedbacks: [
+                    Feedback(name: "tick") { count, _ in
+                        guard case .counting = count else { return .nothing }
+                        return .after(parameters.period, .tick)
+                    },
+                    Feedback(name: "fail", cancellation: .never) { _, event in
+                        guard case .fail? = event else { return .nothing }
+                        return .attempt { _ in throw Refusal(description: "the wire is cut") }
+                    },
+                ]
+            ).makeLoop()
+        }
+    }
+}
+
+/// A host with kinds and a clock that is moved by hand.
+final class KindFixture: Sendable {
+    let clock = ManualClock()
+    let host: Host
+    let kinds: SystemCatalogue
+
+    init(_ text: String, also others: [any SystemImplementation] = []) throws {
+        kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter()] + others)
+        let clock = clock
+        let time = HostTime(clock: clock) {
+            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
+            else { preconditionFailure("the test runs for thousands of years") }
+            return now
+        }
+        host = try Host(
+            graph: try Self.graph(text, kinds.kinds), effects: EffectCatalogue([]), kinds: kinds, time: time,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    static func graph(_ text: String, _ kinds: [SystemKind]) throws -> Graph {
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: EffectCatalogue([]).schemas,
+            kinds: kinds)
+        for diagnostic in result.diagnostics where diagnostic.severity == .error {
+            Issue.record("\(diagnostic.rendered())")
+        }
+        return try #require(result.graph)
+    }
+
+    func apply(_ text: String) async throws -> Applied {
+        try await host.apply(try Self.graph(text, kinds.kinds), stopLimit: .seconds(60))
+    }
+
+    func text(_ state: SystemState, of definition: SystemDefinition) -> String {
+        guard case .structure(let data) = state.data else { return "" }
+        return ([definition.states[state.index].name] + data.fields.map(\.description)).joined(separator: " ")
+    }
+
+    func state(_ name: String) throws -> String {
+        let status = try host.systemStatus(name)
+        return text(status.state, of: status.definition)
+    }
+
+    /// The states of a system as text, from now on, until one of them is `last`.
+    func states(of system: String, until last: String) async throws -> [String] {
+        var seen: [String] = []
+        let definition = try host.systemStatus(system).definition
+        for await change in try host.watchSystem(system) {
+            seen.append(text(change.subject, of: definition))
+            if seen.last == last { break }
+        }
+        return seen
+    }
+
+    /// Returns when every system has taken what it was sent.
+    func settle() async {
+        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+}

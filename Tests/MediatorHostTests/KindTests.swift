@@ -1,0 +1,249 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+private let speaker = """
+    system: kitchen
+    kind: speaker
+    with: { target: 13 }
+
+    """
+
+@Suite struct `Systems written in Swift` {
+    @Test func `are made by configuration, and do what they would do alone`() async throws {
+        let fixture = try KindFixture(speaker)
+        fixture.host.start()
+        let seen = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        #expect(seen.first.map { $0 == "VolumeState 10" || $0.hasPrefix("VolumeState 1") } == true)
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("kitchen")
+        #expect(status.loop.counters.transitions == 3)
+        #expect(status.health == .healthy)
+        #expect(status.faults == 0)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `are shown with their states, events, transitions and feedbacks`() throws {
+        let definition = try KindFixture(speaker).host.systemStatus("kitchen").definition
+        #expect(definition.kind?.kind == "speaker")
+        #expect(definition.states.map(\.name) == ["VolumeState", "MutedState"])
+        #expect(definition.states[0].type.fields.map { "\($0.name): \($0.type)" } == ["value: int"])
+        #expect(definition.events[3].type.fields.map { "\($0.type)" } == ["int", "optional(string)"])
+        #expect(definition.states[definition.initialState.state].name == "VolumeState")
+        let transitions = definition.transitions.map { "\($0.from) \($0.event) \($0.to)" }
+        #expect(transitions.contains("VolumeState MuteEvent MutedState"))
+        #expect(definition.feedbacks.map(\.name) == ["on VolumeState", "on VolumeState (2)", "on MutedState"])
+        #expect(definition.feedbacks.map(\.selector.text) == ["VolumeState", "VolumeState", "MutedState"])
+    }
+
+    @Test func `take events by hand, with optional fields and words`() async throws {
+        let fixture = try KindFixture(speaker)
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(11), .optional(.string("knob"))])
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(13), .optional(nil)])
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("kitchen").faults == 0)
+        // A word that Swift does not know is a fault, and changes nothing.
+        try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(50), .optional(.string("knbo"))])
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("kitchen")
+        #expect(try fixture.state("kitchen") == "VolumeState 13")
+        #expect(status.faults == 1)
+        #expect(status.health == .degraded)
+        #expect(status.lastFault?.message.contains("SetEvent") == true)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `are linked with configured systems and buses, both ways`() async throws {
+        let fixture = try KindFixture(
+            speaker + """
+                ---
+                system: lamp
+                states: { Dark: {}, Lit: { level: int } }
+                events: { Level: { value: int } }
+                initialState: Dark
+                transitions: { any: { Level: { to: Lit, set: { level: "${event.value}" } } } }
+                ---
+                buses:
+                  volume: { kind: currentValue, value: int, initial: 0 }
+                  knob: { kind: passthrough, value: int }
+                links:
+                  tell: { attach: kitchen, to: volume, onState: VolumeState, emitValue: "${state.value}" }
+                  show: { attach: kitchen, toSystem: lamp, onState: { VolumeState: { value: 13 } }, emitEvent: { Level: { value: "${state.value}" } } }
+                  turn: { attach: kitchen, to: knob, when: value > 10, emitEvent: { SetEvent: { value: "${value}" } } }
+
+                """)
+        fixture.host.start()
+        _ = try await fixture.states(of: "lamp", until: "Lit 13")
+        try fixture.host.publish(.int(12), on: "knob")
+        try fixture.host.publish(.int(2), on: "knob")
+        await fixture.settle()
+        #expect(try fixture.host.linkStatus("turn").fired == 1)
+        #expect(try fixture.host.linkStatus("show").fired == 2)
+        #expect(try fixture.host.busStatus("volume").value == .int(13))
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `have feedbacks of the configuration besides their own`() async throws {
+        let fixture = try KindFixture(
+            speaker + """
+                feedbacks:
+                  mute: { onState: VolumeState, when: state.value == 13, after: 5s, emit: MuteEvent }
+
+                """)
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(5))
+        _ = try await fixture.states(of: "kitchen", until: "MutedState")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `have a fault where they emit or become what they were not declared with`() async throws {
+        let fixture = try KindFixture(speaker)
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        try fixture.host.emit("BreakEvent", to: "kitchen", fields: [])
+        await fixture.settle()
+        #expect(try fixture.state("kitchen") == "VolumeState 13")
+        let fault = try #require(try fixture.host.systemStatus("kitchen").lastFault)
+        #expect(fault.message == "the state 'BrokenState' is none of those that the kind was declared with")
+        #expect(fault.place == "transition from VolumeState, kind speaker")
+        try fixture.host.emit("MuteEvent", to: "kitchen", fields: [])
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("kitchen")
+        #expect(status.lastFault?.message == "the event 'SecretEvent' is none of those that the kind was declared with")
+        #expect(status.faults == 2)
+        #expect(try fixture.state("kitchen") == "MutedState")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `turn by the host's clock, and go on when a side effect throws`() async throws {
+        let fixture = try KindFixture("system: count\nkind: counter\nwith: { period: 10s }\n")
+        fixture.host.start()
+        #expect(try fixture.state("count") == "stopped")
+        try fixture.host.emit("start", to: "count", fields: [.int(5)])
+        _ = try await fixture.states(of: "count", until: "counting 5 optional.of(\"above\")")
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(10))
+        _ = try await fixture.states(of: "count", until: "counting 6 optional.of(\"above\")")
+        try fixture.host.emit("fail", to: "count", fields: [])
+        _ = try await fixture.states(of: "count", until: "stopped")
+        for await _ in fixture.host.healthChanges where try fixture.host.systemStatus("count").faults > 0 { break }
+        let status = try fixture.host.systemStatus("count")
+        #expect(status.lastFault?.place == "feedback fail, kind counter")
+        #expect(status.lastFault?.message == "the wire is cut")
+        #expect(status.health == .degraded)
+        #expect(status.loop.phase == .running)
+        try fixture.host.emit("start", to: "count", fields: [.int(0)])
+        _ = try await fixture.states(of: "count", until: "counting 0 optional.none()")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `carry their state over when what they are given changes, and begin anew when it no longer fits`()
+        async throws
+    {
+        let fixture = try KindFixture(speaker)
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        let kept = try await fixture.apply(speaker + "description: the same\n")
+        #expect(kept.plan.systems.map(\.fate) == [.keep])
+        let migrated = try await fixture.apply("system: kitchen\nkind: speaker\nwith: { target: 15, volume: 1 }\n")
+        #expect(migrated.plan.systems.map(\.fate) == [.migrate])
+        let seen = try await fixture.states(of: "kitchen", until: "VolumeState 15")
+        #expect(!seen.contains("VolumeState 1"))
+        let other = try await fixture.apply("system: kitchen\nkind: counter\nwith: { period: 1s }\n")
+        #expect(other.plan.systems.map(\.fate) == [.restart])
+        #expect(try fixture.state("kitchen") == "stopped")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `take over the state of a configured system of the same name and fields`() async throws {
+        let fixture = try KindFixture(
+            "system: kitchen\nstates: { VolumeState: { value: int } }\ninitialState: { VolumeState: { value: 42 } }\n")
+        fixture.host.start()
+        let applied = try await fixture.apply("system: kitchen\nkind: speaker\nwith: { target: 40 }\n")
+        #expect(applied.plan.systems.map(\.fate) == [.migrate])
+        let seen = try await fixture.states(of: "kitchen", until: "VolumeState 40")
+        #expect(seen.count <= 3)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `keep what they are attached to in Swift, and where they run`() async throws {
+        let mediator = PassthroughMediator<Int>()
+        let volumes = CurrentValueMediator(0)
+        let kind = try TypedKind<any State, any Event, SpeakerParameters>.system(
+            "attached", description: nil, parameters: SpeakerParameters.self, defaults: SpeakerParameters(),
+            states: [VolumeState.self], events: [SetEvent.self]
+        ) { parameters in
+            System {
+                InitialState { VolumeState(value: parameters.volume) }
+                Transitions {
+                    From(VolumeState.self) { _ in
+                        On(SetEvent.self, transitionTo: VolumeState.self) { event in VolumeState(value: event.value) }
+                    }
+                }
+            }
+            .attach(to: mediator) { (value: Int) in SetEvent(value: value, source: nil) }
+            .attach(to: volumes, onSystemStateType: VolumeState.self) { $0.value }
+            .execute(on: .task(globalConcurrentExecutor))
+        }
+        let fixture = try KindFixture("system: kitchen\nkind: attached\n", also: [kind])
+        fixture.host.start()
+        await fixture.settle()
+        mediator.send(3)
+        #expect(try await fixture.states(of: "kitchen", until: "VolumeState 3").last == "VolumeState 3")
+        await fixture.settle()
+        #expect(volumes.value == 3)
+        await fixture.host.stop(within: .seconds(1))
+        mediator.send(4)
+        #expect(volumes.value == 3)
+    }
+
+    @Test func `are refused where they have been started already`() throws {
+        let kind = try TypedKind<any State, any Event, SpeakerParameters>.system(
+            "begun", description: nil, parameters: SpeakerParameters.self, defaults: SpeakerParameters(),
+            states: [VolumeState.self], events: []
+        ) { _ in
+            let system = System {
+                InitialState { VolumeState(value: 1) }
+                Transitions {}
+            }
+            system.start()
+            return system
+        }
+        let error = #expect(throws: InitialStateError.self) {
+            try KindFixture("system: kitchen\nkind: begun\n", also: [kind])
+        }
+        #expect(error?.message == "the system has been started already")
+    }
+
+    @Test func `change nothing where the kind refuses its parameters`() async throws {
+        let fixture = try KindFixture(speaker)
+        fixture.host.start()
+        await #expect(throws: ApplyError.self) {
+            try await fixture.apply("system: kitchen\nkind: speaker\nwith: { target: 101 }\n")
+        }
+        #expect(fixture.host.generation == 1)
+        let several = await #expect(throws: ApplyError.self) {
+            try await fixture.apply(
+                "system: a\nkind: speaker\nwith: { target: 101 }\n---\nsystem: b\nkind: speaker\nwith: { target: 102 }\n"
+            )
+        }
+        #expect(several?.description.hasSuffix("a target above 100 would hurt (test.yaml:1:9), and 1 more") == true)
+        let error = #expect(throws: InitialStateError.self) {
+            try KindFixture("system: kitchen\nkind: speaker\nwith: { target: 101 }\n")
+        }
+        #expect(
+            error?.description
+                == "the kind 'speaker' cannot make the system 'kitchen': a target above 100 would hurt")
+        await fixture.host.stop(within: .seconds(1))
+    }
+}
