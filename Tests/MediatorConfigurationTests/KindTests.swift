@@ -226,6 +226,27 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
               hint: did you mean 'radio'?
             """),
         Mistake(
+            "a misspelt with", "system: a\nkind: speaker\nwiht: { target: 1 }\n",
+            """
+            a.yaml:3:1: error: a system has no key 'wiht' [unknown-key]
+              wiht: { target: 1 }
+              ^~~~
+              hint: did you mean 'with'?
+            """),
+        Mistake(
+            "a key like kind in a configured system",
+            "system: a\nknid: speaker\nstates: { X: {} }\ninitialState: Y\n",
+            """
+            a.yaml:2:1: error: a system has no key 'knid' [unknown-key]
+              knid: speaker
+              ^~~~
+              hint: did you mean 'kind'?
+            a.yaml:4:15: error: 'a' has no state 'Y' [unknown-state]
+              initialState: Y
+                            ^
+              hint: possible here: X
+            """),
+        Mistake(
             "what the kind says, said again", "system: a\nkind: timer\nstates: { X: {} }\ntransitions: {}\nwith: 3\n",
             """
             a.yaml:3:1: error: 'kind' and 'states' exclude each other: the kind says what is inside the system [conflicting-keys]
