@@ -84,6 +84,31 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try definition(text).kind?.parameters.fields[4] == .string("none"))
     }
 
+    @Test func `are linked by templates too, whose mistakes are told once`() throws {
+        func text(_ field: String) -> String {
+            """
+            system: speaker@
+            parameters: { target: int, place: { type: string, default: kitchen } }
+            kind: speaker
+            with: { target: "${parameters.target}", place: "${parameters.place}" }
+            feedbacks:
+              tell: { onState: Playing, when: state.volume > parameters.target, log: "${instance}" }
+            ---
+            instances: { speaker@a: { target: 1 }, speaker@b: { target: 2 } }
+            buses: { volumes: { kind: passthrough, value: int, external: both } }
+            links:
+              tell: { attach: speaker@*, to: volumes, onState: Playing, emitValue: "${state.\(field)}" }
+              turn: { attach: speaker@*, to: volumes, when: value == parameters.target, emitEvent: { Louder: { by: 1 } }, loop: { limit: 1 per 1s } }
+
+            """
+        }
+        let result = compile(text("volume"), kinds: kinds)
+        #expect(result.partial.map { $0.rendered() } == [])
+        #expect(result.graph?.links.map(\.name) == ["tell@a", "tell@b", "turn@a", "turn@b"])
+        let wrong = compile(text("volum"), kinds: kinds)
+        #expect(wrong.diagnostics.map(\.code) == [.unknownField])
+    }
+
     @Test func `are changed by drop-ins`() throws {
         var file = ConfigurationFile(path: "a.yaml", text: head)
         file.dropIns = [
