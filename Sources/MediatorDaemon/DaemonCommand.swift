@@ -111,22 +111,21 @@ public struct DaemonCommand: AsyncParsableCommand {
             throw ExitCode(ExitStatus.failed.rawValue)
         }
         if printKinds {
-            LineWriter(descriptor: STDOUT_FILENO).write(try KindFile(catalogue.kinds).json())
+            StandardOutput.write(try KindFile(catalogue.kinds).json())
             return
         }
         let level = logLevel.level
         let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
         let path = socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
-        let findings = LineWriter(descriptor: isCheckOnly ? STDOUT_FILENO : STDERR_FILENO)
-        var daemon = Daemon(configuration: layers, socket: path, logger: logger) { [isCheckOnly] diagnostic in
-            let format = isCheckOnly ? LogFormat.suited(to: STDOUT_FILENO) : .suited(to: STDERR_FILENO)
-            findings.write(Self.text(of: diagnostic, for: format))
+        var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
+            LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
         daemon.kinds = catalogue
         if isCheckOnly {
+            daemon.report = { StandardOutput.write(Self.text(of: $0, for: .suited(to: STDOUT_FILENO))) }
             let (summary, isValid) = daemon.check()
-            findings.write(summary + "\n")
+            StandardOutput.write(summary + "\n")
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
         daemon.readyLimit = .seconds(readyLimit)

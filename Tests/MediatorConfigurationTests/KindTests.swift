@@ -84,6 +84,31 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try definition(text).kind?.parameters.fields[4] == .string("none"))
     }
 
+    @Test func `are linked by templates too, whose mistakes are told once`() throws {
+        func text(_ field: String) -> String {
+            """
+            system: speaker@
+            parameters: { target: int, place: { type: string, default: kitchen } }
+            kind: speaker
+            with: { target: "${parameters.target}", place: "${parameters.place}" }
+            feedbacks:
+              tell: { onState: Playing, when: state.volume > parameters.target, log: "${instance}" }
+            ---
+            instances: { speaker@a: { target: 1 }, speaker@b: { target: 2 } }
+            buses: { volumes: { kind: passthrough, value: int, external: both } }
+            links:
+              tell: { attach: speaker@*, to: volumes, onState: Playing, emitValue: "${state.\(field)}" }
+              turn: { attach: speaker@*, to: volumes, when: value == parameters.target, emitEvent: { Louder: { by: 1 } }, loop: { limit: 1 per 1s } }
+
+            """
+        }
+        let result = compile(text("volume"), kinds: kinds)
+        #expect(result.partial.map { $0.rendered() } == [])
+        #expect(result.graph?.links.map(\.name) == ["tell@a", "tell@b", "turn@a", "turn@b"])
+        let wrong = compile(text("volum"), kinds: kinds)
+        #expect(wrong.diagnostics.map(\.code) == [.unknownField])
+    }
+
     @Test func `are changed by drop-ins`() throws {
         var file = ConfigurationFile(path: "a.yaml", text: head)
         file.dropIns = [
@@ -224,6 +249,27 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
                 d: { attach: kitchen, to: b, onValue: x, emitEvent: { Source: { from: raido } } }
                                                                                       ^~~~~
               hint: did you mean 'radio'?
+            """),
+        Mistake(
+            "a misspelt with", "system: a\nkind: speaker\nwiht: { target: 1 }\n",
+            """
+            a.yaml:3:1: error: a system has no key 'wiht' [unknown-key]
+              wiht: { target: 1 }
+              ^~~~
+              hint: did you mean 'with'?
+            """),
+        Mistake(
+            "a key like kind in a configured system",
+            "system: a\nknid: speaker\nstates: { X: {} }\ninitialState: Y\n",
+            """
+            a.yaml:2:1: error: a system has no key 'knid' [unknown-key]
+              knid: speaker
+              ^~~~
+              hint: did you mean 'kind'?
+            a.yaml:4:15: error: 'a' has no state 'Y' [unknown-state]
+              initialState: Y
+                            ^
+              hint: possible here: X
             """),
         Mistake(
             "what the kind says, said again", "system: a\nkind: timer\nstates: { X: {} }\ntransitions: {}\nwith: 3\n",

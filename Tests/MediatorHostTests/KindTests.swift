@@ -91,6 +91,22 @@ private let speaker = """
         await fixture.host.stop(within: .seconds(1))
     }
 
+    @Test func `obey what a configuration says of readiness and of events that are not handled`() async throws {
+        let fixture = try KindFixture(speaker + "ready: MutedState\nunhandled: fault\n")
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        #expect(try fixture.host.systemStatus("kitchen").health == .starting)
+        try fixture.host.emit("MuteEvent", to: "kitchen", fields: [])
+        _ = try await fixture.states(of: "kitchen", until: "MutedState")
+        try fixture.host.emit("IncreaseEvent", to: "kitchen", fields: [])
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("kitchen")
+        #expect(status.health == .failed)
+        #expect(status.lastFault?.message == "the event 'IncreaseEvent' is not handled")
+        #expect(status.loop.counters.unhandled == 1)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `have feedbacks of the configuration besides their own`() async throws {
         let fixture = try KindFixture(
             speaker + """

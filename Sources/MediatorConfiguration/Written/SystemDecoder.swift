@@ -77,10 +77,10 @@ struct SystemDecoder {
     /// The kind of which the system is an instance, if it is one: then the kind says what is inside.
     private func kind(_ keyed: Keyed) -> WrittenKind? {
         guard let node = keyed["kind"] else {
-            // A misspelt 'kind' is one mistake.
-            if keyed.hasMisspelt("kind") { return WrittenKind(name: nil, arguments: nil) }
-            guard let key = keyed.key("with") else { return nil }
             let isWritten = Self.keysOfKinds.contains { keyed[$0] != nil }
+            // A misspelt 'kind' is one mistake.
+            if keyed.hasMisspelt("kind"), !isWritten { return WrittenKind(name: nil, arguments: nil) }
+            guard let key = keyed.key("with") else { return nil }
             decoder.report(
                 .conflictingKeys, at: key.span, "'with' gives a kind of systems its parameters, and there is no 'kind'",
                 hint: isWritten ? "leave 'with' out" : "write kind: and the kind's name")
@@ -93,7 +93,7 @@ struct SystemDecoder {
                 hint: "leave '\(entry.key.text)' out, or 'kind'")
         }
         let name = decoder.scalar(node, "the kind of a system", hint: "write the kind's name")
-        var arguments: [Node.Entry]? = []
+        var arguments: [Node.Entry]? = keyed.hasMisspelt("with") ? nil : []
         if let node = keyed["with"], !node.isNull { arguments = decoder.entries(node, "'with'") }
         return WrittenKind(name: name, arguments: arguments)
     }
