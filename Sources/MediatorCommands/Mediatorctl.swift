@@ -113,8 +113,8 @@ struct RootCommand: ParsableCommand {
               mediatorctl validate /etc/mediatord
               mediatorctl plan
               mediatorctl reload
-              mediatorctl attach tell --system disk-guard --to alarms --on-state Full --emit-value full
-              mediatorctl detach tell
+              mediatorctl attach ring - < ring.yaml
+              mediatorctl detach ring
 
             EXIT STATUS
             \(CommandStatus.table)

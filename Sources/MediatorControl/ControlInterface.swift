@@ -168,8 +168,8 @@ public enum ControlInterface {
         )
 
         # How the last reload, or change of a link, ended: whether it was applied, and what
-        # it did or why not.
-        type ReloadVerdict (time: string, applied: bool, summary: string)
+        # it did or why not. link names the link, if it was a change of one.
+        type ReloadVerdict (time: string, applied: bool, summary: string, link: ?string)
 
         # How many reloads and changes of links were applied and rejected since the start.
         type ReloadCounters (applied: int, rejected: int)

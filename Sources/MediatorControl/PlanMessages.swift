@@ -91,9 +91,12 @@ public struct ReloadVerdict: Codable, Sendable, Hashable {
     public var applied: Bool
     /// What it did, or why it did not.
     public var summary: String
+    /// The link, if it was a change of one.
+    public var link: String?
 
     /// A verdict.
-    public init(time: String, applied: Bool, summary: String) {
+    public init(time: String, applied: Bool, summary: String, link: String? = nil) {
+        self.link = link
         self.time = time
         self.applied = applied
         self.summary = summary

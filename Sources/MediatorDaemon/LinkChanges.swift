@@ -57,7 +57,7 @@ extension Reloader {
                     }
                 }
             }
-            return await telling("changing the link '\(request.change.link)'", as: "change of a link") {
+            return await telling("changing the link '\(request.change.link)'", of: request.change.link) {
                 await perform(request)
             }
         }

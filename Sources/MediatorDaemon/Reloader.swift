@@ -106,7 +106,7 @@ final class Reloader: Sendable {
     }
 
     private func perform(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
-        await telling("reloading the configuration", as: "reload") {
+        await telling("reloading the configuration", of: nil) {
             let reply = await apply(dropsTransient: dropsTransient, cause)
             return (reply, Verdict(isApplied: reply.applied, summary: reply.summary))
         }
@@ -122,18 +122,20 @@ final class Reloader: Sendable {
     ///
     /// - Parameters:
     ///   - activity: what is done, while it is.
-    ///   - name: what it is called when it is rejected.
+    ///   - link: the link that is changed; nil: it is a reload.
     func telling<Reply>(
-        _ activity: String, as name: String, _ body: () async -> (reply: Reply, verdict: Verdict)
+        _ activity: String, of link: String?, _ body: () async -> (reply: Reply, verdict: Verdict)
     ) async -> Reply {
         let tellsManager = machine.withLock { $0.isReady }
         if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
         let (reply, verdict) = await body()
         let time = "\(Daemon.now())"
         machine.withLock {
-            $0.verdict = ReloadVerdict(time: time, applied: verdict.isApplied, summary: verdict.summary)
+            $0.verdict = ReloadVerdict(
+                time: time, applied: verdict.isApplied, summary: verdict.summary, link: link)
             if verdict.isApplied { $0.counters.applied += 1 } else { $0.counters.rejected += 1 }
         }
+        let name = link == nil ? "reload" : "change of a link"
         let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
         if tellsManager { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
         return reply

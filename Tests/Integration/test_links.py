@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import stat
 import subprocess
 import threading
@@ -146,6 +147,8 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
     now = status(one)
     assert now["reloads"] == {"applied": 1, "rejected": 0} and now["generation"] == 2
     assert now["reload"]["applied"] and now["reload"]["summary"] == "2 kept; 1 link changed"
+    assert now["reload"]["link"] == "knock"
+    assert "changed the link 'knock' " in one.ctl("status").stdout
     one.ctl("attach", "knack", "{ attach: dor, toSystem: bell, onState: Open, emitEvent: Ring }", check=False)
     one.wait_log("change of a link rejected: 1 error in the configuration; nothing was changed")
     assert one.wait_status(lambda text: text.startswith("change of a link rejected: 1 error"))
@@ -153,7 +156,8 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
     assert now["reloads"] == {"applied": 1, "rejected": 1} and now["generation"] == 2
     assert not now["reload"]["applied"]
     one.ctl("reload")
-    assert status(one)["reloads"] == {"applied": 2, "rejected": 1}
+    now = status(one)
+    assert now["reloads"] == {"applied": 2, "rejected": 1} and "link" not in now["reload"]
     assert "since the start 2 changes applied, 1 rejected" in one.ctl("status").stdout
 
 
@@ -268,6 +272,23 @@ def test_a_reload_keeps_or_drops_what_is_in_no_file(one: Daemon) -> None:
     assert {link["origin"] for link in links(one).values()} == {"written"}
     assert sorted(links(one)) == ["announce", "ring"]
     one.wait_log("forgot what was changed of a link")
+
+
+def test_a_signal_keeps_what_is_in_no_file(one: Daemon) -> None:
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    one.signal(signal.SIGHUP)
+    one.wait_log("reloaded: 2 kept; 1 transient change in force")
+    assert links(one)["knock"]["origin"] == "attached"
+
+
+def test_a_condition_is_an_expression_as_it_is(one: Daemon) -> None:
+    for expression in ('state.by == "a: b"', '"x" == state.by', "state.by in ['#', \"it's\"] // why"):
+        one.ctl("set", "announce", f"when={expression}")
+        assert json.loads(one.ctl("show", "announce", "--json").stdout)["link"]["condition"] == expression
+    one.ctl("set", "announce", "--persist")
+    assert "nothing to do" in one.ctl("plan").stdout
+    one.ctl("set", "announce", "when=", "--persist")
+    assert "nothing to do" in one.ctl("plan").stdout
 
 
 def test_a_change_of_a_link_that_is_written_no_longer_is_forgotten(one: Daemon) -> None:

@@ -48,7 +48,7 @@ struct ChangeTests {
             table + "link 'tell-full' detached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "tell-full")
         ),
         (
-            ["set", "tell-full", "when=a == b", "loop="], #"["when=a == b", "loop="]"#,
+            ["set", "tell-full", "when=a == b", "loop="], #"["when=\"a == b\"", "loop="]"#,
             table + "link 'tell-full' changed: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "tell-full")
         ),
         (
@@ -125,7 +125,7 @@ struct ChangeTests {
     @Test func `what is in no file is seen in status and list`() async throws {
         let bench = try await Bench(health: .degraded)
         let status = await bench.run("status").output
-        #expect(status.contains("reload rejected 11:57:00 (3 min ago): 1 error\n"))
+        #expect(status.contains("change of the link 'ring' rejected 11:57:00 (3 min ago): 1 error\n"))
         #expect(status.contains("since the start 1 change applied, 2 rejected\n"))
         #expect(status.contains("2 links are changed in no file; see mediatorctl list links\n"))
         let links = await bench.run("list", "links").output

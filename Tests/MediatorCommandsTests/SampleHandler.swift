@@ -105,7 +105,7 @@ final class SampleHandler: ControlHandler {
             statusText: "1 \(health.rawValue), 1 stopped",
             configuration: ["/etc/mediatord", "/run/mediatord"],
             reload: health == .degraded
-                ? ReloadVerdict(time: "2026-11-21T11:57:00Z", applied: false, summary: "1 error") : nil,
+                ? ReloadVerdict(time: "2026-11-21T11:57:00Z", applied: false, summary: "1 error", link: "ring") : nil,
             reloads: ReloadCounters(applied: 1, rejected: 2),
             transient: health == .degraded ? 2 : 0,
             systems: [backup, disk],

@@ -100,7 +100,8 @@ struct DefinitionTests {
                 statusText: "text",
                 configuration: ["/etc/mediatord"],
                 generation: 3,
-                reload: ReloadVerdict(time: "2026-01-02T03:04:05Z", applied: true, summary: "1 kept"),
+                reload: ReloadVerdict(
+                    time: "2026-01-02T03:04:05Z", applied: true, summary: "1 kept", link: "tell"),
                 reloads: ReloadCounters(applied: 1, rejected: 2),
                 transient: 3,
                 systems: [summary],

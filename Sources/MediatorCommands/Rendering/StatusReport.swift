@@ -24,7 +24,14 @@ struct StatusReport: Report {
         let sources = reply.configuration.map(PlainText.cleaned).joined(separator: ", ")
         lines += counts.joined(separator: ", ") + (sources.isEmpty ? "" : " from \(sources)") + "\n"
         if let reload = reply.reload {
-            let verdict = reload.applied ? "reloaded" : style.colored("reload rejected", .red)
+            let what = reload.link.map {
+                (
+                    "changed the link '\(PlainText.cleaned($0))'",
+                    "change of the link '\(PlainText.cleaned($0))' rejected"
+                )
+            }
+            let (done, rejected) = what ?? ("reloaded", "reload rejected")
+            let verdict = reload.applied ? done : style.colored(rejected, .red)
             lines += "\(verdict) \(style.moment(reload.time)): \(PlainText.cleaned(reload.summary))\n"
             lines += "since the start \(Count.text(reply.reloads.applied, "change", "changes")) applied, "
             lines += "\(reply.reloads.rejected) rejected\n"

@@ -15,10 +15,13 @@ struct AttachVerb: ControlVerb {
             unless --persist writes it into a file. Without a definition a link that was detached is as it was before.
 
             EXAMPLES
-              mediatorctl attach tell-full '{ attach: disk-guard, to: alarms, onState: Full, emitValue: full }'
-              mediatorctl attach tell-full --system disk-guard --to alarms --on-state Full --emit-value full --dry-run
-              mediatorctl attach pause --system backup --to alarms --when 'value.severity > 2' --emit-event Pause --persist
-              mediatorctl attach tell-full - < link.yaml
+              mediatorctl attach tell \\
+                '{ attach: disk-guard, to: status, onState: Full, emitValue: full }'
+              mediatorctl attach tell --system disk-guard --to status \\
+                --on-state Full --emit-value full --dry-run
+              mediatorctl attach pause --system backup --to alarms \\
+                --when 'value.severity > 2' --emit-event Pause --persist
+              mediatorctl attach tell - < link.yaml
               mediatorctl attach detached-before
 
             \(ChangeOptions.statuses)
@@ -69,8 +72,7 @@ struct AttachVerb: ControlVerb {
     private var settings: [Setting] {
         let pairs: [(String, String?)] = [
             ("attach", system), ("to", to), ("toSystem", toSystem), ("onState", onState), ("onValue", onValue),
-            // An expression is text, whatever it looks like; and JSON's text is YAML's.
-            ("when", when.map { JSONValue.string($0).description }), ("emitValue", emitValue),
+            ("when", when.map(expression)), ("emitValue", emitValue),
             ("emitEvent", emitEvent), ("loop.limit", loop),
         ]
         return pairs.compactMap { key, value in value.map { Setting(key: key, value: $0) } }

@@ -34,6 +34,9 @@ extension ControlVerb {
     }
 }
 
+/// An expression as a value in YAML: it is text, whatever it looks like, and JSON's text is YAML's.
+func expression(_ text: String) -> String { text.isEmpty ? "" : JSONValue.string(text).description }
+
 /// A name of a link, also as `link:NAME`.
 func linkName(_ text: String) throws -> String {
     let target = Target(text)

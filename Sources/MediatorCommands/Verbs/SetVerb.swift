@@ -8,8 +8,8 @@ struct SetVerb: ControlVerb {
         abstract: "Change keys of a link while the daemon runs.",
         discussion: """
             The keys are those that stand in a file; one within another is named behind a point (loop.limit). The value \
-            is YAML, so text with ': ', ' #' or quotes at its beginning needs quotes; nothing behind the '=' removes the \
-            key. The whole configuration is checked with the change, as at a reload, and nothing else changes. It holds \
+            is YAML, so text with ': ', ' #' or quotes at its beginning needs quotes, but that of 'when' is the expression \
+            as it is; nothing behind the '=' removes the key. The whole configuration is checked with the change, as at a reload, and nothing else changes. It holds \
             until the daemon ends, unless --persist writes it into a file; --persist without a key writes what was \
             changed of the link before.
 
@@ -48,7 +48,8 @@ struct SetVerb: ControlVerb {
         let link = try linkName(name)
         let settings = settings.map { setting in
             let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return Setting(key: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
+            let value = parts.count > 1 ? String(parts[1]) : ""
+            return Setting(key: String(parts[0]), value: parts[0] == "when" ? expression(value) : value)
         }
         let reply = try await session.client.set(
             SetParameters(link: link, settings: settings, persist: change.persist, dryRun: change.dryRun))

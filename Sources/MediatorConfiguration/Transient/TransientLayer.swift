@@ -210,16 +210,22 @@ struct WrittenLinks {
 
     /// Reads files. What is wrong with them is not told; compiling does. Linear.
     init(_ files: [ConfigurationFile]) {
-        let findings = Findings()
-        for (index, file) in files.enumerated().sorted(by: { $0.element.path < $1.element.path }) {
-            for document in LayeredReader.read(file, findings).documents {
-                guard DropInMerger.systemName(document.root) == nil else { continue }
-                for section in document.root.entries ?? [] where section.key.text == "links" {
-                    for link in section.value.entries ?? [] where links[link.key.text] == nil {
-                        links[link.key.text] = (index, link.value)
-                    }
-                }
+        let sorted = files.enumerated().sorted { $0.element.path < $1.element.path }
+        let count = Concurrency.threads(for: sorted.count)
+        let parts = Concurrency.map(count) { part in
+            Concurrency.part(part, of: sorted, in: count).flatMap { file in
+                Self.links(of: file.element).map { (file.offset, $0) }
             }
         }
+        // Of two of one name, which is a mistake, the first counts.
+        for (index, link) in parts.joined() where links[link.key.text] == nil {
+            links[link.key.text] = (index, link.value)
+        }
+    }
+
+    private static func links(of file: ConfigurationFile) -> [Node.Entry] {
+        let documents = LayeredReader.read(file, Findings()).documents
+        let roots = documents.map(\.root).filter { DropInMerger.systemName($0) == nil }
+        return roots.flatMap { $0.entries ?? [] }.filter { $0.key.text == "links" }.flatMap { $0.value.entries ?? [] }
     }
 }
