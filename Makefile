@@ -10,7 +10,7 @@ VENV := .build/venv
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
-BENCH_PACKAGES := erlang-base
+BENCH_PACKAGES := erlang-base libyaml-dev python3
 TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
@@ -63,9 +63,10 @@ fuzz: $(STAMPS)/build-packages ## fuzz the expression language and the configura
 		grep -E '^(Done|stat::)' .build/fuzz-$$part.log; \
 	done
 
-bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library and the expression language beside their peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language and the configuration beside their peers
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
+	Benchmarks/Configuration/run.sh
 
 soak: $(VENV)/peers build-tests ## what takes long: the library's random tests fifty times over, fuzzing, peers
 	SOAK_FACTOR=50 swift test --skip-build --no-parallel --filter HardnessTests --filter CompoundEffectTests --filter ApplyPropertyTests \

@@ -81,7 +81,7 @@ struct DecodedValue {
         case .double(let double): exact = MapKeys.int(of: double).flatMap { Integer(exactly: $0) }
         default: throw mismatch(type)
         }
-        guard let exact else { throw corrupted("\(value) is out of range for \(type)") }
+        guard let exact else { throw corrupted("the number is out of range for \(type)") }
         return exact
     }
 

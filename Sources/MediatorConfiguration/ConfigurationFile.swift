@@ -23,7 +23,7 @@ public struct ConfigurationFile: Sendable, Hashable {
     }
 
     /// The path without its directories.
-    var name: Substring { path.split(separator: "/", omittingEmptySubsequences: true).last ?? "" }
+    package var name: Substring { path.split(separator: "/", omittingEmptySubsequences: true).last ?? "" }
 
     /// A file of the given text.
     public init(path: String, text: String) {

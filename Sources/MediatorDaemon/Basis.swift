@@ -42,6 +42,7 @@ extension Daemon {
             contents: contents, values: values, layer: layer.without(moot), findings: Set(result.diagnostics))
         return Draft(
             result: result, basis: basis, moot: moot,
-            graph: deniesWarnings && result.warnings > 0 ? nil : result.graph)
+            // That a change of a link has become moot is told, but is no fault of what is written.
+            graph: deniesWarnings && result.warnings > moot.count ? nil : result.graph)
     }
 }

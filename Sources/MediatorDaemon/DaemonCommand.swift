@@ -6,6 +6,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import Synchronization
 import Systemd
 
 /// `mediatord`: the command line of the daemon.
@@ -111,7 +112,7 @@ public struct DaemonCommand: AsyncParsableCommand {
             throw ExitCode(ExitStatus.failed.rawValue)
         }
         if printKinds {
-            StandardOutput.write(try KindFile(catalogue.kinds).json())
+            guard StandardOutput.write(try KindFile(catalogue.kinds).json()) else { throw Self.notWritten() }
             return
         }
         let level = logLevel.level
@@ -122,17 +123,27 @@ public struct DaemonCommand: AsyncParsableCommand {
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
         daemon.kinds = catalogue
+        daemon.deniesWarnings = denyWarnings
         if isCheckOnly {
-            daemon.report = { StandardOutput.write(Self.text(of: $0, for: .suited(to: STDOUT_FILENO))) }
+            let isWritten = Mutex(true)
+            daemon.report = { diagnostic in
+                let isWhole = StandardOutput.write(Self.text(of: diagnostic, for: .suited(to: STDOUT_FILENO)))
+                if !isWhole { isWritten.withLock { $0 = false } }
+            }
             let (summary, isValid) = daemon.check()
-            StandardOutput.write(summary + "\n")
+            guard StandardOutput.write(summary + "\n"), isWritten.withLock({ $0 }) else { throw Self.notWritten() }
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
-        daemon.deniesWarnings = denyWarnings
         daemon.client = Self.client(for: path)
         throw ExitCode(await daemon.run().rawValue)
+    }
+
+    /// Says that an answer could not be written whole.
+    private static func notWritten() -> ExitCode {
+        LineWriter.standardError.write("\(program): standard output: \(String(cString: strerror(errno)))\n")
+        return ExitCode(ExitStatus.failed.rawValue)
     }
 
     /// A diagnostic as standard error's reader wants it.

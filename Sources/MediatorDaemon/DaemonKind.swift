@@ -60,7 +60,9 @@ extension DaemonKind {
     ///     but optional ones.
     ///   - states: every type of state that a system of this kind may be in.
     ///   - events: every type of event that it knows.
-    ///   - make: makes a system; may throw to refuse its parameters. Called once for each instance, before anything starts.
+    ///   - make: makes a system; may throw to refuse its parameters. Called for each instance that is
+    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), and by `--validate`:
+    ///     it should do nothing but make.
     public static func system<P: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil,
         states: [any (State & Codable).Type], events: [any (Event & Codable).Type],
@@ -100,7 +102,9 @@ extension DaemonKind {
     ///     but optional ones.
     ///   - state: the loop's state.
     ///   - event: the loop's event.
-    ///   - make: makes a loop; may throw to refuse its parameters. Called once for each instance, before anything starts.
+    ///   - make: makes a loop; may throw to refuse its parameters. Called for each instance that is
+    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), and by `--validate`:
+    ///     it should do nothing but make.
     public static func loop<P: Codable & Sendable, S: Codable & Sendable, E: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil, state: S.Type,
         event: E.Type, _ make: @escaping @Sendable (P) throws -> Loop<S, E>

@@ -117,14 +117,35 @@ extension Reloader {
             var contents = basis.contents
             contents.files = file.files
             let written = daemon.draft(contents, file.layer, basis.values)
-            guard let same = written.graph, same.means(graph) else {
+            guard let same = written.graph else {
+                let findings = written.result.diagnostics.filter { !basis.findings.contains($0) }
+                return .failure(
+                    Rejection(summary: "with '\(file.path)': \(Self.rejection(findings))", findings: findings))
+            }
+            guard same.means(graph) else {
                 throw PersistError(
                     path: file.path, reason: "with it the configuration would not be what runs, since another file wins"
                 )
             }
+            try checkUnchanged(basis.contents.files, besides: file)
             return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
         } catch {
             throw .cannotPersist(path: error.path, reason: error.reason)
+        }
+    }
+
+    /// Looks whether the file that is changed by a drop-in is on disk as it was read: what has been edited since may not
+    /// fit what is written now.
+    private func checkUnchanged(_ before: [ConfigurationFile], besides file: PersistedLink) throws(PersistError) {
+        let present = daemon.configuration.read().files
+        for owner in before where file.path.hasSuffix("/\(owner.name).d/\(PersistedLink.fileName)") {
+            let isUnchanged = present.contains {
+                $0.path == owner.path && $0.contents == owner.contents && Set($0.dropIns) == Set(owner.dropIns)
+            }
+            guard isUnchanged else {
+                throw PersistError(
+                    path: file.path, reason: "'\(owner.path)' has been changed since the last reload; reload first")
+            }
         }
     }
 

@@ -4,11 +4,13 @@ import Glibc
 /// lost.
 enum StandardOutput {
     /// Writes all of a text, or as much as is read before the reader goes away.
-    static func write(_ text: String) {
+    ///
+    /// - Returns: `false` if it could not be written for another reason, such as a full disk; `errno` says which.
+    static func write(_ text: String) -> Bool {
         // A reader that has gone is an error of write(2), not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while !rest.isEmpty {
                 let count = Glibc.write(STDOUT_FILENO, rest.baseAddress, rest.count)
@@ -19,9 +21,10 @@ enum StandardOutput {
                     var wait = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                     poll(&wait, 1, -1)
                 } else if count == 0 || errno != EINTR {
-                    return
+                    return count < 0 && errno == EPIPE
                 }
             }
+            return true
         }
     }
 }

@@ -552,3 +552,63 @@ def test_without_a_daemon_the_exit_code_is_its_own(binaries: Binaries, tmp_path:
             [binaries.mediatorctl, *arguments, "--socket", tmp_path / "nobody"], capture_output=True, text=True
         )
         assert result.returncode == 69, result
+
+
+def test_what_was_edited_meanwhile_is_not_persisted_upon(one: Daemon) -> None:
+    wiring = one.config / "wiring.yaml"
+    edited = WIRING.replace("  ring: {", "  bell-rings: {")
+    wiring.write_text(edited)
+    refused = one.ctl("set", "ring", "onValue=stranger", "--persist", check=False)
+    assert refused.returncode == 1
+    assert f"'{wiring}' has been changed since the last reload; reload first" in refused.stderr
+    assert sorted(path.name for path in one.config.iterdir()) == ["bell.yaml", "door.yaml", "wiring.yaml"]
+    assert wiring.read_text() == edited
+    # What lies in no file can be changed all the same.
+    one.ctl("set", "ring", "onValue=stranger")
+
+
+def test_what_is_persisted_may_be_read_by_whom_the_file_may(one: Daemon) -> None:
+    (one.config / "wiring.yaml").chmod(0o640)
+    one.ctl("set", "ring", "onValue=stranger", "--persist")
+    drop_in = one.config / "wiring.yaml.d" / OWN
+    assert stat.S_IMODE(drop_in.stat().st_mode) == 0o640
+    drop_in.chmod(0o600)
+    one.ctl("set", "ring", "onValue=friend", "--persist")
+    assert stat.S_IMODE(drop_in.stat().st_mode) == 0o600
+
+
+def test_an_empty_file_of_ours_is_none(one: Daemon) -> None:
+    (one.config / OWN).touch()
+    one.ctl("attach", "visit", SYSTEM_TO_SYSTEM, "--persist")
+    assert "visit" in (one.config / OWN).read_text()
+
+
+def test_a_mask_of_our_file_is_told(one: Daemon) -> None:
+    (one.config / OWN).symlink_to("/dev/null")
+    refused = one.ctl("attach", "visit", SYSTEM_TO_SYSTEM, "--persist", check=False)
+    assert refused.returncode == 1 and "symbolic link" in refused.stderr
+    assert (one.config / OWN).is_symlink()
+
+
+def test_a_moot_change_is_no_warning_that_is_denied(daemon: Callable[..., Daemon]) -> None:
+    wiring = WIRING.replace("\nlinks:", "\nlinks:\n  show: { attach: bell, to: visitor, onValue: nobody, emitEvent: Ring }")
+    one = daemon(CONFIGURATION | {"wiring.yaml": wiring}, arguments=["--deny-warnings"])
+    one.ctl("set", "show", "onValue=friend")
+    (one.config / "wiring.yaml").write_text(WIRING)
+    assert one.ctl("reload", check=False).returncode == 0
+    one.wait_log("forgot what was changed of a link")
+
+
+def test_a_check_by_the_daemon_denies_warnings_and_says_when_it_cannot_answer(
+    binaries: Binaries, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text("system: a\nstates: { A: {}, B: {} }\nevents: {}\ninitialState: A\n")
+
+    def check(*arguments: str, **options: object) -> int:
+        command = [binaries.mediatord, "--validate", "--config", tmp_path, *arguments]
+        return subprocess.run(command, timeout=20, **({"capture_output": True} | options)).returncode
+
+    assert check() == 0
+    assert check("--deny-warnings") == 1
+    with open("/dev/full", "w") as full:
+        assert check(capture_output=False, stdout=full, stderr=subprocess.DEVNULL) == 5

@@ -50,9 +50,7 @@ struct KindCompiler {
             let field = kind.parameters[index].field
             let value = data.constant(entry.value, as: field.type, Subject("the parameter", field.name))
             values[index] = value
-            // A sample takes the place of a value that is not to be had here.
-            let mayBeSample = entry.value.external != nil && lookup.session.values.mayBeMissing
-            if let value, mayBeSample || lookup.isChoice(value, of: field, at: entry.value.mark) { continue }
+            if let value, lookup.isChoice(value, of: field, entry.value) { continue }
             isWhole = false
         }
         let missing = names.indices.filter { values[$0] == nil && !given.contains($0) }
@@ -70,7 +68,12 @@ struct KindCompiler {
 
 extension Lookup {
     /// Whether a fixed value is one of those that a field of a kind may have; false after reporting.
-    func isChoice(_ value: Value, of field: SystemKind.Field, at span: Span) -> Bool {
+    ///
+    /// - Parameter node: What is written; a value that comes from elsewhere is not told.
+    func isChoice(_ value: Value, of field: SystemKind.Field, _ node: Node) -> Bool {
+        // A sample takes the place of a value that is not to be had here.
+        let isExternal = node.external != nil
+        if isExternal, session.values.mayBeMissing { return true }
         var value = value
         if case .optional(let wrapped?) = value { value = wrapped }
         // A sample stands for what nobody knows yet.
@@ -80,8 +83,8 @@ extension Lookup {
         let list =
             words.count > 1 ? words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1] : words[0]
         report(
-            .unknownChoice, at: span, "'\(field.name)' is \(list), not '\(text)'",
-            hint: nearestName(to: text, among: field.choices).map { "did you mean '\($0)'?" })
+            .unknownChoice, at: node.mark, "'\(field.name)' is \(list), not \(isExternal ? "that" : "'\(text)'")",
+            hint: isExternal ? nil : nearestName(to: text, among: field.choices).map { "did you mean '\($0)'?" })
         return false
     }
 
@@ -92,7 +95,7 @@ extension Lookup {
         for (index, field) in record.fields.enumerated() where !field.choices.isEmpty {
             guard let value = values(index) else { continue }
             let entry = written.fields?.first { $0.key.text == field.name }
-            isRight = isChoice(value, of: field, at: entry?.value.mark ?? written.node.mark) && isRight
+            isRight = isChoice(value, of: field, entry?.value ?? written.node) && isRight
         }
         return isRight
     }

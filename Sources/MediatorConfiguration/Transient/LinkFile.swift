@@ -41,6 +41,7 @@ extension PersistedLink {
             for directory in folder.hasSuffix(".d") ? [outer, folder] : [folder] where !directory.isEmpty {
                 if mkdir(directory, 0o755) == 0 {
                     made.append(directory)
+                    Self.synchronise(String(directory[..<(directory.lastIndex(of: "/") ?? directory.startIndex)]))
                 } else if errno != EEXIST {
                     throw failure(errno)
                 }
@@ -61,6 +62,12 @@ extension PersistedLink {
             guard previous == nil else { throw changed }
             return
         }
+        // What is empty is passed over when configurations are read.
+        if previous == nil, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 { return }
+        if previous == nil, status.st_mode & S_IFMT == S_IFLNK {
+            throw PersistError(
+                path: path, reason: "it is a symbolic link, such as one that masks it; remove that first")
+        }
         guard status.st_mode & S_IFMT == S_IFREG, let previous,
             case .file(let contents)? = try? ConfigurationDirectory.entry(path), contents == previous
         else { throw changed }
@@ -79,7 +86,9 @@ extension PersistedLink {
         // Hidden files are not read as configuration.
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
         let temporary = "\(folder.isEmpty ? "" : "\(folder)/").\(Self.fileName).\(suffix)"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let mode = self.mode
+        let descriptor = open(
+            temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else { throw failure(errno) }
         var code: Int32 = 0
         var rest = bytes[...]
@@ -87,19 +96,34 @@ extension PersistedLink {
             let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { code = errno }
         }
-        if code == 0, fchmod(descriptor, 0o644) != 0 || fsync(descriptor) != 0 { code = errno }
+        if code == 0, let mode, fchmod(descriptor, mode) != 0 { code = errno }
+        if code == 0, fsync(descriptor) != 0 { code = errno }
         close(descriptor)
         if code == 0, rename(temporary, path) != 0 { code = errno }
         guard code == 0 else {
             unlink(temporary)
             throw failure(code)
         }
-        // So that the name too is on the disk; where a directory cannot be synchronised, it will be in time.
-        let directory = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory >= 0 {
-            fsync(directory)
-            close(directory)
+        Self.synchronise(folder)
+    }
+
+    /// Who may read it: who may read the file that it takes the place of, or the one that it changes; nil: whom the umask
+    /// lets.
+    private var mode: mode_t? {
+        var status = stat()
+        for path in folder.hasSuffix(".d") ? [path, String(folder.dropLast(2))] : [path] where stat(path, &status) == 0
+        {
+            return status.st_mode & 0o666
         }
+        return nil
+    }
+
+    /// Puts the names in a directory on the disk; where that is not possible, they will be there in time.
+    private static func synchronise(_ path: String) {
+        let directory = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        fsync(directory)
+        close(directory)
     }
 }
 
