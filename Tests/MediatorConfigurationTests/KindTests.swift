@@ -84,6 +84,31 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try definition(text).kind?.parameters.fields[4] == .string("none"))
     }
 
+    @Test func `may be given one of several words from elsewhere, which is not told if it is wrong`() throws {
+        let with = "with: { target: 1, place: !env PLACE }\n"
+        let link = """
+            ---
+            buses: { b: { kind: passthrough, value: string, external: both } }
+            links: { l: { attach: kitchen, to: b, emitEvent: { Source: { from: !env FROM } } } }
+
+            """
+        let text = "system: kitchen\nkind: speaker\n" + with + link
+        func diagnostics(_ values: ExternalValues) -> [Diagnostic] {
+            ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds, values: values
+            ).diagnostics
+        }
+        #expect(diagnostics(ExternalValues(environment: { ["PLACE": "bath", "FROM": "disc"][$0] })).isEmpty)
+        let wrong = diagnostics(ExternalValues(environment: { _ in "s3cret" }))
+        #expect(wrong.map(\.code) == [.unknownChoice, .unknownChoice])
+        #expect(wrong.allSatisfy { !$0.rendered().contains("s3cret") })
+        #expect(wrong.first?.message == "'place' is 'kitchen' or 'bath', not that")
+        let late = diagnostics(ExternalValues(environment: { ["PLACE": "bath", "FROM": "s3cret"][$0] }))
+        #expect(late.map(\.message) == ["'from' is 'radio' or 'disc', not that"])
+        // Where it is only checked, nobody knows what it will be.
+        #expect(diagnostics(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).isEmpty)
+    }
+
     @Test func `are linked by templates too, whose mistakes are told once`() throws {
         func text(_ field: String) -> String {
             """
