@@ -265,11 +265,13 @@ private struct Assembly {
     private func addWiring(
         to whole: inout AnalysedConfiguration, _ scopes: [String: SystemScope], _ instances: InstanceTable
     ) {
+        var table = BusTable()
+        let before = findings.errors
+        let buses = gathered.buses.flatMap { instances.expanded($0) }
+        // Of buses for the instances of what could not be found out, nobody knows the names.
         let wiring = WiringCompiler(
             systems: scopes, templateNames: Set(instances.templates.keys), mayHideSystems: gathered.mayHideSystems,
-            mayHideBuses: gathered.mayHideBuses, session: session)
-        var table = BusTable()
-        let buses = gathered.buses.flatMap { instances.expanded($0) }
+            mayHideBuses: gathered.mayHideBuses || findings.errors > before, session: session)
         for (index, each) in unique(buses.map { ($0.bus.name, $0.bus.source, $0) }, "bus").enumerated() {
             let written = each.bus
             let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }

@@ -45,7 +45,8 @@ struct ChangeTests {
         ),
         (
             ["detach", "tell-full"], "detach",
-            table + "link 'tell-full' detached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "tell-full")
+            table + "link 'tell-full' detached: 2 kept; 1 link changed\n"
+                + hint.replacing("set NAME", with: "detach tell-full")
         ),
         (
             ["set", "tell-full", "when=a == b", "loop="], #"["when=\"a == b\"", "loop="]"#,

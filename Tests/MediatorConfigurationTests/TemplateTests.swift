@@ -240,4 +240,34 @@ import Testing
         // A debug build on a busy machine needs about five seconds; anything quadratic needs minutes.
         #expect(duration < .seconds(60))
     }
+
+    @Test func `that buses exist for each instance makes no other name one`() {
+        let text = """
+            system: lamp
+            states: { Off: {} }
+            events: {}
+            initialState: Off
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown, external: both }
+              q@*: { for: t@*, kind: passthrough, value: string, external: both }
+            links:
+              tell: { attach: lamp, to: statsu, onState: Off, emitValue: lit }
+              each: { attach: t@*, to: qq@*, onState: A, emitValue: lit }
+              one: { attach: lamp, to: q@b, onState: Off, emitValue: lit }
+            ---
+            system: t@
+            states: { A: {} }
+            initialState: A
+            ---
+            instances: { t@a: {} }
+            """
+        func codes(_ text: String) -> [Diagnostic.Code] {
+            ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)]).diagnostics
+                .filter { $0.severity == .error }.map(\.code)
+        }
+        #expect(codes(text) == [.unknownBus, .unknownBus, .unknownBus])
+        // Of a template that does not exist nobody knows the instances, so that nothing more is said.
+        #expect(codes(text.replacing("for: t@*", with: "for: u@*")).filter { $0 == .unknownBus } == [])
+    }
 }

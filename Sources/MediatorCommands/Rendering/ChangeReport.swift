@@ -31,8 +31,9 @@ struct ChangeReport: Report {
         if let file = reply.file {
             lines += "written: \(PlainText.cleaned(file.path))\n"
         } else if reply.transient.contains(link) {
+            let verb = done == "detached" ? "detach" : "set"
             lines +=
-                "It is in no file, and holds until mediatord ends; 'mediatorctl set \(name) --persist' writes it.\n"
+                "It is in no file, and holds until mediatord ends; 'mediatorctl \(verb) \(name) --persist' writes it.\n"
         }
         if !reply.late.isEmpty { lines += "not ready in time: \(PlainText.names(reply.late))\n" }
         return lines

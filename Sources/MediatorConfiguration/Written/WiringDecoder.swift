@@ -25,7 +25,7 @@ struct WiringDecoder {
             if let entries = decoder.entries(node, "'buses'") {
                 buses = entries.map(bus)
                 // Whoever means the bus writes the name that it should have.
-                hidesBuses = entries.contains { !Names.isPublicName($0.key.text) }
+                hidesBuses = entries.contains { !Self.isBusName($0.key.text) }
             } else {
                 hidesBuses = true
             }
@@ -43,9 +43,14 @@ struct WiringDecoder {
             source: decoder.source, buses: buses, links: links, instances: instances, hidesBuses: hidesBuses)
     }
 
+    /// Whether a text can name a bus, or one for each instance of a template.
+    private static func isBusName(_ text: String) -> Bool {
+        let parts = InstanceName(text)
+        return Names.isPublicName(text) || parts?.isEvery == true || parts?.isValid == true
+    }
+
     private func bus(_ entry: Node.Entry) -> WrittenBus {
-        let parts = InstanceName(entry.key.text)
-        if parts?.isEvery != true, parts?.isValid != true { decoder.checkPublicName(entry.key, "a bus") }
+        if !Self.isBusName(entry.key.text) { decoder.checkPublicName(entry.key, "a bus") }
         let what = "the bus '\(entry.key.text)'"
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
@@ -53,7 +58,7 @@ struct WiringDecoder {
         guard var keyed = decoder.keyed(entry.value, what, known: Self.busKeys) else { return bus }
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
-        if parts?.isEvery == true {
+        if InstanceName(entry.key.text)?.isEvery == true {
             bus.each = decoder.required("for", of: keyed, what, hint: "write for: and a template, such as uplink@*")
                 .flatMap { decoder.scalar($0, "'for'") }
         } else if let key = keyed.key("for") {
