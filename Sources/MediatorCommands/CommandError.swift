@@ -60,12 +60,15 @@ extension CommandError {
             )
         case .linkOfInstances(_, let link):
             self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.")
-        case .cannotPersist:
+        case .cannotPersist(_, let reason):
+            // The reasons of the system are those of strerror(3), without a language.
+            let isRight = ["Permission denied", "Operation not permitted", "Read-only file system"].contains(reason)
             self.init(
                 .refused, error.description,
-                advice:
-                    "Let mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or leave "
-                    + "out --persist, and write yourself what --persist --dry-run shows.")
+                advice: (isRight
+                    ? "Let mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or "
+                    : "You can also ")
+                    + "leave out --persist, and write yourself what --persist --dry-run shows.")
         case .internalError:
             self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.")
         default: self.init(.refused, error.description)

@@ -23,7 +23,8 @@ enum Concurrency {
     static func map<Result>(_ count: Int, _ body: (Int) -> Result) -> [Result] {
         guard count > 1 else { return (0..<count).map(body) }
         return Array(unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            // Each call writes its own place, and nobody reads one before all have returned.
+            // Safe: each call writes a place of its own, and nobody reads one before all have returned; `body` outlives them,
+            // and what it captures is only read.
             nonisolated(unsafe) let (buffer, body) = (buffer, body)
             DispatchQueue.concurrentPerform(iterations: count) { index in
                 buffer.initializeElement(at: index, to: body(index))

@@ -27,9 +27,16 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if holds() { return true }
-        try? await Task.sleep(for: .milliseconds(5))
+        await Task.yield()
     }
     return holds()
+}
+
+/// What an effect does that ends only when it is cancelled.
+private func untilCancelled() async {
+    let (stream, continuation) = AsyncStream<Never>.makeStream()
+    for await _ in stream {}
+    withExtendedLifetime(continuation) {}
 }
 
 @Suite(.serialized) struct OrderAndLifetimeTests {
@@ -268,7 +275,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
             feedbacks: [
                 Feedback(name: "f", cancellation: .never) { (_: Int, event: Int?) -> Effect<Int> in
                     guard event == 1 else { return .nothing }
-                    let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+                    let work = Effect<Int>.run { _ in await untilCancelled() }
                     return Effect.all([.nothing, replaces ? work.replacingPrevious() : work])
                         .timeout(after: .milliseconds(50), 9)
                 }
@@ -290,7 +297,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
             feedbacks: [
                 Feedback(name: "f", cancellation: .never) { (_: Int, event: Int?) -> Effect<Int> in
                     switch event {
-                    case 1: Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }.id("b")
+                    case 1: Effect<Int>.run { _ in await untilCancelled() }.id("b")
                     case 2: Effect<Int>.cancel(id: "a").id("b")
                     default: .nothing
                     }
@@ -310,7 +317,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
 
     /// The name of a whole, within what requests ask for.
     @Test(arguments: [false, true]) func `a request's effect keeps the name of the whole`(byRequests: Bool) async {
-        let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+        let work = Effect<Int>.run { _ in await untilCancelled() }
         let whole = Effect<Int>.all([work, work]).id("whole")
         let feedback: Feedback<Int, Int> =
             byRequests
@@ -334,7 +341,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
     }
 
     @Test func `a request's effect ends at a stop`() async {
-        let work = Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }
+        let work = Effect<Int>.run { _ in await untilCancelled() }
         let feedback: Feedback<Int, Int> = .react(
             requests: { (state: Int) -> Set<Int> in state == 1 ? [1] : [] },
             effects: { (_: Int) -> Effect<Int> in Effect<Int>.all([work, work]).untilStop() })
@@ -383,7 +390,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
             feedbacks: [
                 .sink { state, _ in if place == 1, state > 3 { holder.drop() } },
                 Feedback(name: "w", cancellation: .never) { (_: Int, _: Int?) -> Effect<Int> in
-                    Effect<Int>.run { _ in try? await Task.sleep(for: .seconds(60)) }.id("x")
+                    Effect<Int>.run { _ in await untilCancelled() }.id("x")
                         .timeout(after: .seconds(30), 0).debounce(id: "d", for: .milliseconds(1))
                 },
             ], executor: pool ? SharedPool() as any LoopExecutor : SendersThread()

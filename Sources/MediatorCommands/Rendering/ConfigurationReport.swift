@@ -133,7 +133,7 @@ struct YAMLWriter {
     private static func flow(_ node: MergedNode, isFlow: Bool) -> String {
         switch node.content {
         case .plain(let text): return plain(text, isFlow: isFlow)
-        case .text(let text): return quoted(text)
+        case .text(let text): return LinkText.quoted(text)
         case .external(let kind, let name, let fallback):
             guard let fallback else { return "!\(kind.rawValue) \(scalar(name, isFlow: isFlow))" }
             return
@@ -152,7 +152,7 @@ struct YAMLWriter {
         let isBroken = text.unicodeScalars.contains {
             $0.value < 0x20 || (isFlow && ",[]{}".unicodeScalars.contains($0))
         }
-        return isBroken || text != PlainText.cleaned(text) ? quoted(text) : text
+        return isBroken || text != PlainText.cleaned(text) ? LinkText.quoted(text) : text
     }
 
     /// A key or name: plain if it is a simple one.
@@ -169,27 +169,6 @@ struct YAMLWriter {
                 }
             }
             && !text.hasPrefix("-") && !text.hasPrefix("@") && !text.hasPrefix("*")
-        return isSimple ? text : quoted(text)
-    }
-
-    /// A text in double quotes (YAML 1.2.2 § 7.3.1).
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            default:
-                if PlainText.cleaned(String(scalar)) == String(scalar) {
-                    result.unicodeScalars.append(scalar)
-                } else {
-                    let digits = String(scalar.value, radix: 16)
-                    result += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
-                }
-            }
-        }
-        return result + "\""
+        return isSimple ? text : LinkText.quoted(text)
     }
 }

@@ -1,5 +1,5 @@
 /// Links as the text of a file.
-enum LinkText {
+package enum LinkText {
     /// A document with links: a line for each key of each. What removes a link is `null`.
     static func document(_ links: [(name: String, node: Node)]) -> String {
         guard !links.isEmpty else { return "links: {}\n" }
@@ -54,7 +54,7 @@ enum LinkText {
     private static let plainMarks = Set("_.-/<>=&|!()+*\"' ".utf8)
 
     /// A text in double quotes (YAML 1.2.2 § 7.3.1).
-    private static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

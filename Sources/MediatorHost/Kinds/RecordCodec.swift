@@ -69,6 +69,17 @@ extension SystemKind.Field {
 
 // MARK: States and events of a System: a type each
 
+extension RecordCodec {
+    /// The codec of types each of which is an entry; of two that are the same, the first counts.
+    private init(_ entries: [Entry], of types: [Any.Type], noun: String) {
+        let indices = Dictionary(
+            types.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
+        self.init(
+            entries: entries, index: { indices[ObjectIdentifier(type(of: $0 as Any))] },
+            name: { "\(type(of: $0 as Any))" }, noun: noun)
+    }
+}
+
 extension RecordCodec where Whole == any State {
     /// The codec of some types of state.
     static func states(_ types: [any (State & Codable).Type]) throws(KindError) -> RecordCodec {
@@ -81,11 +92,7 @@ extension RecordCodec where Whole == any State {
         }
         var entries: [Entry] = []
         for type in types { entries.append(try entry(type)) }
-        let indices = Dictionary(
-            types.enumerated().map { (ObjectIdentifier($1 as Any.Type), $0) }, uniquingKeysWith: { first, _ in first })
-        return RecordCodec(
-            entries: entries, index: { indices[ObjectIdentifier(type(of: $0) as Any.Type)] },
-            name: { "\(type(of: $0))" }, noun: "state")
+        return RecordCodec(entries, of: types.map { $0 as Any.Type }, noun: "state")
     }
 }
 
@@ -101,11 +108,7 @@ extension RecordCodec where Whole == any Event {
         }
         var entries: [Entry] = []
         for type in types { entries.append(try entry(type)) }
-        let indices = Dictionary(
-            types.enumerated().map { (ObjectIdentifier($1 as Any.Type), $0) }, uniquingKeysWith: { first, _ in first })
-        return RecordCodec(
-            entries: entries, index: { indices[ObjectIdentifier(type(of: $0) as Any.Type)] },
-            name: { "\(type(of: $0))" }, noun: "event")
+        return RecordCodec(entries, of: types.map { $0 as Any.Type }, noun: "event")
     }
 }
 
