@@ -163,10 +163,13 @@ extension ConfigurationCompiler {
     ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
     ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    ///   - known: What was compiled before. Files that have not changed since, and links whose ends have not, are not
+    ///     compiled again.
     /// - Returns: The result, and the links whose changes change nothing.
     public static func compile(
         contents: ConfigurationLayers.Contents, layer: TransientLayer, effects: [EffectSchema] = EffectSchema.builtin,
-        kinds: [SystemKind] = [], values: ExternalValues = .none, now: Timestamp? = nil
+        kinds: [SystemKind] = [], values: ExternalValues = .none, now: Timestamp? = nil,
+        reusing known: CompiledParts = CompiledParts()
     ) -> (result: CompilationResult, moot: [String]) {
         let (files, moot) = layer.applied(to: contents.files)
         let warnings = moot.map { link in
@@ -177,7 +180,7 @@ extension ConfigurationCompiler {
         }
         let result = compile(
             files: files, effects: effects, kinds: kinds, values: values, unreadable: contents.findings + warnings,
-            now: now)
+            now: now, reusing: known)
         return (result, moot)
     }
 }

@@ -42,11 +42,15 @@ public struct CompilationResult: Sendable {
     /// The values from elsewhere that were not there, where that was allowed (``ExternalValues/mayBeMissing``), sorted by
     /// place. If there are any, the graph must not be started.
     public let unavailable: [UnavailableValue]
+    /// What was compiled of each part, for the next compilation to use again.
+    public let parts: CompiledParts
 
     /// A result of the given parts.
     public init(
-        graph: Graph?, diagnostics: [Diagnostic], files: [String], unavailable: [UnavailableValue] = []
+        graph: Graph?, diagnostics: [Diagnostic], files: [String], unavailable: [UnavailableValue] = [],
+        parts: CompiledParts = CompiledParts()
     ) {
+        self.parts = parts
         self.unavailable = unavailable
         self.graph = graph
         self.diagnostics = diagnostics

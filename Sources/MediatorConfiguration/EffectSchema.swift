@@ -2,9 +2,9 @@ public import CommonExpression
 
 /// What a configuration may say about one side effect of the catalogue: its parameters and its outcomes. How it is
 /// carried out is the host's matter.
-public struct EffectSchema: Sendable {
+public struct EffectSchema: Sendable, Hashable {
     /// One thing a side effect is given.
-    public struct Parameter: Sendable {
+    public struct Parameter: Sendable, Hashable {
         /// Its name, unique within the side effect.
         public let name: String
         /// Its type.
@@ -36,7 +36,7 @@ public struct EffectSchema: Sendable {
     }
 
     /// One way a side effect ends or reports, for which a feedback may name events.
-    public struct Outcome: Sendable {
+    public struct Outcome: Sendable, Hashable {
         /// The key, such as `onSuccess`.
         public let name: String
         /// The type of the variable `result`.

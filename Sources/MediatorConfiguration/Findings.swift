@@ -10,6 +10,8 @@ final class Findings {
     private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
     var hasErrors: Bool { errors > 0 }
+    /// How many there are.
+    var count: Int { gathered.count }
     /// How many errors there are.
     private(set) var errors = 0
     /// The instance of a template whose body is being compiled, once that has been checked for all.
@@ -89,21 +91,33 @@ final class Findings {
         gathered.append(diagnostic)
     }
 
-    /// Findings of their own for a part of the work that is done beside the rest, to be added later. What was found in
-    /// a file before counts there.
-    func branch() -> Findings {
-        let branch = Findings()
-        branch.counts = counts
-        branch.tagged = tagged
-        return branch
+    /// What was found in a part of the work.
+    struct Part: Sendable {
+        fileprivate var gathered: [Diagnostic]
+        fileprivate var errors: Int
+        fileprivate var counts: [String: Int]
+        fileprivate var tagged: [String: Set<Int>]
     }
 
+    /// No findings.
+    init() {}
+
+    /// Findings of their own for more work on files in which something has been found; that counts, but is not among
+    /// them.
+    init(continuing part: Part) {
+        counts = part.counts
+        tagged = part.tagged
+    }
+
+    /// What was found until now.
+    var part: Part { Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged) }
+
     /// Adds what was found in a part that deals with files of its own.
-    func add(_ part: Findings) {
+    func add(_ part: Part) {
         gathered += part.gathered
         errors += part.errors
-        counts.merge(part.counts) { max($0, $1) }
-        tagged.merge(part.tagged) { $0.union($1) }
+        if !part.counts.isEmpty { counts.merge(part.counts) { max($0, $1) } }
+        if !part.tagged.isEmpty { tagged.merge(part.tagged) { $0.union($1) } }
     }
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.

@@ -10,6 +10,8 @@ struct Basis: Sendable {
     var values: ExternalValues
     /// What was changed since, and lies in no file.
     var layer: TransientLayer
+    /// What was compiled of its parts, for the next to use again.
+    var parts: CompiledParts
     /// What there was to be said about all that.
     var findings: Set<Diagnostic>
 }
@@ -27,19 +29,26 @@ struct Draft: Sendable {
 
 extension Daemon {
     /// Reads and checks a configuration with changes on top of it.
-    func draft(_ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer()) -> Draft {
-        draft(layers.read(), layer, values.remembering())
+    ///
+    /// - Parameter known: what was compiled before.
+    func draft(
+        _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(),
+        reusing known: CompiledParts = CompiledParts()
+    ) -> Draft {
+        draft(layers.read(), layer, values.remembering(), reusing: known)
     }
 
     /// Checks a configuration that was read, with changes on top of it.
     func draft(
-        _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues
+        _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues,
+        reusing known: CompiledParts
     ) -> Draft {
         let (result, moot) = ConfigurationCompiler.compile(
             contents: contents, layer: layer, effects: effects.schemas, kinds: kinds.kinds, values: values,
-            now: Self.now())
+            now: Self.now(), reusing: known)
         let basis = Basis(
-            contents: contents, values: values, layer: layer.without(moot), findings: Set(result.diagnostics))
+            contents: contents, values: values, layer: layer.without(moot), parts: result.parts,
+            findings: Set(result.diagnostics))
         return Draft(
             result: result, basis: basis, moot: moot,
             // That a change of a link has become moot is told, but is no fault of what is written.

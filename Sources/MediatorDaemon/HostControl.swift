@@ -17,19 +17,20 @@ struct HostControl: ControlHandler {
     let logger: Logger
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
-        let graph = host.graph
+        let (snapshot, basis) = reloader.running
+        let graph = snapshot.graph
         return StatusReply(
             version: Version.current,
             pid: Int(getpid()),
             started: "\(started)",
-            health: Health(host.health),
-            statusText: host.statusText,
+            health: Health(snapshot.health),
+            statusText: snapshot.statusText,
             configuration: configuration,
-            generation: host.generation,
+            generation: snapshot.generation,
             reload: reloader.verdict,
             reloads: reloader.counters,
-            transient: reloader.basis.layer.links.count,
-            systems: host.systemStatuses.map { SystemSummary($0) },
+            transient: basis.layer.links.count,
+            systems: snapshot.systemStatuses.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count)
     }
@@ -53,12 +54,13 @@ struct HostControl: ControlHandler {
     }
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
-        let layer = reloader.basis.layer
-        return host.linkStatuses.map { LinkSummary($0, layer) }
+        let (snapshot, basis) = reloader.running
+        return snapshot.linkStatuses.map { LinkSummary($0, basis.layer) }
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
-        LinkDescription(try translate { () throws(HostError) in try host.linkStatus(name) }, reloader.basis.layer)
+        let (snapshot, basis) = reloader.running
+        return LinkDescription(try translate { () throws(HostError) in try snapshot.linkStatus(name) }, basis.layer)
     }
 
     func watchSystem(

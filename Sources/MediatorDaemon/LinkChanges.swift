@@ -48,7 +48,8 @@ extension Reloader {
     /// - Throws: if there is no such link, or there is one already, or the file cannot be written. Then nothing has
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
-        let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
+        let result = await inTurn { [self] isAwaited -> Result<ChangeReply, ControlError> in
+            guard isAwaited else { return .success(reply(Rejection(summary: "\(ApplyError.cancelled)"))) }
             if request.isDryRun {
                 return Result { () throws(ControlError) in
                     switch try prepare(request) {
@@ -98,7 +99,7 @@ extension Reloader {
                 return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
             }
         }
-        let draft = daemon.draft(basis.contents, layer, basis.values)
+        let draft = daemon.draft(basis.contents, layer, basis.values, reusing: basis.parts)
         let findings = draft.result.diagnostics.filter { !basis.findings.contains($0) }
         guard let graph = draft.graph else {
             return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
@@ -116,7 +117,7 @@ extension Reloader {
             guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
             var contents = basis.contents
             contents.files = file.files
-            let written = daemon.draft(contents, file.layer, basis.values)
+            let written = daemon.draft(contents, file.layer, basis.values, reusing: draft.basis.parts)
             guard let same = written.graph else {
                 let findings = written.result.diagnostics.filter { !basis.findings.contains($0) }
                 return .failure(

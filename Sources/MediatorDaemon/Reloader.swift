@@ -18,7 +18,9 @@ final class Reloader: Sendable {
         var isDue = false
         var verdict: ReloadVerdict?
         var counters = ReloadCounters()
-        var basis: Basis
+        /// By generation, what a configuration was made of: the one that runs, the one before, and while one is applied
+        /// the next.
+        var bases: [Int: Basis]
     }
 
     let daemon: Daemon
@@ -31,7 +33,7 @@ final class Reloader: Sendable {
     init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
-        machine = Mutex(Machine(basis: basis))
+        machine = Mutex(Machine(bases: [host.generation: basis]))
         let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
         self.queue = queue
         Task.detached(priority: .management) { for await job in jobs { await job() } }
@@ -46,7 +48,16 @@ final class Reloader: Sendable {
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 
     /// What the configuration that runs was made of.
-    var basis: Basis { machine.withLock { $0.basis } }
+    var basis: Basis { running.basis }
+
+    /// The configuration that runs, and what it was made of.
+    var running: (snapshot: HostSnapshot, basis: Basis) {
+        while true {
+            let snapshot = host.snapshot
+            // It is gone only where two others have taken its place since.
+            if let basis = machine.withLock({ $0.bases[snapshot.generation] }) { return (snapshot, basis) }
+        }
+    }
 
     /// The service manager has been told that the daemon is ready. Before that, it is told of no reload.
     func becomeReady() {
@@ -57,7 +68,8 @@ final class Reloader: Sendable {
     func plan(_ directory: String?, dropsTransient: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await Task.detached(priority: .management) { [self] in
-            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer)
+            let (running, basis) = running
+            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer, reusing: basis.parts)
             let result = draft.result
             let findings = Self.findings(result.diagnostics)
             let links = draft.basis.layer.links
@@ -66,7 +78,7 @@ final class Reloader: Sendable {
                     valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
                     warnings: result.warnings, findings: findings, transient: links)
             }
-            let plan = host.plan(for: graph)
+            let plan = running.plan(for: graph)
             return PlanReply(
                 valid: true, summary: plan.summary, steps: PlanStep.all(of: plan), errors: 0,
                 warnings: result.warnings, findings: findings, transient: links)
@@ -79,16 +91,29 @@ final class Reloader: Sendable {
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
     ///   - cause: who asked for it, for the log.
     func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
-        await inTurn { [self] in await perform(dropsTransient: dropsTransient, cause) }
+        await inTurn { [self] isAwaited in
+            if isAwaited { return await perform(dropsTransient: dropsTransient, cause) }
+            return ReloadReply(
+                applied: false, generation: host.generation, summary: "\(ApplyError.cancelled)",
+                transient: basis.layer.links)
+        }
     }
 
-    /// Does something when everything that was asked for before is done.
-    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable () async -> Reply) async -> Reply {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Reply, Never>) in
-            let result = queue.yield { continuation.resume(returning: await job()) }
-            // The queue has no limit, and ends only with the reloader, which is in use here.
-            if case .enqueued = result { return }
-            preconditionFailure("a queue in use is open")
+    /// Does something when everything that was asked for before is done. It is told whether anyone still waits for it:
+    /// who has gone meanwhile believes that nothing was done.
+    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable (_ isAwaited: Bool) async -> Reply) async -> Reply {
+        let isAwaited = Mutex(true)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Reply, Never>) in
+                let result = queue.yield {
+                    continuation.resume(returning: await job(isAwaited.withLock { $0 }))
+                }
+                // The queue has no limit, and ends only with the reloader, which is in use here.
+                if case .enqueued = result { return }
+                preconditionFailure("a queue in use is open")
+            }
+        } onCancel: {
+            isAwaited.withLock { $0 = false }
         }
     }
 
@@ -143,8 +168,8 @@ final class Reloader: Sendable {
 
     private func apply(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
         let logger = daemon.logger
-        let layer = basis.layer
-        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer)
+        let (layer, known) = (basis.layer, basis.parts)
+        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
@@ -183,14 +208,17 @@ final class Reloader: Sendable {
     func apply(
         _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
-        let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
-        // What it takes the place of is let go outside the lock.
+        let present = host.generation
+        // Known before it runs, so that whoever looks at what runs knows what it was made of.
         let old = machine.withLock { machine in
-            let old = machine.basis
-            machine.basis = basis
+            let old = machine.bases
+            machine.bases = old.filter { $0.key == present }
+            machine.bases[present + 1] = basis
             return old
         }
+        // What is over is let go outside the lock.
         withExtendedLifetime(old) {}
+        let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)
         if !applied.late.isEmpty {
             daemon.logger.warning(

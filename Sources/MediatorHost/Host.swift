@@ -167,54 +167,30 @@ public final class Host: Sendable {
 
     // MARK: Looking in
 
+    /// The configuration it runs now, whose parts go on changing, but which is not exchanged for another while one looks.
+    public var snapshot: HostSnapshot { HostSnapshot(hosted: current) }
+
     /// Every system, by name.
-    public var systemStatuses: [SystemStatus] {
-        let current = current
-        return current.systems.indices.map(current.systemStatus)
-    }
+    public var systemStatuses: [SystemStatus] { snapshot.systemStatuses }
     /// Every bus, by name.
-    public var busStatuses: [BusStatus] {
-        let current = current
-        return current.buses.indices.map(current.busStatus)
-    }
+    public var busStatuses: [BusStatus] { snapshot.busStatuses }
     /// Every link, by name.
-    public var linkStatuses: [LinkStatus] {
-        let current = current
-        return current.links.indices.map(current.linkStatus)
-    }
+    public var linkStatuses: [LinkStatus] { snapshot.linkStatuses }
 
     /// One system.
-    public func systemStatus(_ name: String) throws(HostError) -> SystemStatus {
-        let current = current
-        return current.systemStatus(try current.systemNumber(name))
-    }
+    public func systemStatus(_ name: String) throws(HostError) -> SystemStatus { try snapshot.systemStatus(name) }
 
     /// One bus.
-    public func busStatus(_ name: String) throws(HostError) -> BusStatus {
-        let current = current
-        return current.busStatus(try current.busNumber(name))
-    }
+    public func busStatus(_ name: String) throws(HostError) -> BusStatus { try snapshot.busStatus(name) }
 
     /// One link.
-    public func linkStatus(_ name: String) throws(HostError) -> LinkStatus {
-        let current = current
-        return current.linkStatus(try current.linkNumber(name))
-    }
+    public func linkStatus(_ name: String) throws(HostError) -> LinkStatus { try snapshot.linkStatus(name) }
 
     /// How the whole is: as its worst system.
-    public var health: Health {
-        let all = Set(current.systems.map(\.health))
-        return [.failed, .degraded, .starting, .stopped].first { all.contains($0) } ?? .healthy
-    }
+    public var health: Health { snapshot.health }
 
     /// One line: how many systems are how.
-    public var statusText: String {
-        let systems = current.systems
-        let counts = Dictionary(grouping: systems.map(\.health)) { $0 }.mapValues(\.count)
-        let parts = Health.allCases.compactMap { health in counts[health].map { "\($0) \(health.rawValue)" } }
-        let noun = systems.count == 1 ? "system" : "systems"
-        return "\(systems.count) \(noun)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
-    }
+    public var statusText: String { snapshot.statusText }
 
     private func system(_ name: String) throws(HostError) -> HostedSystem {
         let current = current

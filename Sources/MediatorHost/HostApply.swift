@@ -44,10 +44,7 @@ extension Host {
     static let forcedEndLimit = Duration.seconds(8)
 
     /// What would be done to run another configuration. Nothing is done.
-    public func plan(for graph: Graph) -> Plan {
-        let current = current
-        return Plan(from: current.graph, running: current.running, to: graph)
-    }
+    public func plan(for graph: Graph) -> Plan { snapshot.plan(for: graph) }
 
     /// Changes what runs into another configuration. One at a time: who comes meanwhile waits.
     ///

@@ -9,12 +9,22 @@ struct AnalysedConfiguration {
 }
 
 /// A system, compiled and as written.
-struct AnalysedSystem {
+struct AnalysedSystem: Sendable {
     /// Nil if something is wrong with it.
     let definition: SystemDefinition?
     /// Of an instance, its template; nil if that is not there.
     let written: WrittenSystem?
     let scope: SystemScope
+    /// Which states can be reached; empty if something is wrong with it.
+    let reachable: [Bool]
+
+    /// A system.
+    init(definition: SystemDefinition?, written: WrittenSystem?, scope: SystemScope) {
+        self.definition = definition
+        self.written = written
+        self.scope = scope
+        reachable = definition?.reachableStates() ?? []
+    }
 }
 
 /// A bus, compiled and as written.

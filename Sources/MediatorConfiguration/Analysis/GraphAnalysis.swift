@@ -12,7 +12,7 @@ struct GraphAnalysis {
     init(_ whole: AnalysedConfiguration, _ findings: Findings) {
         self.whole = whole
         self.findings = findings
-        reachable = whole.systems.map { $0.definition?.reachableStates() ?? [] }
+        reachable = whole.systems.map(\.reachable)
     }
 
     /// Reports everything. Loops are looked for whatever else is wrong, since no other part can undo one; all else needs

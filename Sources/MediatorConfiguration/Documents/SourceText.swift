@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A part of a file: zero-based byte offsets into its text without the byte order mark.
 struct Span: Sendable, Hashable {
     private var first: Int32
@@ -28,7 +30,7 @@ extension Unicode.Scalar {
 /// A file's text with its lines, for turning offsets into places and excerpts.
 ///
 /// Lines end at LF, CR LF or a lone CR, as in editors; YAML 1.1's other line breaks (NEL, LS, PS) do not count.
-final class SourceText {
+final class SourceText: Sendable {
     /// The path to show.
     let path: String
     /// The bytes without a byte order mark.
@@ -37,9 +39,16 @@ final class SourceText {
     let isASCII: Bool
     private let lineStarts: [Int32]
     /// The place that was asked for last: its line's start, its offset, its column.
-    private var last = (start: 0, offset: 0, column: 0)
+    private let last = Mutex(Column(start: 0, offset: 0, column: 0))
     /// The texts it is made of, each with the offset at which it begins; empty for a single file's.
     private let parts: [(base: Int, text: SourceText)]
+
+    /// A place in a line.
+    private struct Column {
+        var start: Int
+        var offset: Int
+        var column: Int
+    }
 
     /// Several files' texts one after the other, a byte apart, under the first one's path. Places and excerpts are
     /// those of the file that an offset lies in.
@@ -138,9 +147,13 @@ final class SourceText {
     /// How many Unicode scalars lie between a line's start and an offset. Goes on from where it was last asked, so that
     /// all places of a long line together take time linear in it.
     private func column(of offset: Int, from start: Int) -> Int {
-        if last.start != start || last.offset > offset { last = (start, start, 0) }
-        last = (start, offset, last.column + scalarCount(last.offset..<offset))
-        return last.column
+        let known = last.withLock { $0 }
+        let from =
+            known.start != start || known.offset > offset ? Column(start: start, offset: start, column: 0) : known
+        let found = Column(
+            start: start, offset: offset, column: from.column + scalarCount(from.offset..<offset))
+        last.withLock { $0 = found }
+        return found.column
     }
 
     /// How many Unicode scalars begin in a range of bytes.

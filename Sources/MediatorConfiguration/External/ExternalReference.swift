@@ -93,7 +93,7 @@ extension DataCompiler {
         guard let name = name(reference) else { return nil }
         if session.isGeneric { return .constant(type.sample) }
         do throws(ExternalValues.Failure) {
-            let text = try session.values.value(reference.kind, name)
+            let text = try session.value(reference.kind, name)
             let resolved = type == .string ? CoreSchema.text : CoreSchema(plain: text)
             if let value = Self.converted(resolved, text, as: type) { return .constant(value) }
             // Neither is printed: who wrote it elsewhere may have meant it to stay there.
@@ -102,7 +102,7 @@ extension DataCompiler {
                 "\(what) is of type \(type), which the value of the \(reference.kind.words) '\(name)' is not")
         } catch {
             if error.isMissing, let value = fallback ?? nil { return value }
-            if error.isMissing, session.values.mayBeMissing {
+            if error.isMissing, session.mayLackValues {
                 session.unavailable.insert(
                     UnavailableValue(kind: reference.kind, name: name, source: source.location(at: span.start)))
                 return .constant(type.sample)

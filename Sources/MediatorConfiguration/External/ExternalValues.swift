@@ -40,6 +40,12 @@ public struct ExternalValues: Sendable {
         return copy
     }
 
+    /// Whether the other gives the same values, since it remembers the same ones.
+    func remembersLike(_ other: ExternalValues) -> Bool {
+        guard let memory, let others = other.memory else { return false }
+        return memory === others && mayBeMissing == other.mayBeMissing
+    }
+
     /// Those of this process: its environment, and the credentials in `$CREDENTIALS_DIRECTORY`.
     public static func process() -> ExternalValues {
         let variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }

@@ -255,7 +255,7 @@ struct Fingerprinter {
     private mutating func add(_ reference: ExternalReference) {
         add([reference.text, reference.fallback?.text ?? ""])
         let name = session.literal(reference.name) ?? reference.name.text
-        let found = try? session.values.value(reference.kind, name)
+        let found = try? session.value(reference.kind, name)
         print.add(found)
     }
 }

@@ -73,7 +73,7 @@ extension Lookup {
     func isChoice(_ value: Value, of field: SystemKind.Field, _ node: Node) -> Bool {
         // A sample takes the place of a value that is not to be had here.
         let isExternal = node.external != nil
-        if isExternal, session.values.mayBeMissing { return true }
+        if isExternal, session.mayLackValues { return true }
         var value = value
         if case .optional(let wrapped?) = value { value = wrapped }
         // A sample stands for what nobody knows yet.

@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// A state or event as others see it.
-struct RecordScope {
+struct RecordScope: Sendable {
     /// Its name.
     let name: String
     /// Its type; a field whose type is unknown (and reported) is `dyn`, which everything fits.
@@ -15,7 +15,7 @@ struct RecordScope {
 }
 
 /// Named things in order, found by name: by looking through a few, by hashing when there are more.
-struct NameTable {
+struct NameTable: Sendable {
     private static let few = 12
     /// The names in order.
     private(set) var names: [String] = []
@@ -42,9 +42,7 @@ struct NameTable {
 }
 
 /// A system's names and types, which its own programs and other systems' links are checked against.
-final class SystemScope {
-    /// Its index in the graph.
-    let index: Int
+final class SystemScope: Sendable {
     /// Its file.
     let source: SourceText
     /// Where its name is written.
@@ -52,13 +50,13 @@ final class SystemScope {
     /// Its name.
     let name: String
     /// Its states.
-    private(set) var states: [RecordScope] = []
+    let states: [RecordScope]
     /// Its events.
-    private(set) var events: [RecordScope] = []
+    let events: [RecordScope]
     /// Its states' names.
-    private(set) var stateNames = NameTable()
+    let stateNames: NameTable
     /// Its events' names.
-    private(set) var eventNames = NameTable()
+    let eventNames: NameTable
     /// Whether all its states are known, so that another name is a mistake.
     let knowsStates: Bool
     /// Whether all its events are known.
@@ -68,18 +66,18 @@ final class SystemScope {
 
     /// A system of which only the name is known.
     init(brokenName: String) {
-        index = 0
         source = SourceText(path: "", contents: [])
         nameSpan = Span(start: 0, end: 0)
         name = brokenName
         knowsStates = false
         knowsEvents = false
         kind = nil
+        (states, stateNames) = ([], NameTable())
+        (events, eventNames) = ([], NameTable())
     }
 
     /// The names and types of a system.
-    init(_ written: WrittenSystem, name: String? = nil, index: Int, session: Session) {
-        self.index = index
+    init(_ written: WrittenSystem, name: String? = nil, session: Session) {
         source = written.source
         nameSpan = written.name.span
         self.name = name ?? written.name.text
@@ -94,12 +92,8 @@ final class SystemScope {
                     variable: Environment.Variable(name: variable, type: .structure(type)),
                     number: session.number(of: .structure(type)))
             }
-            for record in kind?.states ?? [] where stateNames.insert(record.name) {
-                states.append(scope(record, "state"))
-            }
-            for record in kind?.events ?? [] where eventNames.insert(record.name) {
-                events.append(scope(record, "event"))
-            }
+            (states, stateNames) = Self.table(kind?.states ?? [], \.name) { scope($0, "state") }
+            (events, eventNames) = Self.table(kind?.events ?? [], \.name) { scope($0, "event") }
             return
         }
         // Of a name that cannot be one nobody knows what it should be, so others are not held against it.
@@ -113,12 +107,17 @@ final class SystemScope {
                 variable: Environment.Variable(name: variable, type: .structure(type)),
                 number: session.number(of: .structure(type)))
         }
-        for record in written.states ?? [] where stateNames.insert(record.name.text) {
-            states.append(scope(record, "state"))
-        }
-        for record in written.events ?? [] where eventNames.insert(record.name.text) {
-            events.append(scope(record, "event"))
-        }
+        (states, stateNames) = Self.table(written.states ?? [], \.name.text) { scope($0, "state") }
+        (events, eventNames) = Self.table(written.events ?? [], \.name.text) { scope($0, "event") }
+    }
+
+    /// Records by name; of two of one name the first counts.
+    private static func table<Record>(
+        _ records: [Record], _ name: (Record) -> String, _ scope: (Record) -> RecordScope
+    ) -> ([RecordScope], NameTable) {
+        var names = NameTable()
+        let scopes = records.compactMap { names.insert(name($0)) ? scope($0) : nil }
+        return (scopes, names)
     }
 }
 

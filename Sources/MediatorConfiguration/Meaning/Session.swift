@@ -4,7 +4,7 @@ import Synchronization
 /// What one compilation shares: findings, and expressions already parsed.
 final class Session {
     /// Where mistakes go.
-    let findings: Findings
+    var findings: Findings
     /// Whether an expression compiled since this was last set to false names `state`, so that another state needs
     /// another program. (It may do so within a literal: then it is compiled once more than needed.)
     var mentionsState = false
@@ -30,7 +30,9 @@ final class Session {
     }
 
     /// Where values from elsewhere are found.
-    let values: ExternalValues
+    private let values: ExternalValues
+    /// Whether something compiled since this was last set to false looked at values from elsewhere.
+    var looksElsewhere = false
     /// The kinds of systems that there are.
     let kinds: KindTable
     /// The values that were not there.
@@ -44,27 +46,36 @@ final class Session {
     private var constantsCount: Int32 = 0
 
     /// A compilation that reports to the given findings.
-    init(_ findings: Findings, _ values: ExternalValues, _ kinds: KindTable) {
+    init(_ findings: Findings, _ values: ExternalValues, _ kinds: KindTable, _ types: TypeNumbers) {
         self.findings = findings
         self.values = values
         self.kinds = kinds
-        types = TypeNumbers()
+        self.types = types
     }
 
     private init(branching session: Session) {
-        findings = session.findings.branch()
+        findings = Findings(continuing: session.findings.part)
         values = session.values
         kinds = session.kinds
         types = session.types
     }
 
-    /// A session for a part of the systems, which is compiled beside the others; without constants.
+    /// A session for a part of the links, which is compiled beside the others; without constants.
     func branch() -> Session { Session(branching: self) }
 
     /// Adds what came of a part.
     func add(_ part: Session) {
-        findings.add(part.findings)
+        findings.add(part.findings.part)
         unavailable.formUnion(part.unavailable)
+    }
+
+    /// Whether a value from elsewhere that is missing is merely noted.
+    var mayLackValues: Bool { values.mayBeMissing }
+
+    /// A value from elsewhere by its name, which is a valid one.
+    func value(_ kind: UnavailableValue.Kind, _ name: String) throws(ExternalValues.Failure) -> String {
+        looksElsewhere = true
+        return try values.value(kind, name)
     }
 
     /// Begins what may use constants: by their values, or by their types only.
@@ -243,9 +254,12 @@ final class Session {
 }
 
 /// Numbers for types, the same for equal ones in all parts of a compilation.
-private final class TypeNumbers: Sendable {
+final class TypeNumbers: Sendable {
     private let numbers = Mutex<[ValueType: Int32]>([:])
+    /// How many types have one.
+    var count: Int { numbers.withLock { $0.count } }
 
+    /// The number of a type.
     func number(of type: ValueType) -> Int32 {
         numbers.withLock { numbers in
             if let known = numbers[type] { return known }

@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// A bus as links see it.
-struct BusScope {
+struct BusScope: Sendable {
     /// Its index in the graph.
     let index: Int
     /// Its values' type; `dyn` if that is a mistake.
@@ -20,18 +20,44 @@ struct BusTable {
 
 /// Gives buses and links as written their meaning.
 struct WiringCompiler {
-    private let systems: [String: SystemScope]
+    /// A system as links see it.
+    struct System {
+        /// Its names and types.
+        let scope: SystemScope
+        /// Its index in the graph.
+        let index: Int
+    }
+
+    /// What a link joins, as far as it is there.
+    struct Ends: Sendable {
+        /// What it is attached to, and that one's index in the graph.
+        var system: SystemScope?
+        var systemIndex = 0
+        /// Where its events go, unless to that.
+        var target: SystemScope?
+        var targetIndex = 0
+        /// Its bus.
+        var bus: BusScope?
+
+        /// Whether a link over the other's is compiled to the same as one over these, but for indices.
+        func areAlike(_ other: Ends) -> Bool {
+            system === other.system && target === other.target && bus?.type == other.bus?.type
+                && bus?.isBroken == other.bus?.isBroken
+        }
+    }
+
+    private let systems: [String: System]
     /// The systems' names, sorted.
     private let systemNames: [String]
     private let templateNames: Set<String>
-    private let session: Session
+    private var session: Session
     /// Whether buses or systems may be defined where nobody could read them.
     private let mayHideBuses: Bool
     private let mayHideSystems: Bool
 
     /// A compiler for all buses and links.
     init(
-        systems: [String: SystemScope], templateNames: Set<String>, mayHideSystems: Bool, mayHideBuses: Bool,
+        systems: [String: System], templateNames: Set<String>, mayHideSystems: Bool, mayHideBuses: Bool,
         session: Session
     ) {
         self.templateNames = templateNames
@@ -40,6 +66,13 @@ struct WiringCompiler {
         self.session = session
         self.mayHideBuses = mayHideBuses
         self.mayHideSystems = mayHideSystems
+    }
+
+    /// The same, for another part of the compilation.
+    func reporting(to session: Session) -> WiringCompiler {
+        var copy = self
+        copy.session = session
+        return copy
     }
 
     // Buses
@@ -105,21 +138,21 @@ struct WiringCompiler {
         case .systemToBus(let name, let selector, let value):
             let bus = bus(name, buses, lookup)
             compiled = system.flatMap { system in
-                systemToBus(written, system, bus, selector, value, lookup).map { form, selector in
-                    (form, "\(system.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
+                systemToBus(written, system.scope, bus, selector, value, lookup).map { form, selector in
+                    (form, "\(system.scope.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
                 }
             }
         case .busToSystem(let name, let onValue, let event):
             let bus = bus(name, buses, lookup)
-            compiled = busToSystem(written, system, bus, onValue, event, lookup).map {
+            compiled = busToSystem(written, system?.scope, bus, onValue, event, lookup).map {
                 ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", FlowText.of(event.node))
             }
         case .systemToSystem(let name, let selector, let event):
             let target = self.system(name, lookup, template)
             compiled = system.flatMap { system in
-                systemToSystem(written, system, target, selector, event, lookup).map { form, selector in
+                systemToSystem(written, system.scope, target, selector, event, lookup).map { form, selector in
                     (
-                        form, "\(system.name): \(selector.text) → \(name.text): \(event.name.text)",
+                        form, "\(system.scope.name): \(selector.text) → \(name.text): \(event.name.text)",
                         FlowText.of(event.node)
                     )
                 }
@@ -132,14 +165,26 @@ struct WiringCompiler {
             emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session))
     }
 
+    /// What a link joins. Nothing is reported.
+    func ends(of written: WrittenLink, buses: BusTable) -> Ends {
+        var ends = Ends()
+        if let system = systems[written.system.text] { (ends.system, ends.systemIndex) = (system.scope, system.index) }
+        switch written.form {
+        case .systemToBus(let name, _, _), .busToSystem(let name, _, _): ends.bus = buses.scopes[name.text]
+        case .systemToSystem(let name, _, _):
+            if let target = systems[name.text] { (ends.target, ends.targetIndex) = (target.scope, target.index) }
+        }
+        return ends
+    }
+
     private func condition(_ written: WrittenLink) -> String? {
         if let condition = written.condition { return condition.text }
         if case .busToSystem(_, .some(let value), _) = written.form { return "onValue: \(FlowText.of(value))" }
         return nil
     }
 
-    private func system(_ name: Scalar, _ lookup: Lookup, _ template: SystemScope?) -> SystemScope? {
-        if let template, template.name == name.text { return template }
+    private func system(_ name: Scalar, _ lookup: Lookup, _ template: SystemScope?) -> System? {
+        if let template, template.name == name.text { return System(scope: template, index: 0) }
         if let system = systems[name.text] { return system }
         guard !mayHideSystems else { return nil }
         lookup.report(
@@ -203,12 +248,29 @@ struct WiringCompiler {
     }
 
     private func systemToSystem(
-        _ written: WrittenLink, _ system: SystemScope, _ target: SystemScope?, _ selector: WrittenSelector,
+        _ written: WrittenLink, _ system: SystemScope, _ target: System?, _ selector: WrittenSelector,
         _ event: WrittenConstruct, _ lookup: Lookup
     ) -> Selected? {
         guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
         guard let target else { return nil }
-        let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target, $0) }
+        let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target.scope, $0) }
         return programs.map { (.systemToSystem(target: target.index, selector: selector, event: $0), selector) }
+    }
+}
+
+extension LinkDefinition {
+    /// The same link, where the graph has other indices for what it joins.
+    func joining(_ ends: WiringCompiler.Ends) -> LinkDefinition {
+        var copy = self
+        copy.system = ends.systemIndex
+        switch form {
+        case .systemToBus(let bus, let selector, let value):
+            copy.form = .systemToBus(bus: ends.bus?.index ?? bus, selector: selector, value: value)
+        case .busToSystem(let bus, let filter, let event):
+            copy.form = .busToSystem(bus: ends.bus?.index ?? bus, filter: filter, event: event)
+        case .systemToSystem(_, let selector, let event):
+            copy.form = .systemToSystem(target: ends.targetIndex, selector: selector, event: event)
+        }
+        return copy
     }
 }

@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// A template whose body has been checked.
-struct SystemTemplate {
+struct SystemTemplate: Sendable {
     /// The system as written.
     let written: WrittenSystem
     /// Its names and types, under its own name.
@@ -58,13 +58,16 @@ struct InstanceTable {
             }
         }
         let scope = session.withConstants(Self.constants("", type.sampleValue, type), isGeneric: true) {
-            let scope = SystemScope(written, index: 0, session: session)
+            let scope = SystemScope(written, session: session)
             _ = SystemCompiler(scope, written, session).system()
             return scope
         }
         templates[written.name.text] = SystemTemplate(
             written: written, scope: scope, parameters: type, isSound: session.findings.errors == before)
     }
+
+    /// Adds a template whose body has been checked.
+    mutating func add(_ template: SystemTemplate) { templates[template.written.name.text] = template }
 
     /// The constants of an instance; without parameters those that their defaults may use.
     static func constants(_ name: String, _ parameters: Value?, _ type: StructureType)

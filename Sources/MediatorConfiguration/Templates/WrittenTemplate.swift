@@ -1,5 +1,5 @@
 /// A template's parameter as written.
-struct WrittenParameter {
+struct WrittenParameter: Sendable {
     var name: Scalar
     /// Its type; nil after reporting that there is none.
     var type: Node?
@@ -7,7 +7,7 @@ struct WrittenParameter {
 }
 
 /// An instance of a template as written.
-struct WrittenInstance {
+struct WrittenInstance: Sendable {
     var source: SourceText
     /// The whole name: `uplink@eth0`.
     var name: Scalar
@@ -21,7 +21,7 @@ struct WrittenInstance {
 }
 
 /// A name with an `@`: `uplink@eth0` is the instance `eth0` of the template `uplink@`.
-struct InstanceName {
+struct InstanceName: Sendable {
     /// What stands for every instance.
     static let every = "*"
     /// The part up to the `@`, which it includes.

@@ -1,5 +1,5 @@
 /// A system as its author wrote it: the right shape, nothing looked up yet.
-struct WrittenSystem {
+struct WrittenSystem: Sendable {
     var source: SourceText
     var name: Scalar
     var description: String?
@@ -27,7 +27,7 @@ extension WrittenSystem {
 }
 
 /// A kind of systems and what an instance is given, as written.
-struct WrittenKind {
+struct WrittenKind: Sendable {
     /// The kind's name; nil after reporting that it is none.
     var name: Scalar?
     /// The values of its parameters; nil if that has the wrong shape.
@@ -35,7 +35,7 @@ struct WrittenKind {
 }
 
 /// Which events come from outside, as written.
-enum WrittenExternal {
+enum WrittenExternal: Sendable {
     /// All of them.
     case any
     /// These.
@@ -43,21 +43,21 @@ enum WrittenExternal {
 }
 
 /// A state's or event's name and fields.
-struct WrittenRecord {
+struct WrittenRecord: Sendable {
     var name: Scalar
     var fields: [Field]
     /// Whether its fields could not be read.
     var isBroken: Bool
 
     /// One field.
-    struct Field {
+    struct Field: Sendable {
         var name: Scalar
         var type: Node
     }
 }
 
 /// A state or event with data.
-struct WrittenConstruct {
+struct WrittenConstruct: Sendable {
     var name: Scalar
     /// Nil if only the name was written.
     var fields: [Node.Entry]?
@@ -66,9 +66,9 @@ struct WrittenConstruct {
 }
 
 /// Which states are meant, as written.
-struct WrittenSelector {
+struct WrittenSelector: Sendable {
     /// The three ways to say it.
-    enum Form {
+    enum Form: Sendable {
         case any
         case states([Scalar])
         case equals(WrittenConstruct)
@@ -78,9 +78,9 @@ struct WrittenSelector {
 }
 
 /// A feedback as written.
-struct WrittenFeedback {
+struct WrittenFeedback: Sendable {
     /// When its side effect runs, as written.
-    enum Schedule {
+    enum Schedule: Sendable {
         case atOnce
         case after(Node)
         case every(Node)
@@ -98,7 +98,7 @@ struct WrittenFeedback {
 }
 
 /// A side effect as written.
-struct WrittenEffect {
+struct WrittenEffect: Sendable {
     var schema: EffectSchema
     var key: Scalar
     var argument: Node
@@ -107,27 +107,27 @@ struct WrittenEffect {
 }
 
 /// What one outcome emits, as written.
-struct WrittenOutcome {
+struct WrittenOutcome: Sendable {
     var key: Scalar
     var rules: [WrittenEmission]
 }
 
 /// One rule of an outcome.
-struct WrittenEmission {
+struct WrittenEmission: Sendable {
     var condition: Scalar?
     var event: WrittenConstruct
     var span: Span
 }
 
 /// What happens from one state (or any) on one event (or any), as written.
-struct WrittenTransitionList {
+struct WrittenTransitionList: Sendable {
     var from: Scalar
     var event: Scalar
     var rules: [WrittenRule]
 }
 
 /// One rule, as written.
-struct WrittenRule {
+struct WrittenRule: Sendable {
     var condition: Scalar?
     /// A state's name, or `stay`.
     var target: Scalar

@@ -1,5 +1,5 @@
 /// The buses and links of one document, as written.
-struct WrittenWiring {
+struct WrittenWiring: Sendable {
     var source: SourceText
     var buses: [WrittenBus]
     var links: [WrittenLink]
@@ -9,14 +9,14 @@ struct WrittenWiring {
 }
 
 /// What programs outside, such as `mediatorctl`, do with a bus.
-enum ExternalUse: String, CaseIterable {
+enum ExternalUse: String, CaseIterable, Sendable {
     case write
     case read
     case both
 }
 
 /// A bus as written.
-struct WrittenBus {
+struct WrittenBus: Sendable {
     var source: SourceText
     var name: Scalar
     var description: String?
@@ -34,9 +34,9 @@ struct WrittenBus {
 }
 
 /// A link as written, its form already decided.
-struct WrittenLink {
+struct WrittenLink: Sendable {
     /// The forms, each with what it needs.
-    enum Form {
+    enum Form: Sendable {
         case systemToBus(bus: Scalar, selector: WrittenSelector, value: Node)
         case busToSystem(bus: Scalar, onValue: Node?, event: WrittenConstruct)
         case systemToSystem(target: Scalar, selector: WrittenSelector, event: WrittenConstruct)

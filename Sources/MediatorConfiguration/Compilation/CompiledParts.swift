@@ -1,0 +1,101 @@
+/// What a compilation made of each part of a configuration, for the next one to use again where nothing has changed.
+///
+/// What comes out of a compilation does not depend on it, only how long it takes: about as long as reading the files,
+/// and compiling those that have changed and what is linked to them.
+public struct CompiledParts: Sendable {
+    /// What all parts were compiled with.
+    struct Setting: Sendable {
+        var effects: [EffectSchema]
+        var kinds: [SystemKind]
+        var values: ExternalValues
+    }
+
+    /// A template and what it was compiled of.
+    struct Template: Sendable {
+        var file: CompiledFile
+        var template: SystemTemplate
+    }
+
+    /// An instance, and what it was compiled of.
+    struct Instance: Sendable {
+        var file: CompiledFile
+        var template: SystemScope
+        var analysed: AnalysedSystem
+    }
+
+    /// A link, and what it was compiled of. The indices of what it joins are those of that time.
+    final class Link: Sendable {
+        let file: CompiledFile
+        let ends: WiringCompiler.Ends
+        let definition: LinkDefinition
+
+        init(file: CompiledFile, ends: WiringCompiler.Ends, definition: LinkDefinition) {
+            self.file = file
+            self.ends = ends
+            self.definition = definition
+        }
+    }
+
+    /// More numbers than that are not carried on: most are of types that there are no more.
+    private static let mostTypes = 100_000
+
+    /// Nil: nothing has been compiled.
+    private let setting: Setting?
+    /// Numbers for types, by which parts know each other's.
+    let types: TypeNumbers
+    /// The files by path.
+    var files: [String: CompiledFile] = [:]
+    /// Templates, instances and links by name: those in which there was nothing to be found, and no value from
+    /// elsewhere.
+    var templates: [String: Template] = [:]
+    var instances: [String: Instance] = [:]
+    var links: [String: Link] = [:]
+
+    /// Nothing: everything is compiled.
+    public init() { self.init(nil, TypeNumbers()) }
+
+    /// Nothing yet of what is to be compiled with a setting.
+    init(_ setting: Setting?, _ types: TypeNumbers) {
+        self.setting = setting
+        self.types = types
+    }
+
+    /// What may be used again in a setting.
+    func usable(in setting: Setting) -> CompiledParts {
+        guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
+            types.count < Self.mostTypes
+        else { return CompiledParts() }
+        guard !own.values.remembersLike(setting.values) else { return self }
+        var parts = self
+        parts.files = files.filter { !$0.value.looksElsewhere }
+        return parts
+    }
+
+    /// What a file gives, if it is the same file.
+    func compiled(_ file: ConfigurationFile) -> CompiledFile? {
+        guard let known = files[file.path], known.file == file else { return nil }
+        return known
+    }
+
+    /// How many parts two have in common.
+    package struct Count: Sendable, Hashable {
+        package var files: Int
+        package var instances: Int
+        package var links: Int
+
+        /// A count.
+        package init(files: Int, instances: Int, links: Int) {
+            self.files = files
+            self.instances = instances
+            self.links = links
+        }
+    }
+
+    /// How many parts were compiled once for both.
+    package func shared(with other: CompiledParts) -> Count {
+        Count(
+            files: files.count { $0.value === other.files[$0.key] },
+            instances: instances.count { $0.value.analysed.scope === other.instances[$0.key]?.analysed.scope },
+            links: links.count { $0.value === other.links[$0.key] })
+    }
+}

@@ -1,0 +1,100 @@
+import CommonExpression
+
+/// What is written in a file.
+struct Gathered: Sendable {
+    /// Templates among them.
+    var systems: [WrittenSystem] = []
+    var buses: [WrittenBus] = []
+    var links: [WrittenLink] = []
+    var instances: [WrittenInstance] = []
+    /// The names of systems that could not be read.
+    var brokenSystems: [String] = []
+    /// Whether systems may be defined where nobody could read them.
+    var mayHideSystems = false
+    /// Whether buses may.
+    var mayHideBuses = false
+}
+
+/// Gathers the systems, buses and links of a file: the first and second stage.
+struct FileReader {
+    private let findings: Findings
+    private let effects: EffectTable
+    private(set) var gathered = Gathered()
+
+    /// A reader that reports to the given findings.
+    init(_ findings: Findings, _ effects: EffectTable) {
+        self.findings = findings
+        self.effects = effects
+    }
+
+    /// Reads a file.
+    static func read(_ file: ConfigurationFile, _ findings: Findings, _ effects: EffectTable) -> Gathered {
+        var reader = FileReader(findings, effects)
+        reader.add(file)
+        return reader.gathered
+    }
+
+    private mutating func add(_ file: ConfigurationFile) {
+        let list = LayeredReader.read(file, findings)
+        gathered.brokenSystems += list.brokenSystems
+        gathered.mayHideSystems = gathered.mayHideSystems || list.mayDefineSystems
+        gathered.mayHideBuses = gathered.mayHideBuses || list.mayDefineBuses
+        for document in list.documents { add(document) }
+    }
+
+    private mutating func add(_ document: Document) {
+        let decoder = Decoder(source: document.source, findings: findings)
+        guard let entries = decoder.entries(document.root, "a document") else {
+            gathered.mayHideSystems = true
+            gathered.mayHideBuses = true
+            return
+        }
+        var keyed = Keyed(entries: entries, span: document.root.mark)
+        if let key = keyed.key("system") { keyed.span = key.span }
+        let isSystem = keyed["system"] != nil
+        let isWiring = entries.contains { WiringDecoder.keys.contains($0.key.text) }
+        guard isSystem || isWiring else {
+            if !entries.isEmpty { complainOfKind(keyed, decoder) }
+            return
+        }
+        let known = isSystem ? SystemDecoder.keys : WiringDecoder.keys
+        keyed.known = known
+        for entry in entries where !known.contains(entry.key.text) {
+            if isSystem, WiringDecoder.keys.contains(entry.key.text) {
+                decoder.report(
+                    .documentKind, at: entry.key.span, "'\(entry.key.text)' cannot stand in a system's document",
+                    hint: "put it into a document of its own, after a line '---', or into another file")
+            } else {
+                decoder.unknownKey(entry, isSystem ? "a system" : "a document of buses and links", known: known)
+            }
+        }
+        if isSystem {
+            if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
+                gathered.systems.append(system)
+                gathered.mayHideSystems =
+                    gathered.mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))
+            } else {
+                gathered.mayHideSystems = true
+            }
+        }
+        if isWiring {
+            let wiring = WiringDecoder(decoder).wiring(keyed)
+            gathered.mayHideBuses = gathered.mayHideBuses || wiring.hidesBuses
+            gathered.buses += wiring.buses
+            gathered.links += wiring.links
+            gathered.instances += wiring.instances
+        }
+    }
+
+    private mutating func complainOfKind(_ keyed: Keyed, _ decoder: Decoder) {
+        gathered.mayHideSystems = true
+        gathered.mayHideBuses = true
+        let known = ["system"] + WiringDecoder.keys
+        let misspelt = keyed.entries.first { nearestName(to: $0.key.text, among: known) != nil }
+        let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
+        decoder.report(
+            .documentKind, at: misspelt?.key.span ?? keyed.span,
+            "a document is a system, with the key 'system', or holds 'buses' and 'links'",
+            hint: near.map { "did you mean '\($0)'?" })
+    }
+}
