@@ -49,7 +49,10 @@ extension Reloader {
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
         let result = await inTurn { [self] isAwaited -> Result<ChangeReply, ControlError> in
-            guard isAwaited else { return .success(reply(Rejection(summary: "\(ApplyError.cancelled)"))) }
+            guard isAwaited else {
+                daemon.logger.notice("link not changed, since who asked for it has gone", metadata: request.metadata)
+                return .success(reply(Rejection(summary: "\(ApplyError.cancelled)")))
+            }
             if request.isDryRun {
                 return Result { () throws(ControlError) in
                     switch try prepare(request) {

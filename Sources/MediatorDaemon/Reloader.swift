@@ -93,6 +93,7 @@ final class Reloader: Sendable {
     func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
         await inTurn { [self] isAwaited in
             if isAwaited { return await perform(dropsTransient: dropsTransient, cause) }
+            daemon.logger.notice("not reloaded, since who asked for it has gone", metadata: cause)
             return ReloadReply(
                 applied: false, generation: host.generation, summary: "\(ApplyError.cancelled)",
                 transient: basis.layer.links)

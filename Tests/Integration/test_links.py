@@ -512,6 +512,42 @@ def test_changes_and_reloads_at_once_are_done_one_after_the_other(one: Daemon) -
     assert len(attached) == now["transient"]
 
 
+def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    one.ctl("detach", "ring")
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
+    with VarlinkSocket(one.socket, timeout=60.0) as reloading:
+        reloading.call("io.mediatord.Control.Reload", {"dropTransient": True})
+        while "slow" not in {system["name"] for system in status(one)["systems"]}:
+            pass
+        # It has taken the place of the other, with all that belongs to it, though it is not ready.
+        now = status(one)
+        assert now["generation"] == 3 and now["transient"] == 0
+        assert links(one)["ring"]["origin"] == "written"
+        assert "system: slow" in one.ctl("cat-config", "--running").stdout
+        with VarlinkSocket(one.socket, timeout=60.0) as looking:
+            looking.call("io.mediatord.Control.ListChanges", {})
+            reply = looking.reply()
+            assert reply is not None and reply["parameters"] == {"changes": []}
+            looking.call("io.mediatord.Control.Plan", {})
+            reply = looking.reply()
+            assert reply is not None and {step["fate"] for step in reply["parameters"]["steps"]} == {"keep"}
+        # Who goes before it is their turn has nothing done.
+        for method, parameters in [
+            ("AttachLink", {"link": "late", "definition": SYSTEM_TO_SYSTEM, "settings": []}),
+            ("Reload", {}),
+        ]:
+            with VarlinkSocket(one.socket, timeout=60.0) as leaving:
+                leaving.call(f"io.mediatord.Control.{method}", parameters)
+        one.ctl("emit", "slow", "Go")
+        reply = reloading.reply()
+        assert reply is not None and reply["parameters"]["applied"], reply
+    one.wait_log("link not changed, since who asked for it has gone")
+    one.wait_log("not reloaded, since who asked for it has gone")
+    assert "late" not in links(one) and status(one)["generation"] == 3
+
+
 def test_the_number_of_changes_is_bounded(one: Daemon) -> None:
     limit = 1000
     with VarlinkSocket(one.socket, timeout=60.0) as connection:
