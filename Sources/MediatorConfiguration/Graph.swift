@@ -45,40 +45,63 @@ public struct SourceLocation: Sendable, Hashable, Comparable, CustomStringConver
     }
 }
 
-/// One system as configured.
-public struct SystemDefinition: Sendable {
+/// One system as configured. It never changes, and is shared rather than copied.
+public final class SystemDefinition: Sendable {
     /// Its unique name.
-    public var name: String
+    public let name: String
     /// What its author says it is for.
-    public var description: String?
+    public let description: String?
     /// Where it is written.
-    public var source: SourceLocation
+    public let source: SourceLocation
     /// Its states; a state's index is its identity within the system.
-    public var states: [StateDefinition]
+    public let states: [StateDefinition]
     /// Its events; an event's index is its identity within the system.
-    public var events: [EventDefinition]
+    public let events: [EventDefinition]
     /// The state it starts in.
-    public var initialState: StateProgram
+    public let initialState: StateProgram
     /// Its feedbacks, in the order written.
-    public var feedbacks: [FeedbackDefinition]
+    public let feedbacks: [FeedbackDefinition]
     /// For each state (first index) and event (second index) the rules to try in order; the first whose condition
     /// holds decides. The wildcards are already expanded: exact rules come first, then (state, any event), then
     /// (any state, event), then (any, any). No rule, or none that holds: the event is unhandled.
-    public var rules: [[[TransitionRule]]]
+    public let rules: [[[TransitionRule]]]
     /// The transitions as written, for drawing and listing.
-    public var transitions: [WrittenTransition]
+    public let transitions: [WrittenTransition]
     /// How many events may wait for it.
-    public var mailbox: BufferPolicy
+    public let mailbox: BufferPolicy
     /// The states that count as ready; empty: ready when started.
-    public var readyStates: [Int]
+    public let readyStates: [Int]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
-    public var unhandled = UnhandledPolicy.ignore
+    public let unhandled: UnhandledPolicy
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
-    public var kind: KindInstance?
+    public let kind: KindInstance?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.
-    public var fingerprint: String
+    public let fingerprint: String
+
+    /// A definition of the given parts.
+    init(
+        name: String, description: String?, source: SourceLocation, states: [StateDefinition],
+        events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
+        rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
+        unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: String
+    ) {
+        self.name = name
+        self.description = description
+        self.source = source
+        self.states = states
+        self.events = events
+        self.initialState = initialState
+        self.feedbacks = feedbacks
+        self.rules = rules
+        self.transitions = transitions
+        self.mailbox = mailbox
+        self.readyStates = readyStates
+        self.unhandled = unhandled
+        self.kind = kind
+        self.fingerprint = fingerprint
+    }
 }
 
 /// What becomes of an event that no rule of the state handles, beside that it is counted and nothing changes.
@@ -374,7 +397,7 @@ public struct BusDefinition: Sendable {
 }
 
 /// One link.
-public struct LinkDefinition: Sendable {
+public final class LinkDefinition: Sendable {
     /// The four forms (the two of bus → system differ only in their filter).
     public enum Form: Sendable {
         /// A state of the system puts a value on the bus. By state index (variables `state`, `now`).
@@ -385,24 +408,40 @@ public struct LinkDefinition: Sendable {
         case systemToSystem(target: Int, selector: StateSelector, event: [Int: EventProgram])
     }
     /// Its unique name.
-    public var name: String
+    public let name: String
     /// Where it is written.
-    public var source: SourceLocation
+    public let source: SourceLocation
     /// The attached system's index.
-    public var system: Int
+    public let system: Int
     /// What it joins, and how.
-    public var form: Form
+    public let form: Form
     /// One line for people: `disk-guard: Full → bus alarms`.
-    public var summary: String
+    public let summary: String
     /// The condition as written.
-    public var conditionText: String?
+    public let conditionText: String?
     /// What it emits, as written (one line).
-    public var emits: String
+    public let emits: String
     /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
-    public var loop: LoopLimit?
+    public let loop: LoopLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
-    public var fingerprint: String
+    public let fingerprint: String
+
+    /// A definition of the given parts.
+    init(
+        name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
+        emits: String, loop: LoopLimit?, fingerprint: String
+    ) {
+        self.name = name
+        self.source = source
+        self.system = system
+        self.form = form
+        self.summary = summary
+        self.conditionText = conditionText
+        self.emits = emits
+        self.loop = loop
+        self.fingerprint = fingerprint
+    }
 }
 
 /// How often a link may fire as part of a loop.
@@ -427,4 +466,27 @@ public enum ValueFilter: Sendable {
     case equals(Value)
     /// Those for which this holds (variables `value`, `now`).
     case condition(Program)
+}
+
+extension SystemDefinition {
+    /// The same but for some parts.
+    package func replacing(
+        description: String?, source: SourceLocation, initialState: StateProgram? = nil,
+        feedbacks: [FeedbackDefinition]? = nil, transitions: [WrittenTransition]? = nil
+    ) -> SystemDefinition {
+        SystemDefinition(
+            name: name, description: description, source: source, states: states, events: events,
+            initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
+            transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
+            unhandled: unhandled, kind: kind, fingerprint: fingerprint)
+    }
+}
+
+extension LinkDefinition {
+    /// The same but for what it joins.
+    package func replacing(system: Int, form: Form) -> LinkDefinition {
+        LinkDefinition(
+            name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
+            emits: emits, loop: loop, fingerprint: fingerprint)
+    }
 }

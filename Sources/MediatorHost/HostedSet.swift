@@ -143,12 +143,11 @@ final class HostedSet: Sendable {
             fired: fired.count, lastFired: fired.last, isOpen: held.isOpen, dropped: held.count)
     }
 
-    /// How its systems stand, for a plan.
-    var running: [String: Plan.Running] {
-        Dictionary(
-            uniqueKeysWithValues: zip(graph.systems, systems).map { definition, system in
-                let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
-                return (definition.name, Plan.Running(state: system.loop.state.index, feedbacks: busy))
-            })
+    /// How one of its systems stands, for a plan.
+    func running(_ name: String) -> Plan.Running? {
+        system(name).map { system in
+            let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
+            return Plan.Running(state: system.loop.state.index, feedbacks: busy)
+        }
     }
 }

@@ -122,10 +122,8 @@ final class HostedSystem: Sendable {
     /// its own feedbacks.
     func described(_ definition: SystemDefinition) -> SystemDefinition {
         guard definition.kind != nil else { return definition }
-        var definition = definition
         let source = definition.source
-        definition.initialState = StateProgram(state: behaviour.initial.index, fields: [])
-        definition.transitions = behaviour.transitions.map {
+        let transitions = behaviour.transitions.map {
             WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)
         }
         let own = behaviour.outlines.map { outline in
@@ -135,8 +133,10 @@ final class HostedSystem: Sendable {
                 strategy: outline.strategy, schedule: .atOnce, effect: "Swift", arguments: [:], outcomes: [:],
                 secretArguments: [])
         }
-        definition.feedbacks = own + definition.feedbacks
-        return definition
+        return definition.replacing(
+            description: definition.description, source: source,
+            initialState: StateProgram(state: behaviour.initial.index, fields: []),
+            feedbacks: own + definition.feedbacks, transitions: transitions)
     }
 
     /// Begins in the last state of a predecessor, instead of its own; `false` if it cannot be in that state, or has been

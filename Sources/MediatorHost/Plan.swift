@@ -122,9 +122,9 @@ public struct Plan: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - old: what runs.
-    ///   - running: how its systems stand, by name; one that is missing is in its initial state.
+    ///   - running: how a system of a name stands; nil: it is in its initial state. Asked for those that are not kept.
     ///   - new: what is to run.
-    public init(from old: Graph, running: [String: Running] = [:], to new: Graph) {
+    public init(from old: Graph, running: (String) -> Running? = { _ in nil }, to new: Graph) {
         systems = Self.systems(old, running, new)
         buses = Self.pairs(old.buses, new.buses, \.name).map { Self.bus($0, $1, $2) }
         let kept = Set(systems.filter { $0.fate == .keep }.map(\.name))
@@ -179,13 +179,13 @@ public struct Plan: Sendable, Hashable {
         LinkStep(name: name, fate: .change, reason: "the \(what) '\(end)' is replaced")
     }
 
-    private static func systems(_ old: Graph, _ running: [String: Running], _ new: Graph) -> [SystemStep] {
+    private static func systems(_ old: Graph, _ running: (String) -> Running?, _ new: Graph) -> [SystemStep] {
         pairs(old.systems, new.systems, \.name).map { name, before, after in
-            let running = running[name]
-            let ending = running?.feedbacks.sorted() ?? []
             guard let before else { return SystemStep(name: name, fate: .add) }
+            if let after, before.fingerprint == after.fingerprint { return SystemStep(name: name, fate: .keep) }
+            let running = running(name)
+            let ending = running?.feedbacks.sorted() ?? []
             guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
-            if before.fingerprint == after.fingerprint { return SystemStep(name: name, fate: .keep) }
             let state = running?.state ?? before.initialState.state
             if let obstacle = obstacle(to: state, of: before, in: after) {
                 return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)

@@ -12,32 +12,31 @@ extension Graph {
         var graph = self
         var changes: [Int: IndexChange] = [:]
         for (index, system) in systems.enumerated() where kept.contains(system.name) {
-            guard var definition = before[system.name] else { continue }
+            guard let definition = before[system.name] else { continue }
             let change = IndexChange(from: system, to: definition)
             if !change.isIdentity { changes[index] = change }
-            definition.source = system.source
-            definition.description = system.description
-            graph.systems[index] = definition
+            if definition === system { continue }
+            graph.systems[index] = definition.replacing(description: system.description, source: system.source)
         }
         guard !changes.isEmpty else { return graph }
         graph.links = links.map { link in
-            var link = link
+            let form: LinkDefinition.Form
             switch link.form {
             case .systemToBus(let bus, let selector, let value):
                 guard let change = changes[link.system] else { return link }
-                link.form = .systemToBus(bus: bus, selector: change.states(selector), value: change.byState(value))
+                form = .systemToBus(bus: bus, selector: change.states(selector), value: change.byState(value))
             case .busToSystem(let bus, let filter, let event):
                 guard let change = changes[link.system] else { return link }
-                link.form = .busToSystem(bus: bus, filter: filter, event: change.event(event))
+                form = .busToSystem(bus: bus, filter: filter, event: change.event(event))
             case .systemToSystem(let target, var selector, var event):
                 if let change = changes[link.system] {
                     selector = change.states(selector)
                     event = change.byState(event)
                 }
                 if let change = changes[target] { event = event.mapValues(change.event) }
-                link.form = .systemToSystem(target: target, selector: selector, event: event)
+                form = .systemToSystem(target: target, selector: selector, event: event)
             }
-            return link
+            return link.replacing(system: link.system, form: form)
         }
         return graph
     }

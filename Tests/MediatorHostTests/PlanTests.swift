@@ -168,13 +168,13 @@ private let wiring = """
         let new = try graph(
             lamp.replacing("note: string", with: "note: string, more: int")
                 .replacing("note: x", with: "note: x, more: 1").replacing("note: \"new\"", with: "note: new, more: 1"))
-        let off = Plan(from: old, running: ["lamp": .init(state: 0, feedbacks: ["tell", "a"])], to: new)
+        let off = Plan(from: old, running: { _ in .init(state: 0, feedbacks: ["tell", "a"]) }, to: new)
         #expect(
             off.systems == [
                 .init(
                     name: "lamp", fate: .migrate, reason: "its state 'Off' is carried over", ending: ["a", "tell"])
             ])
-        let on = Plan(from: old, running: ["lamp": .init(state: 1)], to: new)
+        let on = Plan(from: old, running: { _ in .init(state: 1) }, to: new)
         #expect(on.systems.map(\.fate) == [.restart])
         #expect(on.systems[0].reason == "it is in the state 'On', whose fields have changed")
         let renamed = try graph(lamp.replacing("Off", with: "Dark"))

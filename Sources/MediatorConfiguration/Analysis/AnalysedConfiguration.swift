@@ -1,3 +1,5 @@
+import Synchronization
+
 /// All that was compiled, beside what was written of it: what the checks of the whole look at.
 struct AnalysedConfiguration {
     /// By the index that links use.
@@ -9,7 +11,7 @@ struct AnalysedConfiguration {
 }
 
 /// A system, compiled and as written.
-struct AnalysedSystem: Sendable {
+final class AnalysedSystem: Sendable {
     /// Nil if something is wrong with it.
     let definition: SystemDefinition?
     /// Of an instance, its template; nil if that is not there.
@@ -17,13 +19,55 @@ struct AnalysedSystem: Sendable {
     let scope: SystemScope
     /// Which states can be reached; empty if something is wrong with it.
     let reachable: [Bool]
+    /// By event, whether its own feedbacks or the outside cause it; empty if something is wrong with it.
+    let caused: [Bool]
+    /// By event, in which of the states that can be reached nothing handles it; empty if something is wrong with it.
+    let deaf: [[Int]]
+    private let known = Mutex<[[Known]]?>(nil)
 
     /// A system.
     init(definition: SystemDefinition?, written: WrittenSystem?, scope: SystemScope) {
         self.definition = definition
         self.written = written
         self.scope = scope
-        reachable = definition?.reachableStates() ?? []
+        let reachable = definition?.reachableStates() ?? []
+        self.reachable = reachable
+        caused = definition.map { Self.caused($0, written, scope) } ?? []
+        deaf =
+            definition.map { definition in
+                guard definition.kind == nil else { return [] }
+                return definition.events.indices.map { event in
+                    definition.states.indices.filter { reachable[$0] && definition.rules[$0][event].isEmpty }
+                }
+            } ?? []
+    }
+
+    private static func caused(
+        _ definition: SystemDefinition, _ written: WrittenSystem?, _ scope: SystemScope
+    ) -> [Bool] {
+        var caused = Array(repeating: false, count: definition.events.count)
+        for feedback in definition.feedbacks {
+            for rules in feedback.outcomes.values {
+                for rule in rules.values.joined() { caused[rule.event.event] = true }
+            }
+        }
+        switch written?.external {
+        case nil: break
+        case .any: return caused.map { _ in true }
+        case .events(let names):
+            for name in names {
+                if let event = scope.eventNames.index(of: name.text) { caused[event] = true }
+            }
+        }
+        return caused
+    }
+
+    /// By state, what is known of its data, worked out when first asked for; empty if something is wrong with it.
+    var entries: [[Known]] {
+        if let known = known.withLock({ $0 }) { return known }
+        let entries = definition?.entries(reachable) ?? []
+        known.withLock { $0 = entries }
+        return entries
     }
 }
 
@@ -35,7 +79,13 @@ struct AnalysedBus {
 }
 
 /// A link, compiled and as written.
-struct AnalysedLink {
+final class AnalysedLink: Sendable {
     let definition: LinkDefinition
     let written: WrittenLink
+
+    /// A link.
+    init(definition: LinkDefinition, written: WrittenLink) {
+        self.definition = definition
+        self.written = written
+    }
 }

@@ -28,8 +28,7 @@ struct GraphAnalysis {
         if let now { checkInitialStates(now) }
         for index in whole.systems.indices { checkStates(index) }
         checkEvents()
-        var entries: [Int: [[Known]]] = [:]
-        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name), &entries) }
+        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name)) }
         checkBuses()
     }
 
@@ -89,23 +88,7 @@ struct GraphAnalysis {
 
     /// By system, which events feedbacks, links or the outside cause.
     private func caused() -> [[Bool]] {
-        var caused = whole.systems.map { Array(repeating: false, count: $0.definition?.events.count ?? 0) }
-        for (index, system) in whole.systems.enumerated() {
-            guard let definition = system.definition else { continue }
-            for feedback in definition.feedbacks {
-                for rules in feedback.outcomes.values {
-                    for rule in rules.values.joined() { caused[index][rule.event.event] = true }
-                }
-            }
-            switch system.written?.external {
-            case nil: break
-            case .any: caused[index] = caused[index].map { _ in true }
-            case .events(let names):
-                for name in names {
-                    if let event = system.scope.eventNames.index(of: name.text) { caused[index][event] = true }
-                }
-            }
-        }
+        var caused = whole.systems.map(\.caused)
         for link in whole.links {
             switch link.definition.form {
             case .systemToBus: break
@@ -132,9 +115,8 @@ struct GraphAnalysis {
                         hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
                     continue
                 }
-                let states = definition.states.indices.filter { reachable[index][$0] }
-                let deaf = states.filter { definition.rules[$0][event].isEmpty }
-                let isDeaf = deaf.count == states.count
+                let deaf = system.deaf[event]
+                let isDeaf = deaf.count == reachable[index].count { $0 }
                 guard isDeaf || (!deaf.isEmpty && definition.unhandled == .warn) else { continue }
                 let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
                 let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
@@ -148,7 +130,7 @@ struct GraphAnalysis {
 
     // Links
 
-    private func check(_ link: AnalysedLink, isLooping: Bool, _ entries: inout [Int: [[Known]]]) {
+    private func check(_ link: AnalysedLink, isLooping: Bool) {
         let source = link.written.source
         if let key = link.written.loopKey, !isLooping {
             warn(
@@ -160,8 +142,7 @@ struct GraphAnalysis {
         let states = selector.states.filter { reachable[system][$0] }
         // Where no state is reached, each state is told, and its links with it.
         guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
-        let known = entries[system] ?? definition.entries(reachable[system])
-        entries[system] = known
+        let known = whole.systems[system].entries
         let isPossible = states.contains { state in known[state].contains { selector.picks(state, $0) != false } }
         if isPossible { return }
         let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")

@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// What is known of data before anything runs.
-enum Known {
+enum Known: Sendable {
     /// Nothing.
     case nothing
     /// All of it.

@@ -38,19 +38,16 @@ struct Assembly {
         session.unavailable.sorted { ($0.source, $0.name) < ($1.source, $1.name) }
     }
 
-    /// Something written, and where.
-    private struct Placed<Thing> {
+    /// Something that is written, and of what name.
+    private struct Place {
         var name: Scalar
         var source: SourceText
         /// The index of its file.
         var file: Int
-        var thing: Thing
-    }
-
-    /// What is to become a system.
-    private enum Source {
-        case plain(CompiledSystem)
-        case instance(WrittenInstance)
+        /// Its own index there.
+        var index: Int
+        /// Whether it is an instance of a template.
+        var isInstance = false
     }
 
     /// Compiles what depends on more than a file, and checks the whole.
@@ -58,19 +55,15 @@ struct Assembly {
         for file in files { findings.add(file.findings) }
         let broken = files.flatMap(\.written.brokenSystems)
         var table = InstanceTable(session, broken: broken, mayHideSystems: mayHideSystems)
-        for template in unique(placed(\.systems, { ($0.name, $0.source) }), "system") { add(template, to: &table) }
-        var sources: [Placed<Source>] = []
-        for (index, file) in files.enumerated() {
-            for system in file.systems {
-                let written = system.written
-                sources.append(
-                    Placed(name: written.name, source: written.source, file: index, thing: .plain(system)))
+        for place in unique(places(\.systems) { ($0.name, $0.source) }, "system") { addTemplate(place, to: &table) }
+        var sources: [Place] = []
+        for (number, file) in files.enumerated() {
+            for (index, system) in file.systems.enumerated() {
+                sources.append(Place(name: system.name, source: system.source, file: number, index: index))
             }
         }
         let plainNames = sources.map(\.name.text)
-        sources += placed(\.instances, { ($0.name, $0.source) }).map {
-            Placed(name: $0.name, source: $0.source, file: $0.file, thing: .instance($0.thing))
-        }
+        sources += places(\.instances, areInstances: true) { ($0.name, $0.source) }
         let named = unique(sources, "system")
         var systems: [String: WiringCompiler.System] = [:]
         systems.reserveCapacity(named.count)
@@ -79,12 +72,13 @@ struct Assembly {
         whole.systems.reserveCapacity(named.count)
         for each in named {
             let compiled: AnalysedSystem
-            switch each.thing {
-            case .plain(let plain):
+            if !each.isInstance {
+                let plain = files[each.file].systems[each.index]
                 compiled = plain.analysed
                 findings.add(plain.findings)
-                session.unavailable.formUnion(plain.unavailable)
-            case .instance(let written):
+                if !plain.unavailable.isEmpty { session.unavailable.formUnion(plain.unavailable) }
+            } else {
+                let written = files[each.file].written.instances[each.index]
                 var instance: SystemInstance?
                 let isQuiet = Self.isQuiet(session) { instance = table.add(written, systems: plainNames) }
                 compiled = self.compiled(written, instance, files[each.file], mayBeKnown: isQuiet)
@@ -109,15 +103,15 @@ struct Assembly {
         return session.findings.count == before && !session.looksElsewhere
     }
 
-    private mutating func add(_ template: Placed<WrittenSystem>, to table: inout InstanceTable) {
-        let name = template.name.text
-        let file = files[template.file]
+    private mutating func addTemplate(_ place: Place, to table: inout InstanceTable) {
+        let name = place.name.text
+        let file = files[place.file]
         if let known = known.templates[name], known.file === file {
             table.add(known.template)
             parts.templates[name] = known
             return
         }
-        let isQuiet = Self.isQuiet(session) { table.add(template.thing) }
+        let isQuiet = Self.isQuiet(session) { table.add(file.written.systems[place.index]) }
         guard isQuiet, let compiled = table.templates[name] else { return }
         parts.templates[name] = CompiledParts.Template(file: file, template: compiled)
     }
@@ -155,32 +149,51 @@ struct Assembly {
 
     // Buses and links
 
+    /// A link as written, and those that it stands for; nil: itself.
+    private struct Link {
+        var file: Int
+        var index: Int
+        var expanded: InstanceTable.Links?
+    }
+
     private mutating func addWiring(
         to whole: inout AnalysedConfiguration, _ systems: [String: WiringCompiler.System], _ instances: InstanceTable
     ) {
         var table = BusTable()
         let before = findings.errors
-        let buses = placed(\.buses, { ($0.name, $0.source) }).flatMap { written in
-            instances.expanded(written.thing).map {
-                Placed(name: $0.bus.name, source: $0.bus.source, file: written.file, thing: $0)
+        var expanded: [InstanceTable.Bus] = []
+        var places: [Place] = []
+        for (number, file) in files.enumerated() {
+            for written in file.written.buses {
+                for bus in instances.expanded(written) {
+                    places.append(
+                        Place(name: bus.bus.name, source: bus.bus.source, file: number, index: expanded.count))
+                    expanded.append(bus)
+                }
             }
         }
         // Of buses for the instances of what could not be found out, nobody knows the names.
         let wiring = WiringCompiler(
             systems: systems, templateNames: Set(instances.templates.keys), mayHideSystems: mayHideSystems,
             mayHideBuses: mayHideBuses || findings.errors > before, session: session)
-        for (index, each) in unique(buses, "bus").map(\.thing).enumerated() {
+        for (index, place) in unique(places, "bus").enumerated() {
+            let each = expanded[place.index]
             let written = each.bus
             let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }
             table.scopes[written.name.text] = bus.scope
             table.names.append(written.name.text)
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
-        let links = unique(placed(\.links, { ($0.name, $0.source) }), "link").map {
-            (file: $0.file, expanded: instances.expanded($0.thing))
+        let links = unique(self.places(\.links) { ($0.name, $0.source) }, "link").map { place in
+            let written = files[place.file].written.links[place.index]
+            return Link(file: place.file, index: place.index, expanded: instances.expanded(written))
         }
         let compiled = compiled(links, wiring, table)
-        whole.links = compiled.map(\.link).sorted { $0.definition.name < $1.definition.name }
+        whole.links = compiled.map(\.link)
+        // Without instances they are sorted already.
+        if compiled.count != links.count || links.contains(where: { $0.expanded != nil }) {
+            whole.links.sort { $0.definition.name < $1.definition.name }
+        }
         parts.links.reserveCapacity(compiled.count)
         for (link, part) in compiled { parts.links[link.definition.name] = part }
     }
@@ -188,39 +201,29 @@ struct Assembly {
     /// Compiles links, those of each part of the files on a thread of its own: what is found in a file comes in one
     /// order, however many there are.
     private func compiled(
-        _ links: [(file: Int, expanded: InstanceTable.Links)], _ wiring: WiringCompiler, _ buses: BusTable
+        _ links: [Link], _ wiring: WiringCompiler, _ buses: BusTable
     ) -> [(link: AnalysedLink, part: CompiledParts.Link?)] {
         let done = Concurrency.map(threads) { part in
             let session = threads == 1 ? session : session.branch()
             let wiring = wiring.reporting(to: session)
             var compiled: [(link: AnalysedLink, part: CompiledParts.Link?)] = []
             for each in links where each.file * threads / files.count == part {
+                let file = files[each.file]
+                guard let expanded = each.expanded else {
+                    let written = file.written.links[each.index]
+                    if let link = link(InstanceTable.Link(link: written), file, wiring, session, buses) {
+                        compiled.append(link)
+                    }
+                    continue
+                }
                 let errors = session.findings.errors
-                if let generic = each.expanded.generic {
+                if let generic = expanded.generic {
                     _ = session.withConstants(generic.constants, isGeneric: true) {
                         wiring.link(generic.link, buses: buses, template: generic.template)
                     }
                 }
                 guard session.findings.errors == errors else { continue }
-                let file = files[each.file]
-                for link in each.expanded.links {
-                    let written = link.link
-                    let ends = wiring.ends(of: written, buses: buses)
-                    if let known = known.links[written.name.text], known.file === file, known.ends.areAlike(ends) {
-                        let definition = known.definition.joining(ends)
-                        compiled.append((AnalysedLink(definition: definition, written: written), known))
-                        continue
-                    }
-                    var definition: LinkDefinition?
-                    let isQuiet = Self.isQuiet(session) {
-                        definition = session.withConstants(link.constants, of: link.instance) {
-                            wiring.link(written, buses: buses)
-                        }
-                    }
-                    guard let definition else { continue }
-                    let part = CompiledParts.Link(file: file, ends: ends, definition: definition)
-                    compiled.append((AnalysedLink(definition: definition, written: written), isQuiet ? part : nil))
-                }
+                compiled += expanded.links.compactMap { link($0, file, wiring, session, buses) }
             }
             return (links: compiled, session: session)
         }
@@ -228,36 +231,60 @@ struct Assembly {
         return done.flatMap(\.links)
     }
 
-    // Parts of files
-
-    /// What is written in all files, in their order.
-    private func placed<Thing>(
-        _ things: KeyPath<Gathered, [Thing]>, _ named: (Thing) -> (Scalar, SourceText)
-    ) -> [Placed<Thing>] {
-        var placed: [Placed<Thing>] = []
-        for (index, file) in files.enumerated() {
-            for thing in file.written[keyPath: things] {
-                let (name, source) = named(thing)
-                placed.append(Placed(name: name, source: source, file: index, thing: thing))
+    /// One link, compiled or used again; nil after reporting.
+    private func link(
+        _ link: InstanceTable.Link, _ file: CompiledFile, _ wiring: WiringCompiler, _ session: Session,
+        _ buses: BusTable
+    ) -> (link: AnalysedLink, part: CompiledParts.Link?)? {
+        let ends = wiring.ends(of: link.link, buses: buses)
+        if let known = known.links[link.link.name.text], known.file === file, known.ends.areAlike(ends) {
+            let definition = known.analysed.definition.joining(ends)
+            guard definition !== known.analysed.definition else { return (known.analysed, known) }
+            return (AnalysedLink(definition: definition, written: known.analysed.written), known)
+        }
+        var definition: LinkDefinition?
+        let isQuiet = Self.isQuiet(session) {
+            definition = session.withConstants(link.constants, of: link.instance) {
+                wiring.link(link.link, buses: buses)
             }
         }
-        return placed
+        guard let definition else { return nil }
+        let analysed = AnalysedLink(definition: definition, written: link.link)
+        return (analysed, isQuiet ? CompiledParts.Link(file: file, ends: ends, analysed: analysed) : nil)
+    }
+
+    // Parts of files
+
+    /// Where things are written in all files, in their order.
+    private func places<Thing>(
+        _ things: KeyPath<Gathered, [Thing]>, areInstances: Bool = false,
+        _ named: (Thing) -> (Scalar, SourceText)
+    ) -> [Place] {
+        var places: [Place] = []
+        for (number, file) in files.enumerated() {
+            for (index, thing) in file.written[keyPath: things].enumerated() {
+                let (name, source) = named(thing)
+                places.append(
+                    Place(name: name, source: source, file: number, index: index, isInstance: areInstances))
+            }
+        }
+        return places
     }
 
     /// Things sorted by name, each name once; of two, the first in the order of files counts.
-    private func unique<Thing>(_ things: [Placed<Thing>], _ what: String) -> [Placed<Thing>] {
+    private func unique(_ places: [Place], _ what: String) -> [Place] {
         var first: [String: Int] = [:]
-        first.reserveCapacity(things.count)
-        for (index, thing) in things.enumerated() {
-            guard let earlier = first[thing.name.text] else {
-                first[thing.name.text] = index
+        first.reserveCapacity(places.count)
+        for (index, place) in places.enumerated() {
+            guard let earlier = first[place.name.text] else {
+                first[place.name.text] = index
                 continue
             }
-            let place = things[earlier].source.location(at: things[earlier].name.span.start)
+            let other = places[earlier].source.location(at: places[earlier].name.span.start)
             findings.report(
-                .duplicateName, in: thing.source, at: thing.name.span,
-                "there is a \(what) '\(thing.name.text)' already, at \(place)", hint: "rename one of them")
+                .duplicateName, in: place.source, at: place.name.span,
+                "there is a \(what) '\(place.name.text)' already, at \(other)", hint: "rename one of them")
         }
-        return first.sorted { $0.key < $1.key }.map { things[$0.value] }
+        return first.sorted { $0.key < $1.key }.map { places[$0.value] }
     }
 }

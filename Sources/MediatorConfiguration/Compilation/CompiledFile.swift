@@ -31,7 +31,8 @@ final class CompiledFile: Sendable {
             before = session.findings.part
             looksElsewhere = looksElsewhere || session.looksElsewhere
             return CompiledSystem(
-                written: system, analysed: AnalysedSystem(definition: definition, written: system, scope: scope),
+                name: system.name, source: system.source,
+                analysed: AnalysedSystem(definition: definition, written: system, scope: scope),
                 findings: before, unavailable: session.unavailable)
         }
         written.systems.removeAll { !$0.isTemplate }
@@ -42,8 +43,10 @@ final class CompiledFile: Sendable {
 
 /// A compiled system that is no template's instance.
 struct CompiledSystem: Sendable {
-    /// As written.
-    let written: WrittenSystem
+    /// Its name, as written.
+    let name: Scalar
+    /// Where that is written.
+    let source: SourceText
     /// As compiled.
     let analysed: AnalysedSystem
     /// What was found while compiling it.

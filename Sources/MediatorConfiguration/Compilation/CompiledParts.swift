@@ -27,12 +27,13 @@ public struct CompiledParts: Sendable {
     final class Link: Sendable {
         let file: CompiledFile
         let ends: WiringCompiler.Ends
-        let definition: LinkDefinition
+        let analysed: AnalysedLink
 
-        init(file: CompiledFile, ends: WiringCompiler.Ends, definition: LinkDefinition) {
+        /// A link.
+        init(file: CompiledFile, ends: WiringCompiler.Ends, analysed: AnalysedLink) {
             self.file = file
             self.ends = ends
-            self.definition = definition
+            self.analysed = analysed
         }
     }
 

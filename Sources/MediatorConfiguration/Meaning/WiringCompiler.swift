@@ -261,16 +261,18 @@ struct WiringCompiler {
 extension LinkDefinition {
     /// The same link, where the graph has other indices for what it joins.
     func joining(_ ends: WiringCompiler.Ends) -> LinkDefinition {
-        var copy = self
-        copy.system = ends.systemIndex
+        let joined: Form
         switch form {
         case .systemToBus(let bus, let selector, let value):
-            copy.form = .systemToBus(bus: ends.bus?.index ?? bus, selector: selector, value: value)
+            guard system != ends.systemIndex || bus != ends.bus?.index else { return self }
+            joined = .systemToBus(bus: ends.bus?.index ?? bus, selector: selector, value: value)
         case .busToSystem(let bus, let filter, let event):
-            copy.form = .busToSystem(bus: ends.bus?.index ?? bus, filter: filter, event: event)
-        case .systemToSystem(_, let selector, let event):
-            copy.form = .systemToSystem(target: ends.targetIndex, selector: selector, event: event)
+            guard system != ends.systemIndex || bus != ends.bus?.index else { return self }
+            joined = .busToSystem(bus: ends.bus?.index ?? bus, filter: filter, event: event)
+        case .systemToSystem(let target, let selector, let event):
+            guard system != ends.systemIndex || target != ends.targetIndex else { return self }
+            joined = .systemToSystem(target: ends.targetIndex, selector: selector, event: event)
         }
-        return copy
+        return replacing(system: ends.systemIndex, form: joined)
     }
 }

@@ -47,9 +47,9 @@ extension InstanceTable {
     }
 
     /// The links that one stands for: where `attach`, or else `toSystem`, is `NAME@*`, one for each instance of that
-    /// template, with `*` in the other names standing for the same instance; else itself.
-    func expanded(_ link: WrittenLink) -> Links {
-        guard let every = Self.every(link) else { return Links(links: [Link(link: link)]) }
+    /// template, with `*` in the other names standing for the same instance; else nil: it stands for itself.
+    func expanded(_ link: WrittenLink) -> Links? {
+        guard let every = Self.every(link) else { return nil }
         guard let instances = all(every, in: link.source), let name = InstanceName(every.text),
             let template = templates[name.template]
         else { return Links() }
