@@ -60,7 +60,13 @@ extension CommandError {
             )
         case .linkOfInstances(_, let link):
             self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.")
-        case .cannotPersist(_, let reason):
+        case .linkDetached(let name):
+            self.init(.refused, error.description, advice: "`mediatorctl attach \(name)` brings it back.")
+        case .cannotPersist(_, _, .some(let winner)):
+            self.init(
+                .refused, error.description,
+                advice: "Change the link in '\(winner)' and `mediatorctl reload`, or leave out --persist.")
+        case .cannotPersist(_, let reason, nil):
             // The reasons of the system are those of strerror(3), without a language.
             let isRight = ["Permission denied", "Operation not permitted", "Read-only file system"].contains(reason)
             self.init(

@@ -173,7 +173,6 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
         (("attach", "x", "a: 1\n---\nb: 2"), "not several documents"),
         (("attach", "no name", "{}"), "cannot name a link"),
         (("attach", "ring", SYSTEM_TO_SYSTEM), "there is another link 'ring' already"),
-        (("attach", "ring"), "there is another link 'ring' already"),
         (("attach", "rnig"), "there is no link 'rnig' that was detached"),
         (("detach", "rign"), "there is no link 'rign'; did you mean 'ring'?"),
         (("set", "anounce", "when=true"), "there is no link 'anounce'; did you mean 'announce'?"),
@@ -382,7 +381,12 @@ def test_a_drop_in_that_would_win_is_told(daemon: Callable[..., Daemon]) -> None
     late = {"wiring.yaml.d/95-local.yaml": "links: { announce: { emitValue: late } }\n"}
     one = daemon({**CONFIGURATION, **late})
     text = refused(one, "set", "announce", "emitValue=mine", "--persist")
-    assert "another file wins" in text
+    assert f"'{one.config}/wiring.yaml.d/95-local.yaml' is read later, and says otherwise of 'announce'" in text
+    assert f"Change the link in '{one.config}/wiring.yaml.d/95-local.yaml'" in text
+    with VarlinkSocket(one.socket) as connection:
+        settings = [{"key": "emitValue", "value": "mine"}]
+        connection.call("io.mediatord.Control.SetLink", {"link": "announce", "settings": settings, "persist": True})
+        assert connection.reply()["parameters"]["winner"] == f"{one.config}/wiring.yaml.d/95-local.yaml"
     one.ctl("set", "announce", "emitValue=mine")
     one.ctl("emit", "door", "Push", "by=ann")
     assert json.loads(one.ctl("show", "visitor", "--json").stdout)["bus"]["summary"]["value"] == "mine"
@@ -650,3 +654,65 @@ def test_a_check_by_the_daemon_denies_warnings_and_says_when_it_cannot_answer(
     assert check("--deny-warnings") == 1
     with open("/dev/full", "w") as full:
         assert check(capture_output=False, stdout=full, stderr=subprocess.DEVNULL) == 5
+
+
+def unchanged(one: Daemon, *arguments: str) -> str:
+    """What is printed of a change that changes nothing, which is told and no failure."""
+    before = (links(one), files(one), status(one)["generation"], status(one)["reloads"])
+    text = one.ctl(*arguments).stdout
+    assert text.startswith("nothing has changed: ")
+    assert one.ctl(*arguments, "--dry-run").stdout == text.replace("has changed", "would change")
+    reply = json.loads(one.ctl(*arguments, "--json").stdout)
+    assert reply["applied"] and not reply["changed"] and f"nothing has changed: {reply['summary']}\n" == text
+    assert (links(one), files(one), status(one)["generation"], status(one)["reloads"]) == before
+    return text.removeprefix("nothing has changed: ")
+
+
+def test_what_changes_nothing_is_told(one: Daemon) -> None:
+    assert unchanged(one, "set", "ring", "onValue=boss") == "link 'ring' is so already\n"
+    assert unchanged(one, "attach", "ring") == "link 'ring' is there already\n"
+    assert "nothing is changed that is in no file" in unchanged(one, "set", "ring", "--persist")
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    assert unchanged(one, "attach", "knock", SYSTEM_TO_SYSTEM) == "link 'knock' is there already\n"
+    one.ctl("detach", "ring")
+    assert unchanged(one, "detach", "ring") == "link 'ring' was detached already\n"
+    # That it is to be so for good is a change.
+    assert f"written: {one.config}/wiring.yaml.d/{OWN}" in one.ctl("detach", "ring", "--persist").stdout
+    assert unchanged(one, "detach", "ring", "--persist") == "link 'ring' was detached already\n"
+
+
+@pytest.mark.parametrize("persisted", [False, True])
+def test_what_was_detached_is_told_and_comes_back(one: Daemon, persisted: bool) -> None:
+    written = files(one)
+    option = ["--persist"] if persisted else []
+    before = links(one)
+    one.ctl("detach", "ring", *option)
+    for arguments in (["onValue=x"], ["onValue=x", "--persist"], ["--persist"]):
+        text = refused(one, "set", "ring", *arguments)
+        assert "the link 'ring' was detached" in text and "`mediatorctl attach ring` brings it back" in text
+    assert "did you mean 'ring'?" in refused(one, "attach", "rign")
+    one.ctl("attach", "ring")
+    assert {name: link["description"] for name, link in links(one).items()} == {
+        name: link["description"] for name, link in before.items()
+    }
+    if not persisted:
+        assert files(one) == written and status(one)["transient"] == 0
+        return
+    # The file still says otherwise, until that is taken back for good.
+    assert f"wiring.yaml.d/{OWN}" in files(one) and links(one)["ring"]["origin"] == "attached"
+    one.ctl("detach", "ring")
+    assert status(one)["transient"] == 0 and "ring" not in links(one)
+    assert "removed would be" in one.ctl("attach", "ring", "--persist", "--dry-run").stdout
+    reply = json.loads(one.ctl("attach", "ring", "--persist", "--json").stdout)
+    assert reply["file"] == {"path": f"{one.config}/wiring.yaml.d/{OWN}", "text": "", "removed": True}
+    assert files(one) == written and not (one.config / "wiring.yaml.d").exists()
+    assert status(one)["transient"] == 0 and links(one)["ring"]["origin"] == "written"
+    assert "nothing to do" in one.ctl("plan").stdout
+
+
+def test_an_emptied_loop_goes_and_a_key_is_set_once(one: Daemon) -> None:
+    one.ctl("set", "ring", "loop.limit=10 per 1s", "--persist")
+    one.ctl("set", "ring", "loop.limit=", "--persist")
+    assert files(one) == CONFIGURATION
+    result = one.ctl("set", "ring", "onValue=a", "onValue=b", check=False)
+    assert result.returncode == 2 and "'onValue' is set twice" in result.stderr

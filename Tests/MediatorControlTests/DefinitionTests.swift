@@ -266,8 +266,9 @@ struct DefinitionTests {
 
     static let errors: [ControlError] = [
         .noSuchSystem(name: "dsik", nearest: "disk"), .noSuchBus(name: "x", nearest: nil),
-        .noSuchLink(name: "x", nearest: "y"), .linkExists(name: "x"), .linkOfInstances(name: "x@a", link: "x"),
-        .cannotPersist(path: "/etc/x", reason: "it is full"),
+        .noSuchLink(name: "x", nearest: "y"), .linkExists(name: "x"), .linkDetached(name: "x"),
+        .linkOfInstances(name: "x@a", link: "x"),
+        .cannotPersist(path: "/etc/x", reason: "it is full", winner: "/etc/y"),
         .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),

@@ -42,6 +42,10 @@ struct SetVerb: ControlVerb {
         for setting in settings where !setting.contains("=") || setting.hasPrefix("=") {
             throw ValidationError("'\(setting)' is no key=value.")
         }
+        var keys: Set<Substring> = []
+        for setting in settings where !keys.insert(setting.prefix { $0 != "=" }).inserted {
+            throw ValidationError("'\(setting.prefix { $0 != "=" })' is set twice; say once what it is to be.")
+        }
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
