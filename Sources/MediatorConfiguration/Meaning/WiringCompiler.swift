@@ -157,6 +157,9 @@ struct WiringCompiler {
                     )
                 }
             }
+        case .unclear(let selector):
+            if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
+            compiled = nil
         }
         guard let compiled, let system else { return nil }
         return LinkDefinition(
@@ -173,6 +176,7 @@ struct WiringCompiler {
         case .systemToBus(let name, _, _), .busToSystem(let name, _, _): ends.bus = buses.scopes[name.text]
         case .systemToSystem(let name, _, _):
             if let target = systems[name.text] { (ends.target, ends.targetIndex) = (target.scope, target.index) }
+        case .unclear: break
         }
         return ends
     }
@@ -216,9 +220,15 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ selector: WrittenSelector, _ value: Node,
         _ lookup: Lookup
     ) -> Selected? {
-        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
-        guard let bus, !bus.isBroken else { return nil }
         let data = DataCompiler(session, written.source)
+        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
+            if let bus, !bus.isBroken, !lookup.knows(selector, of: system) {
+                _ = data.data(value, as: bus.type, Subject("'emitValue'", ""), .unknownState)
+            }
+            return nil
+        }
+        let selector = selected
+        guard let bus, !bus.isBroken else { return nil }
         let programs = lookup.perState(selector.states, of: system) {
             data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
         }
@@ -251,7 +261,13 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope, _ target: System?, _ selector: WrittenSelector,
         _ event: WrittenConstruct, _ lookup: Lookup
     ) -> Selected? {
-        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
+        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
+            if let target, !lookup.knows(selector, of: system) {
+                _ = lookup.event(event, of: target.scope, .unknownState)
+            }
+            return nil
+        }
+        let selector = selected
         guard let target else { return nil }
         let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target.scope, $0) }
         return programs.map { (.systemToSystem(target: target.index, selector: selector, event: $0), selector) }
