@@ -23,10 +23,14 @@ public struct HostSnapshot: Sendable {
     }
 
     /// One bus.
-    public func busStatus(_ name: String) throws(HostError) -> BusStatus { hosted.busStatus(try hosted.busNumber(name)) }
+    public func busStatus(_ name: String) throws(HostError) -> BusStatus {
+        hosted.busStatus(try hosted.busNumber(name))
+    }
 
     /// One link.
-    public func linkStatus(_ name: String) throws(HostError) -> LinkStatus { hosted.linkStatus(try hosted.linkNumber(name)) }
+    public func linkStatus(_ name: String) throws(HostError) -> LinkStatus {
+        hosted.linkStatus(try hosted.linkNumber(name))
+    }
 
     /// What would be done to run another configuration in its place.
     public func plan(for graph: Graph) -> Plan { Plan(from: hosted.graph, running: hosted.running, to: graph) }

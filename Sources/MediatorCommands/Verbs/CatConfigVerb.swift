@@ -28,7 +28,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     @Option(
         help: ArgumentHelp(
             "A directory with the configuration, instead of the system's; may be repeated, the first overrides.",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var config: [String] = []
 
     @Flag(help: "Show what the daemon runs.")

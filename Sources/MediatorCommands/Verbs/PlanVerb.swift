@@ -25,7 +25,8 @@ struct PlanVerb: ControlVerb {
 
     @Argument(
         help: ArgumentHelp(
-            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"))
+            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"),
+        completion: .directory)
     var directory: String?
 
     @Flag(help: "Show it for a reload that forgets the changes of links that are in no file.")
