@@ -716,3 +716,67 @@ def test_an_emptied_loop_goes_and_a_key_is_set_once(one: Daemon) -> None:
     assert files(one) == CONFIGURATION
     result = one.ctl("set", "ring", "onValue=a", "onValue=b", check=False)
     assert result.returncode == 2 and "'onValue' is set twice" in result.stderr
+
+
+INSTANCES = """\
+system: uplink@
+states: { Up: {}, Down: {} }
+events: { Fail: {} }
+external: any
+initialState: Up
+transitions: { Up: { Fail: Down }, Down: { Fail: stay } }
+---
+instances: { uplink@eth0: {}, uplink@wwan0: {} }
+buses: { "quality@*": { for: uplink@*, kind: currentValue, value: string, initial: good, external: both } }
+links: { note: { attach: uplink@*, to: quality@*, onState: Down, emitValue: poor } }
+"""
+
+
+def test_what_exists_for_each_instance_is_found_by_every_verb(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"uplink.yaml": INSTANCES})
+
+    def told(*arguments: str) -> str:
+        result = one.ctl(*arguments, check=False)
+        assert result.returncode == 1 and result.stdout == "", result
+        return result.stderr
+
+    each = "there is no '{}', but one for each instance: {}\nName one of them.\n"
+    links = "note@eth0, note@wwan0"
+    assert told("show", "note") == "mediatorctl: " + each.format("note", links)
+    assert told("show", "link:note") == "mediatorctl: " + each.format("note", links)
+    systems = "uplink@eth0, uplink@wwan0"
+    for name in ("uplink", "uplink@", "uplink@*"):
+        assert told("emit", name, "Fail") == "mediatorctl: " + each.format(name, systems)
+    assert told("tap", "uplink") == "mediatorctl: " + each.format("uplink", systems)
+    assert told("publish", "quality", "x") == "mediatorctl: " + each.format("quality", "quality@eth0, quality@wwan0")
+    assert "did you mean 'uplink@eth0'?" in told("emit", "uplink@eth", "Fail")
+    # The text of what makes a link or bus is what is written of it.
+    for running in ([], ["--running"]):
+        options = running or ["--config", str(one.config)]
+        for name, text, maker in [
+            ("note@eth0", "note: { attach: uplink@*,", "note"),
+            ("quality@wwan0", "for: uplink@*", "quality@*"),
+        ]:
+            shown = one.ctl("cat-config", name, *options).stdout
+            assert shown.startswith(f"# '{name}' is made of '{maker}', as one for each instance of 'uplink@'\n"), shown
+            assert text in shown, shown
+            remarks = json.loads(one.ctl("cat-config", name, "--json", *options).stdout)["remarks"]
+            assert len(remarks) == 1 and f"made of '{maker}'" in remarks[0]
+    result = one.ctl("cat-config", "note@zz", "--running", check=False)
+    assert result.returncode == 1 and "'note@zz'; did you mean 'note'?" in result.stderr, result
+
+
+@pytest.mark.parametrize(
+    ("link", "hint"),
+    [
+        ("{ attach: uplink@zz, to: quality@eth0, emitEvent: Fail }", "there are uplink@eth0, uplink@wwan0"),
+        ("{ attach: uplink@eth1, to: quality@eth0, emitEvent: Fail }", "did you mean 'uplink@eth0'?"),
+        ("{ attach: uplnk@*, to: quality@*, emitEvent: Fail }", "did you mean 'uplink@*'?"),
+        ("{ attach: uplink@eth0, to: quality, emitEvent: Fail }", "there are quality@eth0, quality@wwan0"),
+        ("{ attach: uplink@eth0, to: quality@zz, emitEvent: Fail }", "there are quality@eth0, quality@wwan0"),
+    ],
+)
+def test_instances_that_there_are_are_suggested(daemon: Callable[..., Daemon], link: str, hint: str) -> None:
+    one = daemon({"uplink.yaml": INSTANCES})
+    text = refused(one, "attach", "x", link)
+    assert f"hint: {hint}\n" in text, text

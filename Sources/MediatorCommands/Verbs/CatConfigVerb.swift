@@ -10,7 +10,8 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         discussion: """
             Shows what the files say with their drop-ins merged in, and behind each value the file and line it comes \
             from. It needs no daemon, and reads what a daemon would read if it started now. Values from the environment \
-            and credentials are named, not shown. With --running it asks the daemon instead, and shows what runs: what was \
+            and credentials are named, not shown. A link or bus that exists once for each instance is shown as it is \
+            written. With --running it asks the daemon instead, and shows what runs: what was \
             read at the last reload, with the changes of links that are in no file, which come from <control NAME>.
 
             EXAMPLES
@@ -81,7 +82,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
             }
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))
-        let report = ConfigurationReport(documents: configuration.documents)
+        let report = ConfigurationReport(documents: configuration.documents, remarks: configuration.remarks)
         if json || !configuration.documents.isEmpty { try environment.write(renderer.render(report)) }
         return isWhole ? .success : .refused
     }

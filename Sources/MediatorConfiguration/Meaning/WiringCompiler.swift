@@ -199,7 +199,10 @@ struct WiringCompiler {
 
     /// A word on the name of a template, with its `@` or without.
     private func templateHint(_ name: String) -> String? {
-        guard let template = [name, "\(name)@"].first(where: templateNames.contains) else { return nil }
+        guard let template = [name, "\(name)@"].first(where: templateNames.contains) else {
+            guard let template = InstanceName(name)?.template, templateNames.contains(template) else { return nil }
+            return Names.instanceHint(for: name, among: systemNames) ?? "add '\(name)' under 'instances'"
+        }
         return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
@@ -210,7 +213,8 @@ struct WiringCompiler {
             .unknownBus, at: name.span, "there is no bus '\(name.text)'",
             hint: systems[name.text] != nil
                 ? "'\(name.text)' is a system: write toSystem instead of to"
-                : Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
+                : Names.instanceHint(for: name.text, among: buses.names)
+                    ?? Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
         return nil
     }
 
