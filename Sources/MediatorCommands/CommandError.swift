@@ -24,9 +24,7 @@ package struct CommandError: Error, Equatable {
 }
 
 extension CommandError {
-    private static let whenNotRunning =
-        "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
-        + "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
+    private static let otherSocket = "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
 
     /// The failure any error of a call amounts to.
     init(_ error: any Error, socket: String) {
@@ -83,9 +81,19 @@ extension CommandError {
 
     private init(_ error: VarlinkError, socket: String) {
         switch error.code {
+        case .noSocket:
+            self.init(
+                .noConnection, "no connection to mediatord: there is no socket '\(socket)'",
+                advice: "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
+                    + Self.otherSocket)
         case .notRunning:
             self.init(
-                .noConnection, "no connection to mediatord: nobody serves '\(socket)'", advice: Self.whenNotRunning)
+                .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
+                advice: "It was killed, or has crashed: see `journalctl -u mediatord -e`, and start it again, with "
+                    + "`systemctl start mediatord` or `make run`.")
+        case .notASocket:
+            self.init(
+                .noConnection, "no connection to mediatord: '\(socket)' is no socket", advice: Self.otherSocket)
         case .accessDenied:
             self.init(
                 .permissionDenied,

@@ -156,9 +156,16 @@ struct CommandTests {
     @Test func `without a daemon the next step is told`() async {
         let result = await Bench.run(["status", "--socket", "/tmp/no-such-directory/socket"])
         #expect(result.status == .noConnection)
-        #expect(result.error.contains("nobody serves '/tmp/no-such-directory/socket'"))
+        #expect(result.error.contains("there is no socket '/tmp/no-such-directory/socket'"))
         #expect(result.error.contains("systemctl status mediatord"))
         #expect(result.error.contains("make run"))
+        #expect(
+            await Bench.run(["status", "--socket", "/dev/null"])
+                == .init(
+                    status: .noConnection, output: "",
+                    error:
+                        "mediatorctl: no connection to mediatord: '/dev/null' is no socket\nAnother socket is chosen "
+                        + "with --socket or MEDIATORD_SOCKET.\n"))
     }
 
     @Test func `the socket is an option before a variable`() async throws {

@@ -76,9 +76,12 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
             configuration = selection
             for name in unknown {
                 isWhole = false
+                // Of what does not exist for an instance there may be what makes the others.
+                let stem = String(name.prefix { $0 != "@" })
+                let hint = known.contains(stem) ? "; did you mean '\(stem)'?" : Nearest.hint(name, among: known)
                 environment.writeError(
                     "mediatorctl: there is no system, bus, link, instance or file '\(PlainText.cleaned(name))'"
-                        + "\(Nearest.hint(name, among: known))\n")
+                        + "\(hint)\n")
             }
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))
