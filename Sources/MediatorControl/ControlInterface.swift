@@ -157,13 +157,25 @@ public enum ControlInterface {
           ending: []string
         )
 
+        # What else plays a part in a finding, such as a hop of a loop, and where.
+        type FindingNote (file: string, line: int, column: int, message: string)
+
         # Something that is wrong, or doubtful, in a configuration; severity is error or
-        # warning, location is file:line:column, text is all of it, as it is printed.
+        # warning, hint what would be right. file, line, column and length say where, in
+        # characters from 1, and location does so as file:line:column; excerpt is the line.
+        # text is all of it, as it is printed.
         type Finding (
           severity: string,
           code: string,
           location: ?string,
+          file: ?string,
+          line: ?int,
+          column: ?int,
+          length: ?int,
           message: string,
+          hint: ?string,
+          excerpt: ?string,
+          notes: ?[]FindingNote,
           text: string
         )
 

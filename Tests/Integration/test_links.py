@@ -191,6 +191,40 @@ def test_what_is_wrong_changes_nothing(one: Daemon, arguments: tuple[str, ...], 
         assert message in text and "it would be rejected: " in text
 
 
+def test_findings_have_the_members_that_those_of_a_check_have(one: Daemon) -> None:
+    broken = WIRING.replace("onState: Open", "onState: Opne").replace("onValue: boss", "onValue: 7")
+    (one.config / "wiring.yaml").write_text(broken)
+    checked = json.loads(one.ctl("validate", str(one.config), "--json", check=False).stdout)["findings"]
+    assert len(checked) == 2
+    for verb in ("plan", "reload"):
+        reply = json.loads(one.ctl(verb, "--json", check=False).stdout)
+        assert [{**finding, "location": 0, "text": 0} for finding in checked] == [
+            {**finding, "location": 0, "text": 0} for finding in reply["findings"]
+        ]
+        assert reply["findings"][0]["location"].endswith("wiring.yaml:6:51")
+    back = "{ attach: bell, toSystem: door, onState: Silent, emitEvent: { Push: { by: bell } } }"
+    (finding,) = json.loads(one.ctl("attach", "back", back, "--json", check=False).stdout)["findings"]
+    # Each hop is a note.
+    assert (finding["file"], finding["line"], finding["column"]) == (str(one.config / "wiring.yaml"), 6, 3)
+    assert {"file": "<control back>", "line": 2, "column": 3} in [
+        {key: note[key] for key in ("file", "line", "column")} for note in finding["notes"]
+    ]
+
+
+def test_what_cannot_be_written_down_is_told(one: Daemon) -> None:
+    for arguments in (["status"], ["show", "bell", "--json"], ["validate", str(one.config)], ["schema"], ["--help"], ["eval", "1"]):
+        with open("/dev/full", "w") as full:
+            command = [one.binaries.mediatorctl, *arguments]
+            result = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, env=one.client_environment, timeout=20
+            )
+        assert result.returncode == 74, (arguments, result)
+        assert "standard output cannot be written: No space left on device" in result.stderr
+    # Who reads no more wanted no more.
+    command = f"{one.binaries.mediatorctl} schema | true; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=20).returncode == 0
+
+
 def test_a_loop_is_refused_hop_by_hop(one: Daemon) -> None:
     back = "{ attach: bell, toSystem: door, onState: Silent, emitEvent: { Push: { by: bell } } }"
     text = refused(one, "attach", "back", back)

@@ -133,6 +133,10 @@ struct ChangeTests {
         let bench = try await Bench()
         let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
         #expect(result == .init(status: status, output: "", error: error))
+        if error.hasPrefix("mediatorctl: ") {
+            let json = await Bench.run(arguments + ["--json"], variables: ["MEDIATORD_SOCKET": bench.socket])
+            try CommandTests.checkJSON(json, status: status, text: error)
+        }
         await bench.service.close()
     }
 

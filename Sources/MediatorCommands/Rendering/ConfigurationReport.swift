@@ -6,6 +6,8 @@ struct ConfigurationReport: Report {
     var documents: [MergedConfiguration.Document]
     /// What is to be said of them.
     var remarks: [String] = []
+    /// What is wrong, for programs.
+    var findings: [Diagnostic] = []
 
     /// For people, and still YAML with the same meaning: the places are comments.
     func text(_ style: TextStyle) -> String {
@@ -25,8 +27,10 @@ struct ConfigurationReport: Report {
                 "system": document.system.map { .string($0) } ?? .null, "root": Self.json(document.root),
             ])
         }
-        try JSONValue.object(["documents": .array(documents), "remarks": .array(remarks.map { .string($0) })])
-            .encode(to: encoder)
+        try JSONValue.object([
+            "documents": .array(documents), "remarks": .array(remarks.map { .string($0) }),
+            "findings": .array(findings.map(Check.json)),
+        ]).encode(to: encoder)
     }
 
     /// A node as an object: where it comes from, and its value, its elements, its members or what it names.

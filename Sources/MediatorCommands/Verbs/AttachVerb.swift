@@ -25,7 +25,7 @@ struct AttachVerb: ControlVerb {
               mediatorctl attach tell - < link.yaml
               mediatorctl attach detached-before --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 

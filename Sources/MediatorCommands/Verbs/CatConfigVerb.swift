@@ -20,6 +20,10 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
               mediatorctl cat-config --config Config wiring.yaml
               mediatorctl cat-config --running
               mediatorctl cat-config --json | jq '.documents[].system'
+
+            \(CommandStatus.help(.ofControl, [
+                .refused: "something cannot be read, or has no such name; what can be shown was",
+            ]))
             """
     )
 
@@ -38,6 +42,8 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     @OptionGroup var options: CommandOptions
 
     var isLocal: Bool { !running }
+
+    var isJSON: Bool { options.json }
 
     func validate() throws {
         guard !running || config.isEmpty else { throw ValidationError("--running and --config exclude each other.") }
@@ -68,8 +74,11 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     private func show(_ merged: MergedConfiguration, _ environment: CommandEnvironment) throws -> CommandStatus {
         var configuration = merged
         let json = options.json
-        for diagnostic in configuration.diagnostics { environment.writeError(diagnostic.rendered() + "\n") }
+        if !json {
+            for diagnostic in configuration.diagnostics { environment.writeError(diagnostic.rendered() + "\n") }
+        }
         var isWhole = !configuration.diagnostics.contains { $0.severity == .error }
+        var missing: [String] = []
         if !names.isEmpty {
             let known = configuration.names
             let (selection, unknown) = configuration.selecting(names)
@@ -79,14 +88,20 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
                 // Of what does not exist for an instance there may be what makes the others.
                 let stem = String(name.prefix { $0 != "@" })
                 let hint = known.contains(stem) ? "; did you mean '\(stem)'?" : Nearest.hint(name, among: known)
-                environment.writeError(
-                    "mediatorctl: there is no system, bus, link, instance or file '\(PlainText.cleaned(name))'"
-                        + "\(hint)\n")
+                missing.append("there is no system, bus, link, instance or file '\(name)'\(hint)")
             }
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))
-        let report = ConfigurationReport(documents: configuration.documents, remarks: configuration.remarks)
+        let report = ConfigurationReport(
+            documents: configuration.documents, remarks: configuration.remarks, findings: configuration.diagnostics)
         if json || !configuration.documents.isEmpty { try environment.write(renderer.render(report)) }
-        return isWhole ? .success : .refused
+        guard !isWhole else { return .success }
+        guard !json else {
+            throw CommandError(
+                .refused, missing.isEmpty ? "the configuration has errors" : missing.joined(separator: "; "),
+                code: missing.isEmpty ? "not-valid" : "no-such-name")
+        }
+        for message in missing { environment.writeError(CommandError(.refused, message).text) }
+        return .refused
     }
 }

@@ -41,6 +41,8 @@ extension ControlVerb {
 
 /// A verb that needs no daemon.
 protocol LocalVerb: ParsableCommand {
+    /// Whether it prints JSON, and so what is wrong, too.
+    var isJSON: Bool { get }
     /// Whether it needs none as it is asked for.
     var isLocal: Bool { get }
 

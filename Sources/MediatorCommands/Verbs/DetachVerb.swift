@@ -17,7 +17,7 @@ struct DetachVerb: ControlVerb {
               mediatorctl detach tell-full
               mediatorctl detach tell-full --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 

@@ -14,6 +14,8 @@ struct EmitVerb: ControlVerb {
               mediatorctl emit backup Pause
               mediatorctl emit uplink ProbeFailed reason="no route to host"
               mediatorctl emit speaker SetTarget decibels=-12.5 within=500ms
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 

@@ -17,9 +17,7 @@ struct PlanVerb: ControlVerb {
               mediatorctl plan Config --all
               mediatorctl plan --json | jq -r '.steps[] | select(.fate == "restart") | .name'
 
-            EXIT STATUS
-              0  the configuration is valid
-              1  it is not; what is wrong was printed
+            \(CommandStatus.help(.ofControl, [.success: "the configuration is valid", .refused: "it is not; what is wrong was printed"]))
             """
     )
 

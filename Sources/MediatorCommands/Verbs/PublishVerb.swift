@@ -16,6 +16,8 @@ struct PublishVerb: ControlVerb {
               mediatorctl publish alarms text="disk full" severity=3
               mediatorctl publish alarms '{"text": "disk full", "severity": 3}'
               mediatorctl publish temperature -- -5
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 

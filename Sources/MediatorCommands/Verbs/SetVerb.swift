@@ -19,7 +19,7 @@ struct SetVerb: ControlVerb {
               mediatorctl set tell-full 'emitValue={ text: full, severity: 3 }' --persist
               mediatorctl set tell-full --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 

@@ -29,10 +29,9 @@ struct ValidateVerb: LocalVerb {
               generate-configuration | mediatorctl validate - --quiet
               own-daemon --print-kinds | mediatorctl validate Config --kinds -
 
-            EXIT STATUS
-              0  valid
-              1  not valid; with --deny-warnings also if there is a warning
-              2  wrong command line
+            \(CommandStatus.help(.ofLocal, [
+                .success: "valid", .refused: "not valid; with --deny-warnings also if there is a warning",
+            ]))
             """
     )
 
@@ -61,6 +60,8 @@ struct ValidateVerb: LocalVerb {
 
     @Flag(help: "Print findings only, without the summary.")
     var quiet = false
+
+    var isJSON: Bool { json || format == .json }
 
     func validate() throws {
         guard !json || format == nil || format == .json else {
