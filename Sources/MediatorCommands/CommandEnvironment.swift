@@ -15,7 +15,8 @@ public struct CommandEnvironment: Sendable {
     public var isTerminal: Bool
     /// How many columns the terminal has.
     public var columns: Int?
-    /// Writes to standard output, at once and in whole. Throws when nobody reads any longer.
+    /// Writes to standard output, at once and in whole. Throws ``OutputClosed`` when nobody reads any longer, and
+    /// another error when it cannot be written.
     public var write: @Sendable (String) throws -> Void
     /// Writes to standard error.
     public var writeError: @Sendable (String) -> Void
@@ -61,7 +62,11 @@ public struct CommandEnvironment: Sendable {
             localTime: CalendarTime.local,
             isTerminal: isTerminal,
             columns: isTerminal ? terminalColumns() : nil,
-            write: { guard writeAll($0, to: STDOUT_FILENO) else { throw OutputClosed() } },
+            write: {
+                let code = writeAll($0, to: STDOUT_FILENO)
+                guard code != EPIPE else { throw OutputClosed() }
+                guard code == 0 else { throw CommandError.notWritten(String(cString: strerror(code))) }
+            },
             writeError: { _ = writeAll($0, to: STDERR_FILENO) },
             readInput: { read(STDIN_FILENO, atMost: $0) },
             // All output is written at once, so nothing is lost by ending right here; _exit(2) may be called in a
@@ -104,7 +109,8 @@ public struct CommandEnvironment: Sendable {
         return bytes
     }
 
-    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
+    /// Writes a text; the error number if it cannot be written in whole, else 0.
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
         return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
@@ -112,15 +118,17 @@ public struct CommandEnvironment: Sendable {
                 let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
                 if count > 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                } else if count == 0 {
+                    return EIO
                 } else if errno == EAGAIN {
                     // Standard output may have been made non-blocking by whoever shares it.
                     var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&wait, 1, -1)
                 } else if errno != EINTR {
-                    return false
+                    return errno
                 }
             }
-            return true
+            return 0
         }
     }
 }

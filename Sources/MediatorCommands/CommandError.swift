@@ -1,5 +1,5 @@
 import MediatorControl
-import Varlink
+package import Varlink
 
 /// A failure as the user is told it.
 package struct CommandError: Error, Equatable {
@@ -9,11 +9,40 @@ package struct CommandError: Error, Equatable {
     package let message: String
     /// What to do about it.
     package let advice: String?
+    /// What kind of failure it is, for programs.
+    package let code: String
+    /// What else programs are told.
+    let details: JSONObject
 
-    init(_ status: CommandStatus, _ message: String, advice: String? = nil) {
+    /// - Parameter code: what kind of failure it is; nil: what the status says.
+    init(
+        _ status: CommandStatus, _ message: String, advice: String? = nil, code: String? = nil,
+        details: JSONObject = [:]
+    ) {
         self.status = status
         self.message = message
         self.advice = advice
+        self.code = code ?? status.word
+        self.details = details
+    }
+
+    /// What is written to standard error where JSON is asked for: one object on a line, whose members are documented.
+    package var json: JSONValue {
+        var error = details
+        error["code"] = .string(code)
+        error["message"] = .string(message)
+        if let advice { error["hint"] = .string(advice) }
+        return .object(["error": .object(error)])
+    }
+
+    /// What is written to standard error.
+    func text(isJSON: Bool) -> String { isJSON ? "\(json)\n" : text }
+
+    /// That an answer could not be written.
+    package static func notWritten(_ reason: String) -> CommandError {
+        CommandError(
+            .notWritten, "standard output cannot be written: \(reason)",
+            advice: "What was asked for may have been done; see `mediatorctl status`.")
     }
 
     /// What is written to standard error.
@@ -24,9 +53,7 @@ package struct CommandError: Error, Equatable {
 }
 
 extension CommandError {
-    private static let whenNotRunning =
-        "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
-        + "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
+    private static let otherSocket = "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
 
     /// The failure any error of a call amounts to.
     init(_ error: any Error, socket: String) {
@@ -51,16 +78,26 @@ extension CommandError {
     }
 
     private init(_ error: ControlError) {
+        let code = error.word
         switch error {
-        case .watchEnded: self.init(.noConnection, error.description)
+        case .watchEnded: self.init(.noConnection, error.description, code: code)
         case .linkExists(let name):
             self.init(
                 .refused, error.description,
-                advice: "Change it with `mediatorctl set \(name) …`, or take it away with `mediatorctl detach \(name)`."
+                advice:
+                    "Change it with `mediatorctl set \(name) …`, or take it away with `mediatorctl detach \(name)`.",
+                code: code
             )
         case .linkOfInstances(_, let link):
-            self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.")
-        case .cannotPersist(_, let reason):
+            self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.", code: code)
+        case .linkDetached(let name):
+            self.init(.refused, error.description, advice: "`mediatorctl attach \(name)` brings it back.", code: code)
+        case .cannotPersist(_, _, .some(let winner)):
+            self.init(
+                .refused, error.description,
+                advice: "Change the link in '\(winner)' and `mediatorctl reload`, or leave out --persist.", code: code,
+                details: ["winner": .string(winner)])
+        case .cannotPersist(_, let reason, nil):
             // The reasons of the system are those of strerror(3), without a language.
             let isRight = ["Permission denied", "Operation not permitted", "Read-only file system"].contains(reason)
             self.init(
@@ -68,18 +105,28 @@ extension CommandError {
                 advice: (isRight
                     ? "Let mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or "
                     : "You can also ")
-                    + "leave out --persist, and write yourself what --persist --dry-run shows.")
+                    + "leave out --persist, and write yourself what --persist --dry-run shows.", code: code)
         case .internalError:
-            self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.")
-        default: self.init(.refused, error.description)
+            self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.", code: code)
+        default: self.init(.refused, error.description, code: code)
         }
     }
 
     private init(_ error: VarlinkError, socket: String) {
         switch error.code {
+        case .noSocket:
+            self.init(
+                .noConnection, "no connection to mediatord: there is no socket '\(socket)'",
+                advice: "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
+                    + Self.otherSocket)
         case .notRunning:
             self.init(
-                .noConnection, "no connection to mediatord: nobody serves '\(socket)'", advice: Self.whenNotRunning)
+                .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
+                advice: "It was killed, or has crashed: see `journalctl -u mediatord -e`, and start it again, with "
+                    + "`systemctl start mediatord` or `make run`.")
+        case .notASocket:
+            self.init(
+                .noConnection, "no connection to mediatord: '\(socket)' is no socket", advice: Self.otherSocket)
         case .accessDenied:
             self.init(
                 .permissionDenied,
@@ -107,6 +154,16 @@ extension CommandError {
             )
         default: self.init(.noConnection, "no connection to mediatord: \(error)")
         }
+    }
+}
+
+extension ControlError {
+    /// What kind of failure it is, for programs: the name of the error in the interface, in lower-case words.
+    fileprivate var word: String {
+        let name = errorReply.name.split(separator: ".").last.map(String.init) ?? ""
+        return name.enumerated().map { index, letter in
+            letter.isUppercase ? (index == 0 ? "" : "-") + letter.lowercased() : String(letter)
+        }.joined()
     }
 }
 

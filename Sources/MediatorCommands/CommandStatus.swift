@@ -14,6 +14,8 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     case unhealthy = 5
     /// The daemon cannot be reached, does not answer, or went away: EX_UNAVAILABLE of sysexits.h.
     case noConnection = 69
+    /// The answer could not be written: EX_IOERR of sysexits.h.
+    case notWritten = 74
 
     /// What the number means, for `--help`.
     public var meaning: String {
@@ -23,13 +25,50 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .usage: "wrong command line"
         case .appliedLate: "applied, but a system was not ready in time"
         case .noConnection: "no daemon, no answer, or it went away"
+        case .notWritten: "the answer could not be written, such as to a full disk"
         case .permissionDenied: "the daemon does not allow it"
         case .unhealthy: "status only: something is starting, degraded or failed"
         }
     }
 
-    /// All numbers with their meanings, a line each.
-    static var table: String {
-        allCases.map { "\($0.rawValue < 10 ? " " : "")  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n")
+    /// What the number means in a word, for programs.
+    var word: String {
+        switch self {
+        case .success: "success"
+        case .refused: "refused"
+        case .usage: "usage"
+        case .appliedLate: "late"
+        case .permissionDenied: "permission-denied"
+        case .unhealthy: "unhealthy"
+        case .noConnection: "no-connection"
+        case .notWritten: "not-written"
+        }
     }
+
+    /// All numbers with their meanings, a line each.
+    static var table: String { table(allCases) }
+
+    /// What `--help` says of the ends of a verb.
+    ///
+    /// - Parameters:
+    ///   - statuses: How it may end, in any order.
+    ///   - meanings: What some mean there.
+    static func help(_ statuses: [CommandStatus], _ meanings: [CommandStatus: String] = [:]) -> String {
+        let meanings = [.success: "done"].merging(meanings) { $1 }
+        return "EXIT STATUS\n" + table(statuses.sorted { $0.rawValue < $1.rawValue }, meanings)
+    }
+
+    private static func table(_ statuses: [CommandStatus], _ meanings: [CommandStatus: String] = [:]) -> String {
+        statuses.map { status in
+            let number = "\(status.rawValue < 10 ? " " : "")  \(status.rawValue)"
+            return "\(number)  \(meanings[status] ?? status.meaning)"
+        }.joined(separator: "\n")
+    }
+}
+
+extension [CommandStatus] {
+    /// How every verb may end that asks the daemon.
+    static let ofControl: Self = [.success, .refused, .usage, .permissionDenied, .noConnection, .notWritten]
+    /// How every verb may end that needs no daemon.
+    static let ofLocal: Self = [.success, .refused, .usage, .notWritten]
 }

@@ -26,10 +26,21 @@ public enum Mediatorctl {
         } catch {
             let message = RootCommand.fullMessage(for: error, columns: environment.columns)
             if RootCommand.exitCode(for: error).isSuccess {
-                try? environment.write(message.hasSuffix("\n") ? message : message + "\n")
-                return .success
+                return run(environment, isJSON: false) {
+                    try environment.write(message.hasSuffix("\n") ? message : message + "\n")
+                    return .success
+                }
             }
-            environment.writeError((unknownVerb(arguments) ?? message) + "\n")
+            let unknown = unknownVerb(arguments)
+            guard !wantsJSON(arguments) else {
+                let error =
+                    unknown
+                    ?? CommandError(
+                        .usage, RootCommand.message(for: error), advice: "See `mediatorctl --help`.")
+                environment.writeError(error.text(isJSON: true))
+                return .usage
+            }
+            environment.writeError(unknown.map(\.text) ?? message + "\n")
             return .usage
         }
     }
@@ -48,28 +59,40 @@ public enum Mediatorctl {
         return [verb] + leading + rest
     }
 
+    /// Whether a command line that cannot be read asks for JSON.
+    private static func wantsJSON(_ arguments: [String]) -> Bool {
+        let options = arguments.prefix { $0 != "--" }
+        return options.contains("--json") || options.contains("--format=json")
+            || zip(options, options.dropFirst()).contains { $0 == "--format" && $1 == "json" }
+    }
+
     /// What is said of a verb that does not exist; nil when it does.
-    private static func unknownVerb(_ arguments: [String]) -> String? {
+    private static func unknownVerb(_ arguments: [String]) -> CommandError? {
         let verbs = RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
         guard let verb = optionsBehindVerb(arguments).first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb)
         else {
             return nil
         }
-        return "mediatorctl: there is no verb '\(PlainText.cleaned(verb))'\(Nearest.hint(verb, among: verbs))\n"
-            + "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`."
+        return CommandError(
+            .usage, "there is no verb '\(verb)'\(Nearest.hint(verb, among: verbs))",
+            advice: "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`.")
     }
 
     private static func run(_ verb: any LocalVerb, _ environment: CommandEnvironment) -> CommandStatus {
+        run(environment, isJSON: verb.isJSON) { try verb.perform(in: environment) }
+    }
+
+    private static func run(
+        _ environment: CommandEnvironment, isJSON: Bool, _ body: () throws -> CommandStatus
+    ) -> CommandStatus {
         do {
-            return try verb.perform(in: environment)
+            return try body()
         } catch is OutputClosed {
             return .success
-        } catch let error as CommandError {
-            environment.writeError(error.text)
-            return error.status
         } catch {
-            environment.writeError("mediatorctl: \(error)\n")
-            return .refused
+            let error = error as? CommandError ?? CommandError(.refused, "\(error)")
+            environment.writeError(error.text(isJSON: isJSON))
+            return error.status
         }
     }
 
@@ -92,7 +115,7 @@ public enum Mediatorctl {
             return .success
         } catch {
             let error = CommandError(error, socket: socket)
-            environment.writeError(error.text)
+            environment.writeError(error.text(isJSON: verb.options.json))
             return error.status
         }
     }

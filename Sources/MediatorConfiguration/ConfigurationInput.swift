@@ -42,6 +42,8 @@ extension ConfigurationCompiler {
                 do throws(Diagnostic) {
                     if case .file(let contents) = try ConfigurationDirectory.entry(path) {
                         files[path] = ConfigurationFile(path: path, contents: contents)
+                    } else {
+                        diagnostics.append(.noFiles(in: path, areEmpty: true))
                     }
                 } catch {
                     diagnostics.append(error)

@@ -20,6 +20,8 @@ extension Diagnostic {
         public static let tooManyFindings = Code(rawValue: "too-many-findings")
         /// A file is not UTF-8, or has characters that YAML does not allow.
         public static let encoding = Code(rawValue: "encoding")
+        /// There is no file of a configuration, or none that holds anything (a warning).
+        public static let noFiles = Code(rawValue: "no-files")
 
         /// A drop-in without a file that it changes (a warning).
         public static let unusedDropIn = Code(rawValue: "unused-drop-in")
@@ -150,7 +152,8 @@ extension Diagnostic {
 
         /// Every code, in the order above.
         public static let all: [Code] = [
-            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .unusedDropIn, .nothingToRemove, .syntax,
+            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .noFiles, .unusedDropIn, .nothingToRemove,
+            .syntax,
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,

@@ -6,7 +6,7 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .unusedDropIn, .nothingToRemove, .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent,
+        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
     ]
@@ -17,6 +17,7 @@ extension Diagnostic.Code {
         .tooDeep: "Lists and mappings lie too deep in each other",
         .tooManyFindings: "A file has more mistakes than are reported",
         .encoding: "A file is not UTF-8, or has characters that YAML does not allow",
+        .noFiles: "There is no file of a configuration, or none that holds anything",
         .unusedDropIn: "A drop-in without a file that it changes",
         .nothingToRemove: "A drop-in removes what is not there",
         .syntax: "A document is not YAML",

@@ -456,6 +456,9 @@ public struct LoopLimit: Sendable, Hashable {
         self.count = count
         self.period = period
     }
+
+    /// In the place of one that cannot be read, which has been reported.
+    static let unreadable = TimeSpan(seconds: 1, nanoseconds: 0).map { LoopLimit(count: 1, period: $0) }
 }
 
 /// Which values of a bus a link lets through.

@@ -10,12 +10,24 @@ enum Names {
     /// The most names listed in a hint.
     private static let listed = 8
 
-    /// The nearest of the names that exist, or else the names.
-    static func hint(for name: String, among known: [String]) -> String? {
-        if let near = nearestName(to: name, among: known) { return "did you mean '\(near)'?" }
+    /// The nearest of the names that exist, or else the names; each with what is to follow it.
+    static func hint(for name: String, among known: [String], followedBy end: String = "") -> String? {
+        if let near = nearestName(to: name, among: known) { return "did you mean '\(near)\(end)'?" }
         guard !known.isEmpty else { return nil }
-        let names = known.prefix(listed).joined(separator: ", ")
-        return "possible here: \(names)\(known.count > listed ? ", …" : "")"
+        return "possible here: \(list(end.isEmpty ? known : known.map { $0 + end }))"
+    }
+
+    /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.
+    static func instanceHint(for name: String, among known: [String]) -> String? {
+        let template = InstanceName(name)?.template ?? "\(name)@"
+        let alike = known.filter { $0.hasPrefix(template) && $0 != template }
+        guard !alike.isEmpty else { return nil }
+        if let near = nearestName(to: name, among: alike) { return "did you mean '\(near)'?" }
+        return "there \(alike.count == 1 ? "is" : "are") \(list(alike))"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        "\(names.prefix(listed).joined(separator: ", "))\(names.count > listed ? ", …" : "")"
     }
 
     /// `[A-Za-z][A-Za-z0-9._-]*`: systems, buses, links, feedbacks.

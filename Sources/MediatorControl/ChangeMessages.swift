@@ -116,13 +116,16 @@ public struct SetParameters: Codable, Sendable, Hashable {
 public struct WrittenFile: Codable, Sendable, Hashable {
     /// Its path.
     public var path: String
-    /// All of its text.
+    /// All of its text; none if it is removed.
     public var text: String
+    /// Whether it had nothing left to say, and is removed.
+    public var removed: Bool
 
     /// A file.
-    public init(path: String, text: String) {
+    public init(path: String, text: String, removed: Bool = false) {
         self.path = path
         self.text = text
+        self.removed = removed
     }
 }
 
@@ -132,6 +135,8 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     public var valid: Bool
     /// Whether it was made; if not, nothing has changed.
     public var applied: Bool
+    /// Whether there was, or is, anything to do.
+    public var changed: Bool
     /// The number of the configuration that runs.
     public var generation: Int
     /// What was done or would be, or why not, in a line.
@@ -153,10 +158,11 @@ public struct ChangeReply: Codable, Sendable, Hashable {
 
     /// A reply.
     public init(
-        valid: Bool, applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0,
-        warnings: Int = 0, findings: [Finding] = [], late: [String] = [], transient: [String] = [],
+        valid: Bool, applied: Bool, changed: Bool = true, generation: Int, summary: String, steps: [PlanStep] = [],
+        errors: Int = 0, warnings: Int = 0, findings: [Finding] = [], late: [String] = [], transient: [String] = [],
         file: WrittenFile? = nil
     ) {
+        self.changed = changed
         self.valid = valid
         self.applied = applied
         self.generation = generation

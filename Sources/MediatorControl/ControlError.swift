@@ -10,10 +10,14 @@ public enum ControlError: Error, Sendable, Hashable {
     case noSuchLink(name: String, nearest: String?)
     /// There is another link of this name already.
     case linkExists(name: String)
+    /// The link is written, but was detached.
+    case linkDetached(name: String)
     /// The link exists once for each instance of a template; all of them are changed by the name in `link`.
     case linkOfInstances(name: String, link: String)
     /// A change cannot be written into a file, and was not made.
-    case cannotPersist(path: String, reason: String)
+    ///
+    /// A winner is a file that would say otherwise nevertheless.
+    case cannotPersist(path: String, reason: String, winner: String? = nil)
     /// The system does not understand this event.
     case noSuchEvent(system: String, event: String, nearest: String?)
     /// A value is not of the declared type.
@@ -34,8 +38,10 @@ extension ControlError: ErrorReplyConvertible {
         case .noSuchBus(let name, let nearest): Self.reply("NoSuchBus", ["name": name, "nearest": nearest])
         case .noSuchLink(let name, let nearest): Self.reply("NoSuchLink", ["name": name, "nearest": nearest])
         case .linkExists(let name): Self.reply("LinkExists", ["name": name])
+        case .linkDetached(let name): Self.reply("LinkDetached", ["name": name])
         case .linkOfInstances(let name, let link): Self.reply("LinkOfInstances", ["name": name, "link": link])
-        case .cannotPersist(let path, let reason): Self.reply("CannotPersist", ["path": path, "reason": reason])
+        case .cannotPersist(let path, let reason, let winner):
+            Self.reply("CannotPersist", ["path": path, "reason": reason, "winner": winner])
         case .noSuchEvent(let system, let event, let nearest):
             Self.reply("NoSuchEvent", ["system": system, "event": event, "nearest": nearest])
         case .invalidValue(let path, let expected, let message):
@@ -64,8 +70,11 @@ extension ControlError: ErrorReplyConvertible {
         case "NoSuchBus": self = .noSuchBus(name: text("name"), nearest: nearest)
         case "NoSuchLink": self = .noSuchLink(name: text("name"), nearest: nearest)
         case "LinkExists": self = .linkExists(name: text("name"))
+        case "LinkDetached": self = .linkDetached(name: text("name"))
         case "LinkOfInstances": self = .linkOfInstances(name: text("name"), link: text("link"))
-        case "CannotPersist": self = .cannotPersist(path: text("path"), reason: text("reason"))
+        case "CannotPersist":
+            self = .cannotPersist(
+                path: text("path"), reason: text("reason"), winner: reply.parameters["winner"]?.stringValue)
         case "NoSuchEvent": self = .noSuchEvent(system: text("system"), event: text("event"), nearest: nearest)
         case "InvalidValue":
             self = .invalidValue(path: text("path"), expected: text("expected"), message: text("message"))
@@ -85,9 +94,10 @@ extension ControlError: CustomStringConvertible {
         case .noSuchBus(let name, let nearest): "there is no bus '\(name)'" + Self.hint(nearest)
         case .noSuchLink(let name, let nearest): "there is no link '\(name)'" + Self.hint(nearest)
         case .linkExists(let name): "there is another link '\(name)' already"
+        case .linkDetached(let name): "the link '\(name)' was detached"
         case .linkOfInstances(let name, let link):
             "'\(name)' is one of the links that '\(link)' makes, one for each instance"
-        case .cannotPersist(let path, let reason): "'\(path)' cannot be written, so nothing has changed: \(reason)"
+        case .cannotPersist(let path, let reason, _): "'\(path)' cannot be written, so nothing has changed: \(reason)"
         case .noSuchEvent(let system, let event, let nearest):
             "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
         case .invalidValue(let path, let expected, let message):

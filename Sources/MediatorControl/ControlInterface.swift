@@ -157,13 +157,25 @@ public enum ControlInterface {
           ending: []string
         )
 
+        # What else plays a part in a finding, such as a hop of a loop, and where.
+        type FindingNote (file: string, line: int, column: int, message: string)
+
         # Something that is wrong, or doubtful, in a configuration; severity is error or
-        # warning, location is file:line:column, text is all of it, as it is printed.
+        # warning, hint what would be right. file, line, column and length say where, in
+        # characters from 1, and location does so as file:line:column; excerpt is the line.
+        # text is all of it, as it is printed.
         type Finding (
           severity: string,
           code: string,
           location: ?string,
+          file: ?string,
+          line: ?int,
+          column: ?int,
+          length: ?int,
           message: string,
+          hint: ?string,
+          excerpt: ?string,
+          notes: ?[]FindingNote,
           text: string
         )
 
@@ -185,8 +197,8 @@ public enum ControlInterface {
         # keys are joined by points, such as emitEvent.Ring.by.
         type Setting (key: string, value: string)
 
-        # A file with all of its text.
-        type WrittenFile (path: string, text: string)
+        # A file with all of its text; or one that had nothing left to say, and was removed.
+        type WrittenFile (path: string, text: string, removed: bool)
 
         # The daemon as a whole, and every system at a glance. configuration lists the
         # directories it was read from; generation counts the configurations that have run,
@@ -294,11 +306,12 @@ public enum ControlInterface {
         method ListChanges() -> (changes: []TransientChange)
 
         # Adds a link: definition is what would stand under links, in YAML or JSON, in which
-        # settings are set. Without both, a link that was detached is as it was before.
+        # settings are set. Without both, a link that was detached is as it is written.
         # What else is written on disk by now is not looked at. The change is in no file and
         # ends with the daemon, unless persist writes it into one. With dryRun nothing is
-        # done. If applied is false nothing has changed; findings has the errors, and the
-        # warnings that there were not before; file is what was written, or would be.
+        # done. If applied is false nothing has changed; if changed is false there was
+        # nothing to do. findings has the errors, and the warnings that there were not
+        # before; file is what was written, or would be.
         method AttachLink(
           link: string,
           definition: ?string,
@@ -308,6 +321,7 @@ public enum ControlInterface {
         ) -> (
           valid: bool,
           applied: bool,
+          changed: bool,
           generation: int,
           summary: string,
           steps: []PlanStep,
@@ -323,6 +337,7 @@ public enum ControlInterface {
         method DetachLink(link: string, persist: ?bool, dryRun: ?bool) -> (
           valid: bool,
           applied: bool,
+          changed: bool,
           generation: int,
           summary: string,
           steps: []PlanStep,
@@ -344,6 +359,7 @@ public enum ControlInterface {
         ) -> (
           valid: bool,
           applied: bool,
+          changed: bool,
           generation: int,
           summary: string,
           steps: []PlanStep,
@@ -378,12 +394,16 @@ public enum ControlInterface {
         # There is another link of this name already.
         error LinkExists (name: string)
 
+        # The link is written, but was detached: AttachLink brings it back.
+        error LinkDetached (name: string)
+
         # The link exists once for each instance of a template; only all of them can be
         # changed at once, by the name in link.
         error LinkOfInstances (name: string, link: string)
 
-        # The change cannot be written into the file, and was not made.
-        error CannotPersist (path: string, reason: string)
+        # The change cannot be written into the file, and was not made. winner is a file
+        # that would say otherwise of the link nevertheless.
+        error CannotPersist (path: string, reason: string, winner: ?string)
 
         # The system does not understand this event.
         error NoSuchEvent (system: string, event: string, nearest: ?string)

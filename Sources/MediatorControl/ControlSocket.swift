@@ -32,6 +32,8 @@ public enum ControlSocket {
         return access(own, F_OK) != 0 && access(systemPath, F_OK) == 0 ? systemPath : own
     }
 
+    private static let otherPath = "choose another path with --socket or \(environmentVariable)"
+
     /// Makes the directory of a socket path if it is not there (only the last one, with the permissions 0755 for root
     /// and 0700 for others), and makes sure that nobody else can replace what is put into it: it belongs to this user
     /// or to root, is no link, and is not writable by others.
@@ -46,19 +48,26 @@ public enum ControlSocket {
             let number = errno
             throw VarlinkError(
                 number == EACCES || number == EPERM ? .accessDenied : .system,
-                "cannot make the directory '\(directory)' of the control socket (error \(number))"
-            )
+                "cannot make the directory '\(directory)' of the control socket: \(SystemError.text(number)); "
+                    + (number == ENOENT ? "make the directory in which it is to lie, or \(otherPath)" : otherPath))
         }
         var status = stat()
         guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw VarlinkError(.accessDenied, "'\(directory)' is no directory of its own; choose another path")
+            let kind = status.st_mode & S_IFMT == S_IFLNK ? "a symbolic link, and no directory" : "no directory"
+            throw VarlinkError(.accessDenied, "'\(directory)' is \(kind); \(otherPath)")
         }
-        let isSticky = status.st_mode & S_ISVTX != 0
-        guard status.st_uid == userID || status.st_uid == 0, isSticky || status.st_mode & S_IWOTH == 0 else {
+        guard status.st_uid == userID || status.st_uid == 0 else {
             throw VarlinkError(
                 .accessDenied,
-                "others can write to '\(directory)'; remove it or choose another path with \(environmentVariable)"
-            )
+                "'\(directory)' is owned by another user (\(status.st_uid)), who could put another socket there; "
+                    + "run as that user, or \(otherPath)")
+        }
+        let isSticky = status.st_mode & S_ISVTX != 0
+        guard isSticky || status.st_mode & S_IWOTH == 0 else {
+            throw VarlinkError(
+                .accessDenied,
+                "others can write to '\(directory)', and could put another socket there; "
+                    + "take them the right to (chmod o-w '\(directory)'), or \(otherPath)")
         }
     }
 }

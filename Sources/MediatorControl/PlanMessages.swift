@@ -60,6 +60,26 @@ public struct PlanStep: Codable, Sendable, Hashable {
     }
 }
 
+/// What else plays a part in a finding, such as a hop of a loop.
+public struct FindingNote: Codable, Sendable, Hashable {
+    /// The file.
+    public var file: String
+    /// The line, from 1.
+    public var line: Int
+    /// The character of the line, from 1.
+    public var column: Int
+    /// What it has to do with it.
+    public var message: String
+
+    /// A note.
+    public init(file: String, line: Int, column: Int, message: String) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.message = message
+    }
+}
+
 /// Something that is wrong, or doubtful, in a configuration.
 public struct Finding: Codable, Sendable, Hashable {
     /// `error` or `warning`.
@@ -68,17 +88,42 @@ public struct Finding: Codable, Sendable, Hashable {
     public var code: String
     /// Where: `file:line:column`.
     public var location: String?
+    /// The file.
+    public var file: String?
+    /// The line, from 1.
+    public var line: Int?
+    /// The character of the line, from 1.
+    public var column: Int?
+    /// How many characters it is about.
+    public var length: Int?
     /// What is wrong.
     public var message: String
+    /// What would be right.
+    public var hint: String?
+    /// The line, without control characters; of long ones a part.
+    public var excerpt: String?
+    /// What else plays a part; nil if nothing does.
+    public var notes: [FindingNote]?
     /// All of it, as it is printed; several lines.
     public var text: String
 
     /// A finding.
-    public init(severity: String, code: String, location: String? = nil, message: String, text: String) {
+    public init(
+        severity: String, code: String, location: String? = nil, file: String? = nil, line: Int? = nil,
+        column: Int? = nil, length: Int? = nil, message: String, hint: String? = nil, excerpt: String? = nil,
+        notes: [FindingNote]? = nil, text: String
+    ) {
         self.severity = severity
         self.code = code
         self.location = location
+        self.file = file
+        self.line = line
+        self.column = column
+        self.length = length
         self.message = message
+        self.hint = hint
+        self.excerpt = excerpt
+        self.notes = notes
         self.text = text
     }
 }

@@ -121,8 +121,7 @@ public struct Daemon: Sendable {
         }
         if graph.systems.isEmpty {
             logger.warning(
-                "there is no system in the configuration; files must end in .yaml or .yml",
-                metadata: ["configuration": "\(configuration)"])
+                "there is no system in the configuration", metadata: ["configuration": "\(configuration)"])
         }
         guard let host else {
             logger.critical("the configuration is not valid; nothing was started")

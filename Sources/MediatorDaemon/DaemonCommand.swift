@@ -49,7 +49,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp(
             "A directory with the configuration, instead of \(ConfigurationLayers.system); may be repeated: files of "
-                + "an earlier one override those of a later one.", valueName: "dir"))
+                + "an earlier one override those of a later one.", valueName: "dir"), completion: .directory)
     var config: [String] = []
 
     @Option(

@@ -164,3 +164,24 @@ extension LinkDescription {
             emits: status.definition.emits)
     }
 }
+
+extension Finding {
+    /// A finding with the members that `mediatorctl validate --format json` prints of it, and as it is printed.
+    init(_ diagnostic: Diagnostic) {
+        let location = diagnostic.location
+        self.init(
+            severity: diagnostic.severity.rawValue, code: diagnostic.code.rawValue,
+            location: location.map { "\($0)" }, file: location?.file, line: location?.line, column: location?.column,
+            length: location == nil ? nil : diagnostic.caretLength, message: diagnostic.message,
+            hint: diagnostic.hint, excerpt: diagnostic.excerpt,
+            notes: diagnostic.notes.isEmpty ? nil : diagnostic.notes.map { FindingNote($0) },
+            text: diagnostic.rendered())
+    }
+}
+
+extension FindingNote {
+    init(_ note: Diagnostic.Note) {
+        self.init(
+            file: note.location.file, line: note.location.line, column: note.location.column, message: note.message)
+    }
+}

@@ -53,16 +53,21 @@ extension Reloader {
                 daemon.logger.notice("link not changed, since who asked for it has gone", metadata: request.metadata)
                 return .success(reply(Rejection(summary: "\(ApplyError.cancelled)")))
             }
+            let basis = basis
+            let layer = Result { () throws(LinkChangeError) in
+                try basis.layer.applying(request.change, to: basis.contents.files)
+            }
+            if let reply = unchanged(request, layer) { return .success(reply) }
             if request.isDryRun {
                 return Result { () throws(ControlError) in
-                    switch try prepare(request) {
+                    switch try prepare(request, layer) {
                     case .success(let prepared): reply(prepared, host.plan(for: prepared.graph))
                     case .failure(let rejection): reply(rejection)
                     }
                 }
             }
             return await telling("changing the link '\(request.change.link)'", of: request.change.link) {
-                await perform(request)
+                await perform(request, layer)
             }
         }
         return try result.get()
@@ -83,16 +88,42 @@ extension Reloader {
         var findings: [Diagnostic] = []
     }
 
-    private func prepare(_ request: LinkChangeRequest) throws(ControlError) -> Result<Prepared, Rejection> {
+    /// The answer to what changes nothing; nil if there is something to do, or wrong.
+    private func unchanged(
+        _ request: LinkChangeRequest, _ layer: Result<TransientLayer, LinkChangeError>
+    ) -> ChangeReply? {
+        let basis = basis
+        let link = request.change.link
+        guard case .success(let layer) = layer, layer.says(basis.layer, ofLink: link),
+            !request.persists || !layer.changes(link: link)
+        else { return nil }
+        let summary =
+            switch request.change.action {
+            case .detach: "link '\(link)' was detached already"
+            case .attach, .attachAgain: "link '\(link)' is there already"
+            case .set(let settings):
+                settings.isEmpty
+                    ? "of link '\(link)' nothing is changed that is in no file" : "link '\(link)' is so already"
+            }
+        daemon.logger.info("nothing has changed: \(summary)", metadata: request.metadata)
+        return ChangeReply(
+            valid: true, applied: !request.isDryRun, changed: false, generation: host.generation, summary: summary,
+            transient: basis.layer.links)
+    }
+
+    private func prepare(
+        _ request: LinkChangeRequest, _ changed: Result<TransientLayer, LinkChangeError>
+    ) throws(ControlError) -> Result<Prepared, Rejection> {
         let basis = basis
         let link = request.change.link
         let layer: TransientLayer
         do throws(LinkChangeError) {
-            layer = try basis.layer.applying(request.change, to: basis.contents.files)
+            layer = try changed.get()
         } catch {
             switch error {
             case .noSuchLink(let name, let nearest): throw .noSuchLink(name: name, nearest: nearest)
             case .exists(let name): throw .linkExists(name: name)
+            case .detached(let name): throw .linkDetached(name: name)
             case .oneOfMany(let name, let link): throw .linkOfInstances(name: name, link: link)
             case .tooMany:
                 let limit = TransientLayer.limit
@@ -127,14 +158,17 @@ extension Reloader {
                     Rejection(summary: "with '\(file.path)': \(Self.rejection(findings))", findings: findings))
             }
             guard same.means(graph) else {
+                guard let winner = file.overriding.last else {
+                    throw PersistError(path: file.path, reason: "with it the configuration would not be what runs")
+                }
                 throw PersistError(
-                    path: file.path, reason: "with it the configuration would not be what runs, since another file wins"
-                )
+                    path: file.path, reason: "'\(winner)' is read later, and says otherwise of '\(link)'",
+                    winner: winner)
             }
             try checkUnchanged(basis.contents.files, besides: file)
             return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
         } catch {
-            throw .cannotPersist(path: error.path, reason: error.reason)
+            throw .cannotPersist(path: error.path, reason: error.reason, winner: error.winner)
         }
     }
 
@@ -154,10 +188,10 @@ extension Reloader {
     }
 
     private func perform(
-        _ request: LinkChangeRequest
+        _ request: LinkChangeRequest, _ layer: Result<TransientLayer, LinkChangeError>
     ) async -> (reply: Result<ChangeReply, ControlError>, verdict: Verdict) {
         do throws(ControlError) {
-            let outcome = try await carryOut(request)
+            let outcome = try await carryOut(request, layer)
             switch outcome {
             case .success(let reply): return (.success(reply), Verdict(isApplied: true, summary: reply.summary))
             case .failure(let rejection):
@@ -176,9 +210,11 @@ extension Reloader {
             "change of a link rejected: \(summary); nothing was changed", metadata: request.metadata)
     }
 
-    private func carryOut(_ request: LinkChangeRequest) async throws(ControlError) -> Result<ChangeReply, Rejection> {
+    private func carryOut(
+        _ request: LinkChangeRequest, _ layer: Result<TransientLayer, LinkChangeError>
+    ) async throws(ControlError) -> Result<ChangeReply, Rejection> {
         let prepared: Prepared
-        switch try prepare(request) {
+        switch try prepare(request, layer) {
         case .success(let value): prepared = value
         case .failure(let rejection): return .failure(rejection)
         }
@@ -218,7 +254,7 @@ extension Reloader {
             steps: PlanStep.all(of: plan), warnings: prepared.findings.count,
             findings: Self.findings(prepared.findings),
             transient: prepared.basis.layer.links,
-            file: prepared.file.map { WrittenFile(path: $0.path, text: $0.text) })
+            file: prepared.file.map { WrittenFile(path: $0.path, text: $0.text ?? "", removed: $0.text == nil) })
     }
 
     private func reply(_ rejection: Rejection) -> ChangeReply {

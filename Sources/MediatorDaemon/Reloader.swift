@@ -245,11 +245,7 @@ final class Reloader: Sendable {
 
     /// The first findings, in the words of the control interface.
     static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
-        diagnostics.sorted().prefix(findingLimit).map { diagnostic in
-            Finding(
-                severity: diagnostic.severity.rawValue, code: diagnostic.code.rawValue,
-                location: diagnostic.location.map { "\($0)" }, message: diagnostic.message, text: diagnostic.rendered())
-        }
+        diagnostics.sorted().prefix(findingLimit).map { Finding($0) }
     }
 }
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,31 @@ def test_it_does_not_take_the_socket_of_a_running_daemon(daemon: Callable[..., D
     assert str(first.socket) in second.log
     assert first.process.poll() is None
     assert first.socket.is_socket()
+
+
+def test_why_there_is_no_connection_is_told(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    one = daemon()
+    one.signal(signal.SIGKILL)
+    one.wait_exit()
+    result = one.ctl("status", check=False)
+    assert result.returncode == 69
+    assert f"nobody listens on '{one.socket}' any longer" in result.stderr and "start it again" in result.stderr
+    one.socket.unlink()
+    result = one.ctl("status", check=False)
+    assert result.returncode == 69
+    assert f"there is no socket '{one.socket}'" in result.stderr and "Is mediatord running?" in result.stderr
+
+
+def test_why_there_can_be_no_socket_is_told(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    one = daemon(ready=False, socket=tmp_path / "no" / "where" / "s")
+    assert one.wait_exit() == 4
+    assert f"cannot make the directory '{tmp_path}/no/where' of the control socket: No such file or directory" in one.log
+    if os.geteuid() == 0:
+        (tmp_path / "theirs").mkdir()
+        os.chown(tmp_path / "theirs", 54321, 54321)
+        other = daemon(ready=False, socket=tmp_path / "theirs" / "s")
+        assert other.wait_exit() == 4
+        assert f"'{tmp_path}/theirs' is owned by another user (54321)" in other.log
 
 
 def test_it_takes_over_the_socket_of_a_killed_daemon(daemon: Callable[..., Daemon]) -> None:

@@ -173,7 +173,6 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
         (("attach", "x", "a: 1\n---\nb: 2"), "not several documents"),
         (("attach", "no name", "{}"), "cannot name a link"),
         (("attach", "ring", SYSTEM_TO_SYSTEM), "there is another link 'ring' already"),
-        (("attach", "ring"), "there is another link 'ring' already"),
         (("attach", "rnig"), "there is no link 'rnig' that was detached"),
         (("detach", "rign"), "there is no link 'rign'; did you mean 'ring'?"),
         (("set", "anounce", "when=true"), "there is no link 'anounce'; did you mean 'announce'?"),
@@ -190,6 +189,40 @@ def test_what_is_wrong_changes_nothing(one: Daemon, arguments: tuple[str, ...], 
     if not text.startswith("mediatorctl:"):
         text = refused(one, *arguments, "--dry-run")
         assert message in text and "it would be rejected: " in text
+
+
+def test_findings_have_the_members_that_those_of_a_check_have(one: Daemon) -> None:
+    broken = WIRING.replace("onState: Open", "onState: Opne").replace("onValue: boss", "onValue: 7")
+    (one.config / "wiring.yaml").write_text(broken)
+    checked = json.loads(one.ctl("validate", str(one.config), "--json", check=False).stdout)["findings"]
+    assert len(checked) == 2
+    for verb in ("plan", "reload"):
+        reply = json.loads(one.ctl(verb, "--json", check=False).stdout)
+        assert [{**finding, "location": 0, "text": 0} for finding in checked] == [
+            {**finding, "location": 0, "text": 0} for finding in reply["findings"]
+        ]
+        assert reply["findings"][0]["location"].endswith("wiring.yaml:6:51")
+    back = "{ attach: bell, toSystem: door, onState: Silent, emitEvent: { Push: { by: bell } } }"
+    (finding,) = json.loads(one.ctl("attach", "back", back, "--json", check=False).stdout)["findings"]
+    # Each hop is a note.
+    assert (finding["file"], finding["line"], finding["column"]) == (str(one.config / "wiring.yaml"), 6, 3)
+    assert {"file": "<control back>", "line": 2, "column": 3} in [
+        {key: note[key] for key in ("file", "line", "column")} for note in finding["notes"]
+    ]
+
+
+def test_what_cannot_be_written_down_is_told(one: Daemon) -> None:
+    for arguments in (["status"], ["show", "bell", "--json"], ["validate", str(one.config)], ["schema"], ["--help"], ["eval", "1"]):
+        with open("/dev/full", "w") as full:
+            command = [one.binaries.mediatorctl, *arguments]
+            result = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, env=one.client_environment, timeout=20
+            )
+        assert result.returncode == 74, (arguments, result)
+        assert "standard output cannot be written: No space left on device" in result.stderr
+    # Who reads no more wanted no more.
+    command = f"{one.binaries.mediatorctl} schema | true; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=20).returncode == 0
 
 
 def test_a_loop_is_refused_hop_by_hop(one: Daemon) -> None:
@@ -382,7 +415,12 @@ def test_a_drop_in_that_would_win_is_told(daemon: Callable[..., Daemon]) -> None
     late = {"wiring.yaml.d/95-local.yaml": "links: { announce: { emitValue: late } }\n"}
     one = daemon({**CONFIGURATION, **late})
     text = refused(one, "set", "announce", "emitValue=mine", "--persist")
-    assert "another file wins" in text
+    assert f"'{one.config}/wiring.yaml.d/95-local.yaml' is read later, and says otherwise of 'announce'" in text
+    assert f"Change the link in '{one.config}/wiring.yaml.d/95-local.yaml'" in text
+    with VarlinkSocket(one.socket) as connection:
+        settings = [{"key": "emitValue", "value": "mine"}]
+        connection.call("io.mediatord.Control.SetLink", {"link": "announce", "settings": settings, "persist": True})
+        assert connection.reply()["parameters"]["winner"] == f"{one.config}/wiring.yaml.d/95-local.yaml"
     one.ctl("set", "announce", "emitValue=mine")
     one.ctl("emit", "door", "Push", "by=ann")
     assert json.loads(one.ctl("show", "visitor", "--json").stdout)["bus"]["summary"]["value"] == "mine"
@@ -650,3 +688,129 @@ def test_a_check_by_the_daemon_denies_warnings_and_says_when_it_cannot_answer(
     assert check("--deny-warnings") == 1
     with open("/dev/full", "w") as full:
         assert check(capture_output=False, stdout=full, stderr=subprocess.DEVNULL) == 5
+
+
+def unchanged(one: Daemon, *arguments: str) -> str:
+    """What is printed of a change that changes nothing, which is told and no failure."""
+    before = (links(one), files(one), status(one)["generation"], status(one)["reloads"])
+    text = one.ctl(*arguments).stdout
+    assert text.startswith("nothing has changed: ")
+    assert one.ctl(*arguments, "--dry-run").stdout == text.replace("has changed", "would change")
+    reply = json.loads(one.ctl(*arguments, "--json").stdout)
+    assert reply["applied"] and not reply["changed"] and f"nothing has changed: {reply['summary']}\n" == text
+    assert (links(one), files(one), status(one)["generation"], status(one)["reloads"]) == before
+    return text.removeprefix("nothing has changed: ")
+
+
+def test_what_changes_nothing_is_told(one: Daemon) -> None:
+    assert unchanged(one, "set", "ring", "onValue=boss") == "link 'ring' is so already\n"
+    assert unchanged(one, "attach", "ring") == "link 'ring' is there already\n"
+    assert "nothing is changed that is in no file" in unchanged(one, "set", "ring", "--persist")
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    assert unchanged(one, "attach", "knock", SYSTEM_TO_SYSTEM) == "link 'knock' is there already\n"
+    one.ctl("detach", "ring")
+    assert unchanged(one, "detach", "ring") == "link 'ring' was detached already\n"
+    # That it is to be so for good is a change.
+    assert f"written: {one.config}/wiring.yaml.d/{OWN}" in one.ctl("detach", "ring", "--persist").stdout
+    assert unchanged(one, "detach", "ring", "--persist") == "link 'ring' was detached already\n"
+
+
+@pytest.mark.parametrize("persisted", [False, True])
+def test_what_was_detached_is_told_and_comes_back(one: Daemon, persisted: bool) -> None:
+    written = files(one)
+    option = ["--persist"] if persisted else []
+    before = links(one)
+    one.ctl("detach", "ring", *option)
+    for arguments in (["onValue=x"], ["onValue=x", "--persist"], ["--persist"]):
+        text = refused(one, "set", "ring", *arguments)
+        assert "the link 'ring' was detached" in text and "`mediatorctl attach ring` brings it back" in text
+    assert "did you mean 'ring'?" in refused(one, "attach", "rign")
+    one.ctl("attach", "ring")
+    assert {name: link["description"] for name, link in links(one).items()} == {
+        name: link["description"] for name, link in before.items()
+    }
+    if not persisted:
+        assert files(one) == written and status(one)["transient"] == 0
+        return
+    # The file still says otherwise, until that is taken back for good.
+    assert f"wiring.yaml.d/{OWN}" in files(one) and links(one)["ring"]["origin"] == "attached"
+    one.ctl("detach", "ring")
+    assert status(one)["transient"] == 0 and "ring" not in links(one)
+    assert "removed would be" in one.ctl("attach", "ring", "--persist", "--dry-run").stdout
+    reply = json.loads(one.ctl("attach", "ring", "--persist", "--json").stdout)
+    assert reply["file"] == {"path": f"{one.config}/wiring.yaml.d/{OWN}", "text": "", "removed": True}
+    assert files(one) == written and not (one.config / "wiring.yaml.d").exists()
+    assert status(one)["transient"] == 0 and links(one)["ring"]["origin"] == "written"
+    assert "nothing to do" in one.ctl("plan").stdout
+
+
+def test_an_emptied_loop_goes_and_a_key_is_set_once(one: Daemon) -> None:
+    one.ctl("set", "ring", "loop.limit=10 per 1s", "--persist")
+    one.ctl("set", "ring", "loop.limit=", "--persist")
+    assert files(one) == CONFIGURATION
+    result = one.ctl("set", "ring", "onValue=a", "onValue=b", check=False)
+    assert result.returncode == 2 and "'onValue' is set twice" in result.stderr
+
+
+INSTANCES = """\
+system: uplink@
+states: { Up: {}, Down: {} }
+events: { Fail: {} }
+external: any
+initialState: Up
+transitions: { Up: { Fail: Down }, Down: { Fail: stay } }
+---
+instances: { uplink@eth0: {}, uplink@wwan0: {} }
+buses: { "quality@*": { for: uplink@*, kind: currentValue, value: string, initial: good, external: both } }
+links: { note: { attach: uplink@*, to: quality@*, onState: Down, emitValue: poor } }
+"""
+
+
+def test_what_exists_for_each_instance_is_found_by_every_verb(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"uplink.yaml": INSTANCES})
+
+    def told(*arguments: str) -> str:
+        result = one.ctl(*arguments, check=False)
+        assert result.returncode == 1 and result.stdout == "", result
+        return result.stderr
+
+    each = "there is no '{}', but one for each instance: {}\nName one of them.\n"
+    links = "note@eth0, note@wwan0"
+    assert told("show", "note") == "mediatorctl: " + each.format("note", links)
+    assert told("show", "link:note") == "mediatorctl: " + each.format("note", links)
+    systems = "uplink@eth0, uplink@wwan0"
+    for name in ("uplink", "uplink@", "uplink@*"):
+        assert told("emit", name, "Fail") == "mediatorctl: " + each.format(name, systems)
+    assert told("tap", "uplink") == "mediatorctl: " + each.format("uplink", systems)
+    assert told("publish", "quality", "x") == "mediatorctl: " + each.format("quality", "quality@eth0, quality@wwan0")
+    assert "did you mean 'uplink@eth0'?" in told("emit", "uplink@eth", "Fail")
+    # The text of what makes a link or bus is what is written of it.
+    for running in ([], ["--running"]):
+        options = running or ["--config", str(one.config)]
+        for name, text, maker in [
+            ("note@eth0", "note: { attach: uplink@*,", "note"),
+            ("quality@wwan0", "for: uplink@*", "quality@*"),
+        ]:
+            shown = one.ctl("cat-config", name, *options).stdout
+            assert shown.startswith(f"# '{name}' is made of '{maker}', as one for each instance of 'uplink@'\n"), shown
+            assert text in shown, shown
+            remarks = json.loads(one.ctl("cat-config", name, "--json", *options).stdout)["remarks"]
+            assert len(remarks) == 1 and f"made of '{maker}'" in remarks[0]
+    result = one.ctl("cat-config", "note@zz", "--running", check=False)
+    assert result.returncode == 1 and "'note@zz'; did you mean 'note'?" in result.stderr, result
+
+
+@pytest.mark.parametrize(
+    ("link", "hint"),
+    [
+        ("{ attach: uplink@zz, to: quality@eth0, emitEvent: Fail }", "there are uplink@eth0, uplink@wwan0"),
+        ("{ attach: uplink@eth1, to: quality@eth0, emitEvent: Fail }", "did you mean 'uplink@eth0'?"),
+        ("{ attach: uplnk@*, to: quality@*, emitEvent: Fail }", "did you mean 'uplink@*'?"),
+        ("{ attach: uplink@eth0, to: quality, emitEvent: Fail }", "there are quality@eth0, quality@wwan0"),
+        ("{ attach: uplink@eth0, to: quality@zz, emitEvent: Fail }", "there are quality@eth0, quality@wwan0"),
+    ],
+)
+def test_instances_that_there_are_are_suggested(daemon: Callable[..., Daemon], link: str, hint: str) -> None:
+    one = daemon({"uplink.yaml": INSTANCES})
+    text = refused(one, "attach", "x", link)
+    assert f"hint: {hint}\n" in text, text

@@ -85,6 +85,49 @@ def test_the_command_line_is_checked(binaries: Binaries) -> None:
     assert validate(binaries, "--format", "xml").returncode == 2
 
 
+@pytest.mark.parametrize("arguments", [["validate"], ["validate", "--config"]])
+def test_that_there_is_no_file_is_a_warning(binaries: Binaries, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "lamp.yaml.bak").write_text(GOOD)
+    message = f"warning: there is no configuration file in '{tmp_path}'; files must end in .yaml or .yml [no-files]\n"
+    result = validate(binaries, *arguments[1:], tmp_path)
+    assert result.returncode == 0 and result.stdout.startswith(message), result
+    assert validate(binaries, *arguments[1:], tmp_path, "--deny-warnings").returncode == 1
+    report = json.loads(validate(binaries, *arguments[1:], tmp_path, "--json").stdout)
+    assert [(finding["code"], finding["severity"]) for finding in report["findings"]] == [("no-files", "warning")]
+    assert json.loads(validate(binaries, tmp_path, "--format", "sarif").stdout)["runs"][0]["results"][0]["level"] == "warning"
+    daemon = [binaries.mediatord, "--validate", "--config", tmp_path]
+    check = subprocess.run(daemon, capture_output=True, text=True, timeout=20)
+    assert check.returncode == 0 and check.stdout.startswith(message)
+    assert subprocess.run([*daemon, "--deny-warnings"], capture_output=True, timeout=20).returncode == 1
+    (tmp_path / "a.yaml").touch()
+    assert f"every configuration file in '{tmp_path}' is empty" in validate(binaries, *arguments[1:], tmp_path).stdout
+    assert "[no-files]" in validate(binaries, tmp_path / "a.yaml").stdout
+
+
+def test_directories_are_layers_where_that_is_said(binaries: Binaries, tmp_path: Path) -> None:
+    for name, text in [("etc/lamp.yaml", GOOD), ("usr/lamp.yaml", GOOD.replace("Press: Off", "Press: Of"))]:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    etc, usr = tmp_path / "etc", tmp_path / "usr"
+    # All of both counts.
+    together = validate(binaries, etc, usr)
+    assert together.returncode == 1 and "[duplicate-name]" in together.stdout
+    # As for the daemon, the first overrides.
+    for first, second, status in [(etc, usr, 0), (usr, etc, 1)]:
+        layers = ["--config", first, "--config", second]
+        result = validate(binaries, *layers)
+        assert result.returncode == status, result
+        check = subprocess.run([binaries.mediatord, "--validate", *layers], capture_output=True, text=True, timeout=20)
+        assert (check.returncode, check.stdout) == (status, result.stdout)
+    assert validate(binaries, "--config", etc, usr).returncode == 2
+    for shell in ("bash", "zsh", "fish"):
+        script = subprocess.run(
+            [binaries.mediatorctl, "--generate-completion-script", shell], capture_output=True, text=True, timeout=20
+        ).stdout
+        (options,) = [part for part in script.split("validate")[1:] if "deny-warnings" in part][:1]
+        assert "config" in options, shell
+
+
 def test_nothing_is_run_or_written(binaries: Binaries, tmp_path: Path) -> None:
     text = GOOD + f"feedbacks: {{ touch: {{ onState: any, run: [touch, {tmp_path}/touched] }} }}\n"
     (tmp_path / "a.yaml").write_text(text)

@@ -113,6 +113,19 @@ struct ChangeTests {
                 + "at once, as 'tell'.\n"
         ),
         (["set", "bus:alarms", "x=y"], .usage, "mediatorctl: only a link can be changed so\n"),
+        (
+            ["set", "away", "x=y"], .refused,
+            "mediatorctl: the link 'away' was detached\n`mediatorctl attach away` brings it back.\n"
+        ),
+        (
+            ["detach", "late", "--persist"], .refused,
+            "mediatorctl: '/a/90.yaml' cannot be written, so nothing has changed: '/a/95.yaml' is later\n"
+                + "Change the link in '/a/95.yaml' and `mediatorctl reload`, or leave out --persist.\n"
+        ),
+        (
+            ["set", "tell-full", "when=a", "to=b", "when=c"], .usage,
+            "Error: 'when' is set twice; say once what it is to be.\nUsage: mediatorctl set <name> [<key=value> ...] [--persist] [--dry-run] [--all] [--socket <path>] [--json] [--timeout <seconds>]\n  See 'mediatorctl set --help' for more information.\n"
+        ),
     ])
     func `what cannot be changed is told with what to do instead`(
         arguments: [String], status: CommandStatus, error: String
@@ -120,6 +133,23 @@ struct ChangeTests {
         let bench = try await Bench()
         let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
         #expect(result == .init(status: status, output: "", error: error))
+        if error.hasPrefix("mediatorctl: ") {
+            let json = await Bench.run(arguments + ["--json"], variables: ["MEDIATORD_SOCKET": bench.socket])
+            try CommandTests.checkJSON(json, status: status, text: error)
+        }
+        await bench.service.close()
+    }
+
+    @Test func `that there was nothing to do is told`() async throws {
+        let bench = try await Bench()
+        #expect(
+            await bench.run("attach", "there", "{}")
+                == .init(status: .success, output: "nothing has changed: link 'there' is there already\n", error: ""))
+        #expect(
+            await bench.run("attach", "there", "--dry-run")
+                == .init(status: .success, output: "nothing would change: link 'there' is there already\n", error: ""))
+        let reply = try JSONValue(parsing: await bench.run("attach", "there", "--json").output).objectValue
+        #expect(reply?["changed"] == false && reply?["applied"] == true)
         await bench.service.close()
     }
 

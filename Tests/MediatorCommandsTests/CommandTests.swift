@@ -1,3 +1,4 @@
+import Foundation
 import MediatorCommands
 import MediatorControl
 import Synchronization
@@ -114,6 +115,103 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test(arguments: failures.indices)
+    func `what cannot be done is told as JSON where JSON is asked for`(index: Int) async throws {
+        let bench = try await Bench()
+        let failure = Self.failures[index]
+        let result = await Bench.run(
+            [failure.arguments[0], "--json"] + failure.arguments.dropFirst(),
+            variables: ["MEDIATORD_SOCKET": bench.socket])
+        try Self.checkJSON(result, status: failure.status, text: failure.error)
+        await bench.service.close()
+    }
+
+    /// Holds an error told as JSON against the same told to people.
+    static func checkJSON(_ result: Bench.Result, status: CommandStatus, text: String) throws {
+        #expect(result.status == status)
+        #expect(result.error.hasSuffix("}\n") && result.error.count { $0 == "\n" } == 1)
+        let members = try #require(try JSONValue(parsing: result.error).objectValue)
+        #expect(Array(members.keys) == ["error"])
+        let error = try #require(members["error"]?.objectValue)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(error["message"]?.stringValue.map { "mediatorctl: \($0)" } == lines.first)
+        #expect(error["hint"]?.stringValue == lines.dropFirst().first)
+        let code = try #require(error["code"]?.stringValue)
+        let page = try String(
+            contentsOfFile: #filePath.replacing(/Tests\/MediatorCommandsTests.*/, with: "Documentation/Operating.md"),
+            encoding: .utf8)
+        #expect(page.contains("`\(code)`"), "\(code) is not documented")
+    }
+
+    @Test(arguments: [
+        (["show", "--json"], "usage"), (["frobnicate", "--json"], "usage"),
+        (["eval", "--json", "1 +"], "invalid-expression"),
+        (["eval", "1", "--with", "x", "--json"], "usage"), (["eval", "1 / 0", "--json"], "evaluation-failed"),
+        (["status", "--json", "--socket", "/nowhere/x"], "no-connection"),
+        (["--socket", "/nowhere/x", "--json", "list"], "no-connection"),
+        (["validate", "--json", "--kinds", "/nowhere"], "usage"),
+        (["validate", "--format", "json", "--config"], "usage"),
+        (["cat-config", "--config", "/nowhere", "--json"], "not-valid"), (["plan", "/nowhere", "--json"], "refused"),
+        (["cat-config", "--config", "/dev", "--json", "x"], "no-such-name"),
+    ])
+    func `every verb tells errors as JSON`(arguments: [String], code: String) async throws {
+        let bench = try await Bench()
+        let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+        let error = try JSONValue(parsing: result.error)["error"]
+        #expect(error?["code"] == .string(code))
+        #expect(error?["message"]?.stringValue?.isEmpty == false)
+        #expect(result.status != .success)
+        await bench.service.close()
+    }
+
+    @Test func `the help of each verb, that of the root and the guide have the same exit codes`() async throws {
+        let page = try String(
+            contentsOfFile: #filePath.replacing(/Tests\/MediatorCommandsTests.*/, with: "Documentation/Operating.md"),
+            encoding: .utf8)
+        let rows = page.matches(of: /(?m)^\| ([0-9]+) \| (.*) \|$/).map { (code: Int32($0.1) ?? -1, text: $0.2) }
+        // The daemon's own are told before.
+        let guide = rows.drop { $0.code != 0 }.dropFirst().drop { $0.code != 0 }
+        let all = CommandStatus.allCases.map(\.rawValue).sorted()
+        #expect(guide.map(\.code) == all)
+        func told(_ arguments: [String]) async throws -> [Int32] {
+            let text = await Bench.run(arguments).output
+            let part = try #require(text.split(separator: "EXIT STATUS\n").dropFirst().first)
+            return part.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
+                .compactMap { $0.split(separator: " ").first.flatMap { Int32($0) } }
+        }
+        #expect(try await told(["--help"]) == all)
+        let control: [Int32] = [0, 1, 2, 4, 69, 74]
+        var seen = Set<Int32>()
+        for (verb, expected) in [
+            ("status", control + [5]), ("list", control), ("show", control), ("tap", control), ("emit", control),
+            ("publish", control), ("plan", control), ("reload", control + [3]), ("attach", control + [3]),
+            ("detach", control + [3]), ("set", control + [3]), ("cat-config", control), ("eval", [0, 1, 2, 74]),
+            ("validate", [0, 1, 2, 74]), ("schema", [0, 1, 2, 74]),
+        ] {
+            let codes = try await told([verb, "--help"])
+            #expect(codes == expected.sorted(), "\(verb)")
+            seen.formUnion(codes)
+            // What only some verbs end with, the guide says of them.
+            for code in codes where ![0, 1, 2, 4, 69, 74].contains(code) {
+                #expect(guide.first { $0.code == code }?.text.contains("`\(verb)`") == true, "\(verb) and \(code)")
+            }
+        }
+        #expect(seen.sorted() == all)
+    }
+
+    @Test func `an answer that cannot be written is an error, one that nobody reads is none`() async throws {
+        let bench = try await Bench()
+        for arguments in [["status"], ["list", "--json"], ["eval", "1"], ["--help"]] {
+            let variables = ["MEDIATORD_SOCKET": bench.socket]
+            let full = await Bench.run(arguments, variables: variables) { _ in throw CommandError.notWritten("No space")
+            }
+            #expect(full.status == .notWritten)
+            #expect(full.error.contains("standard output cannot be written: No space"))
+            #expect(await Bench.run(arguments, variables: variables) { _ in throw OutputClosed() }.status == .success)
+        }
+        await bench.service.close()
+    }
+
     @Test func `an event arrives with its values typed`() async throws {
         let bench = try await Bench()
         let result = await bench.run("emit", "system:disk-guard", "Measured", "percent=-5", "mount=1", "within=500ms")
@@ -156,9 +254,16 @@ struct CommandTests {
     @Test func `without a daemon the next step is told`() async {
         let result = await Bench.run(["status", "--socket", "/tmp/no-such-directory/socket"])
         #expect(result.status == .noConnection)
-        #expect(result.error.contains("nobody serves '/tmp/no-such-directory/socket'"))
+        #expect(result.error.contains("there is no socket '/tmp/no-such-directory/socket'"))
         #expect(result.error.contains("systemctl status mediatord"))
         #expect(result.error.contains("make run"))
+        #expect(
+            await Bench.run(["status", "--socket", "/dev/null"])
+                == .init(
+                    status: .noConnection, output: "",
+                    error:
+                        "mediatorctl: no connection to mediatord: '/dev/null' is no socket\nAnother socket is chosen "
+                        + "with --socket or MEDIATORD_SOCKET.\n"))
     }
 
     @Test func `the socket is an option before a variable`() async throws {

@@ -278,11 +278,19 @@ final class SampleHandler: ControlHandler {
 
     func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
         guard parameters.link != "tell-full" else { throw ControlError.linkExists(name: parameters.link) }
+        if parameters.link == "there" {
+            return ChangeReply(
+                valid: true, applied: parameters.dryRun != true, changed: false, generation: 1,
+                summary: "link 'there' is there already")
+        }
         let settings = parameters.settings.map { "\($0.key)=\($0.value)" }
         return try change("\(parameters.definition ?? "none") \(settings)", parameters.persist, parameters.dryRun)
     }
 
     func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        if parameters.link == "late" {
+            throw ControlError.cannotPersist(path: "/a/90.yaml", reason: "'/a/95.yaml' is later", winner: "/a/95.yaml")
+        }
         guard parameters.link == "tell-full" else {
             throw ControlError.noSuchLink(name: parameters.link, nearest: "tell-full")
         }
@@ -293,6 +301,7 @@ final class SampleHandler: ControlHandler {
     }
 
     func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
+        if parameters.link == "away" { throw ControlError.linkDetached(name: parameters.link) }
         guard parameters.link == "tell-full" else {
             throw ControlError.linkOfInstances(name: parameters.link, link: "tell")
         }

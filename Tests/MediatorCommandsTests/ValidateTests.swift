@@ -149,7 +149,7 @@ import Varlink
         let result = await Bench.run(["validate", "--help"])
         #expect(result.status == .success)
         #expect(result.output.contains("EXAMPLES\n  mediatorctl validate"))
-        #expect(result.output.contains("EXIT STATUS\n  0  valid\n"))
+        #expect(result.output.contains("EXIT STATUS\n   0  valid\n"))
     }
 
     @Test(arguments: [["validate", "--format", "xml"], ["validate", "--json", "--format", "sarif"]])

@@ -8,7 +8,7 @@ struct ValueTests {
         ("true", "bool", true), ("false", "bool", false), ("yes", "bool", nil), ("", "bool", nil),
         ("0", "int", 0), ("-12", "int", -12), ("1.0", "int", nil), ("9223372036854775808", "int", nil),
         ("", "int", nil),
-        ("7", "uint", 7), ("-7", "uint", nil),
+        ("7", "uint", 7), ("-7", "uint", nil), ("18446744073709551615", "uint", "18446744073709551615"),
         ("1", "double", 1.0), ("-0.5e3", "double", -500.0), ("nan", "double", nil), ("inf", "double", nil),
         ("", "string", ""), ("a b", "string", "a b"), ("\"a\"", "string", "\"a\""),
         ("now", "timestamp", "2026-11-21T12:00:00Z"), ("2026-01-02T03:04:05Z", "timestamp", "2026-01-02T03:04:05Z"),
@@ -31,6 +31,27 @@ struct ValueTests {
             #expect(value == nil)
             #expect((error as? CommandError)?.message.contains("'field'") == true)
         }
+    }
+
+    @Test(arguments: [
+        ("9223372036854775808", "int", "int is from -9223372036854775808 to 9223372036854775807"),
+        ("-99999999999999999999999", "optional(int)", "int is from -9223372036854775808 to 9223372036854775807"),
+        ("18446744073709551616", "uint", "uint is from 0 to 18446744073709551615"),
+        ("-1", "uint", "uint is from 0 to 18446744073709551615"),
+        ("1e999", "double", "double is from -1.7976931348623157e+308 to 1.7976931348623157e+308"),
+    ])
+    func `a number beyond its type is out of range`(text: String, type: String, range: String) {
+        let error = #expect(throws: CommandError.self) {
+            try TypedValue(now: 0).value(text, type: type, name: "field")
+        }
+        #expect(error?.message == "'\(text)' is out of range for 'field': \(range)")
+        let written = #expect(throws: CommandError.self) {
+            try TypedValue(now: 0).check(
+                ["a": .double(1e30)], fields: [Field(name: "a", type: "int")], owner: "it")
+        }
+        #expect(
+            written?.message.hasPrefix("'1e+30' is out of range for 'a': int is from") == true,
+            "\(written?.message ?? "")")
     }
 
     @Test func `an optional field may be left out`() throws {

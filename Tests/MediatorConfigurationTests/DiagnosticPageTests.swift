@@ -66,6 +66,16 @@ import Testing
                     hint: found.hint)
             }
         },
+        .noFiles: {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            return ConfigurationCompiler.compile(directory: folder.path).diagnostics.map { found in
+                Diagnostic(
+                    severity: found.severity, code: found.code,
+                    message: found.message.replacingOccurrences(of: folder.path, with: "/etc/mediatord"))
+            }
+        },
         .nothingToRemove: {
             var file = ConfigurationFile(
                 path: "lamp.yaml", text: "system: lamp\nstates: { Off: {} }\ninitialState: Off\n")

@@ -11,7 +11,8 @@ import Testing
     @Test func `every code is in a test with its exact words`() {
         // Those of whole files and of limits are in the suites of their own.
         let elsewhere: Set<Diagnostic.Code> = [
-            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .unusedDropIn, .nothingToRemove,
+            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .noFiles, .unusedDropIn,
+            .nothingToRemove,
             // Those of the whole are in the corpus.
             .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
@@ -27,6 +28,9 @@ import Testing
     @Test func `a mistake in a file is one message unless it says otherwise`() {
         let several: Set<String> = [
             "a quote that runs into the next document", "a broken document silences who refers to it",
+            "a misspelt key does not hide a wrong name beside it",
+            "a foreign key is what is missing, and hides no wrong name",
+            "a wrong state does not hide a wrong field", "a wrong state does not hide a wrong field of an event",
         ]
         for mistake in Self.mistakes {
             let count = compile(mistake.text).partial.count

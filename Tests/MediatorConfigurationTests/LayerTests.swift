@@ -135,9 +135,17 @@ import Musl
 
     @Test func `no layer at all is an empty configuration, a directory of one's own must be there`() {
         #expect(read() == [])
-        #expect(findings() == [])
+        let message = "there is no configuration file in 'etc, run, local, lib'; files must end in .yaml or .yml"
+        #expect(findings() == ["warning: \(message) [no-files]"])
         let own = ConfigurationLayers(["\(root.path)/nowhere"]).read()
         #expect(own.findings.map(\.code) == [.unreadable])
+    }
+
+    @Test func `nothing but masks is an empty configuration, too`() throws {
+        try root.add("etc/a.yaml", "")
+        try root.add("lib/a.yaml", "text")
+        #expect(read() == [])
+        #expect(findings() == ["warning: every configuration file in 'etc, run, local, lib' is empty [no-files]"])
     }
 
     @Test func `a file that cannot be read does not make way for the one it overrides`() throws {

@@ -446,5 +446,161 @@ import Testing
                                                      ^~~~~
               hint: variables here: value, now
             """#),
+        Mistake(
+            "a misspelt key does not hide a wrong name beside it",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Ful, emitvalue: full }
+            """#,
+            #"""
+            a.yaml:10:43: error: 'disk' has no state 'Ful' [unknown-state]
+                a: { attach: disk, to: status, onState: Ful, emitvalue: full }
+                                                        ^~~
+              hint: did you mean 'Full'?
+            a.yaml:10:48: error: the link 'a' has no key 'emitvalue' [unknown-key]
+                a: { attach: disk, to: status, onState: Ful, emitvalue: full }
+                                                             ^~~~~~~~~
+              hint: did you mean 'emitValue'?
+            """#),
+        Mistake(
+            "a foreign key is what is missing, and hides no wrong name",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Ful, emit: full }
+            """#,
+            #"""
+            a.yaml:10:43: error: 'disk' has no state 'Ful' [unknown-state]
+                a: { attach: disk, to: status, onState: Ful, emit: full }
+                                                        ^~~
+              hint: did you mean 'Full'?
+            a.yaml:10:48: error: the link 'a' has no key 'emit' [unknown-key]
+                a: { attach: disk, to: status, onState: Ful, emit: full }
+                                                             ^~~~
+              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+            """#),
+        Mistake(
+            "a foreign key in the place of onState",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, on: Full, emitValue: full }
+            """#,
+            #"""
+            a.yaml:10:34: error: the link 'a' has no key 'on' [unknown-key]
+                a: { attach: disk, to: status, on: Full, emitValue: full }
+                                               ^~
+              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+            """#),
+        Mistake(
+            "a foreign key in the place of attach",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { from: disk, to: status, onState: Full, emitValue: full }
+            """#,
+            #"""
+            a.yaml:10:8: error: the link 'a' has no key 'from' [unknown-key]
+                a: { from: disk, to: status, onState: Full, emitValue: full }
+                     ^~~~
+              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+            """#),
+        Mistake(
+            "a wrong state does not hide a wrong field",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: alarms, onState: Ful, emitValue: { text: a, severty: 1 } }
+            """#,
+            #"""
+            a.yaml:10:43: error: 'disk' has no state 'Ful' [unknown-state]
+                a: { attach: disk, to: alarms, onState: Ful, emitValue: { text: a, severty: 1 } }
+                                                        ^~~
+              hint: did you mean 'Full'?
+            a.yaml:10:70: error: 'emitValue' has no field 'severty' [unknown-field]
+                a: { attach: disk, to: alarms, onState: Ful, emitValue: { text: a, severty: 1 } }
+                                                                                   ^~~~~~~
+              hint: did you mean 'severity'?
+            """#),
+        Mistake(
+            "a wrong state does not hide a wrong field of an event",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, toSystem: disk, onState: [Normal, Ful], emitEvent: { Measured: { usd: '${state.used' } } }
+            """#,
+            #"""
+            a.yaml:10:56: error: 'disk' has no state 'Ful' [unknown-state]
+                a: { attach: disk, toSystem: disk, onState: [Normal, Ful], emitEvent: { Measured: { usd: '${state.used' } } }
+                                                                     ^~~
+              hint: did you mean 'Full'?
+            a.yaml:10:87: error: the event 'Measured' has no field 'usd' [unknown-field]
+                a: { attach: disk, toSystem: disk, onState: [Normal, Ful], emitEvent: { Measured: { usd: '${state.used' } } }
+                                                                                                    ^~~
+              hint: did you mean 'used'?
+            """#),
+        Mistake(
+            "what a wrong state has is not known",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            ---
+            buses:
+              status: { kind: currentValue, value: string, initial: unknown }
+              alarms: { kind: passthrough, value: { text: string, severity: int } }
+            links:
+              a: { attach: disk, to: status, onState: Ful, when: state.used > 1, emitValue: '${state.used}' }
+            """#,
+            #"""
+            a.yaml:10:43: error: 'disk' has no state 'Ful' [unknown-state]
+                a: { attach: disk, to: status, onState: Ful, when: state.used > 1, emitValue: '${state.used}' }
+                                                        ^~~
+              hint: did you mean 'Full'?
+            """#),
     ]
 }

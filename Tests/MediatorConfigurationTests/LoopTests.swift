@@ -43,6 +43,21 @@ import Testing
         #expect(loops(Self.lamps + links) == 1)
     }
 
+    @Test(arguments: ["loop: { limit: 0 per 1s }", "loop: { limit: often }", "loop: {}"])
+    func `a loop whose limit cannot be read is no loop without one`(loop: String) {
+        let links = """
+            links:
+              on-there: { attach: left, toSystem: right, onState: On, emitEvent: TurnOn, LOOP }
+              on-back: { attach: right, toSystem: left, onState: On, emitEvent: TurnOn }
+              off-there: { attach: left, toSystem: right, onState: Off, emitEvent: TurnOff }
+              off-back: { attach: right, toSystem: left, onState: Off, emitEvent: TurnOff }
+            """
+        let onLink = compile(Self.lamps + links.replacing("LOOP", with: loop)).diagnostics.map { $0.rendered() }
+        #expect(onLink.count == 1 && onLink[0].hasPrefix("a.yaml:20:"), "\(onLink)")
+        let onAll = compile(Self.lamps + loop + "\n" + links.replacing(", LOOP", with: "")).diagnostics
+        #expect(onAll.count == 1 && onAll[0].code != .loop, "\(onAll.map { $0.rendered() })")
+    }
+
     @Test func `a lamp that turns itself off when it is on does so once`() {
         let text = """
             system: lamp

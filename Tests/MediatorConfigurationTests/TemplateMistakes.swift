@@ -42,7 +42,7 @@ import Testing
             a.yaml:6:14: error: there is no template 'tt@' [unknown-system]
               instances: { tt@x: {} }
                            ^~~~
-              hint: did you mean 't@'?
+              hint: did you mean 't@x'?
             """),
         Mistake(
             "an instance of a system", "system: s\nstates: { A: {} }\ninitialState: A\n---\ninstances: { s@x: {} }",
@@ -102,7 +102,7 @@ import Testing
             a.yaml:6:23: error: there is no template 'tt@' [unknown-system]
               links: { l: { attach: tt@*, toSystem: t@*, onState: A, emitEvent: E } }
                                     ^~~~
-              hint: did you mean 't@'?
+              hint: did you mean 't@*'?
             """),
         Mistake(
             "a link to a template",

@@ -1,4 +1,5 @@
 import CommonExpression
+import Glibc
 import MediatorConfiguration
 import Synchronization
 import Testing
@@ -93,6 +94,10 @@ import Testing
         #expect(
             try layer(Self.detach("dim"), LinkChange(link: "dim", action: .attach(same, [settings]))).links == [])
         #expect(try layer(Self.set("dim", ("loop.limit", "1 per 1s")), Self.set("dim", ("loop", ""))).links == [])
+        // A loop without its limit is none.
+        #expect(
+            try layer(Self.set("dim", ("loop.limit", "1 per 1s")), Self.set("dim", ("loop.limit", ""))).links == [])
+        #expect(try layer(LinkChange(link: "dim", action: .attachAgain)).links == [])
     }
 
     @Test func `the same again is no change`() throws {
@@ -122,7 +127,6 @@ import Testing
         (detach("tel"), LinkChangeError.noSuchLink("tel", nearest: "tell")),
         (set("dimm", ("when", "true")), .noSuchLink("dimm", nearest: "dim")),
         (attach("tell", definition), .exists("tell")),
-        (LinkChange(link: "tell", action: .attachAgain), .exists("tell")),
         (LinkChange(link: "nothing", action: .attachAgain), .noSuchLink("nothing", nearest: nil)),
         (detach("tell@x"), .oneOfMany("tell@x", link: "tell")),
     ])
@@ -137,6 +141,7 @@ import Testing
         (attach("x\n", "{}"), "", .invalidName), (set("tell", ("loop", "")), "<control tell>:1:1", .nothingToRemove),
         (set("tell", ("when.x", "")), "<control tell>:1:1", .nothingToRemove),
         (set("tell", ("a.", "1")), "<control tell>:1:1", .unknownKey),
+        (set("tell", ("when", "true"), ("when", "false")), "<control tell>:1:1", .duplicateKey),
         (set("tell", ("", "1")), "<control tell>:1:1", .unknownKey),
         (set("tell", ("when", "!!str x")), "<control tell>:1:1", .tag),
         (set("tell", (String(repeating: "a.", count: 80) + "a", "1")), "<control tell>:1:1", .unknownKey),
@@ -286,6 +291,59 @@ import Testing
         #expect(try layer.persisting("tell", in: "/etc/m", files: files, remark: "") == nil)
     }
 
+    @Test func `what was detached for good comes back as it is written`() throws {
+        let again = LinkChange(link: "dim", action: .attachAgain)
+        var layer = try layer(Self.detach("dim"), Self.detach("tell"))
+        var files = [Self.file]
+        for link in ["dim", "tell"] {
+            let file = try persisted(layer, link, files)
+            (layer, files) = (file.layer, file.files)
+        }
+        #expect(try graph(layer, files).links.isEmpty)
+        #expect(throws: LinkChangeError.detached("dim")) {
+            try layer.applying(Self.set("dim", ("when", "value > 9")), to: files)
+        }
+        #expect(try layer.applying(Self.detach("dim"), to: files).says(layer, ofLink: "dim"))
+        #expect(throws: LinkChangeError.noSuchLink("dimm", nearest: "dim")) {
+            try layer.applying(LinkChange(link: "dimm", action: .attachAgain), to: files)
+        }
+
+        // For the time being, and taken back.
+        let present = try layer.applying(again, to: files)
+        #expect(
+            try graph(present, files).links.map(\.fingerprint) == [try graph(TransientLayer()).links[0].fingerprint])
+        #expect(try present.applying(Self.detach("dim"), to: files).links == [])
+        // Another than it was: what is other is written.
+        let other = try present.applying(Self.set("dim", ("when", "value > 9")), to: files)
+        let otherFile = try persisted(other, "dim", files)
+        #expect(otherFile.text?.hasSuffix("links:\n  dim:\n    when: value > 9\n  tell: null\n") == true)
+        #expect(try graph(otherFile.layer, otherFile.files).means(graph(other, files)))
+
+        // For good: with the last of them the file goes.
+        for link in ["dim", "tell"] {
+            layer = try layer.applying(LinkChange(link: link, action: .attachAgain), to: files)
+            let file = try persisted(layer, link, files)
+            #expect((file.text == nil) == (link == "tell"))
+            (layer, files) = (file.layer, file.files)
+        }
+        #expect(files == [Self.file] && layer.links == [])
+    }
+
+    @Test func `what comes later than what is written is known`() throws {
+        var file = Self.file
+        for (name, text) in [
+            ("10", "tell: {}"), ("95", "tell: { emitValue: a }"), ("96", "dim: {}"), ("99", "tell: {}"),
+        ] {
+            file.dropIns.append(
+                ConfigurationFile(path: "/etc/m/lamp.yaml.d/\(name)-x.yaml", text: "links: { \(text) }"))
+        }
+        let layer = try layer(Self.set("tell", ("emitValue", "b")), over: [file])
+        #expect(
+            try persisted(layer, "tell", [file]).overriding == [
+                "/etc/m/lamp.yaml.d/95-x.yaml", "/etc/m/lamp.yaml.d/99-x.yaml",
+            ])
+    }
+
     @Test func `what somebody else has written is left alone`() throws {
         for text in ["links: {}", "# Written by mediatorctl\nlinks: {}\nbuses: {}", "# Written by mediatorctl\n- a"] {
             let foreign = ConfigurationFile(path: "/etc/m/90-mediatorctl.yaml", text: text)
@@ -320,6 +378,15 @@ import Testing
         let second = try #require(try next.persisting("tell", in: root.path, files: files, remark: "A test."))
         let again = try second.write()
         #expect(again.undo())
+        #expect(layers.read().files == files)
+        // A file with nothing left goes, with its directory, and can be put back.
+        let back = try TransientLayer().applying(LinkChange(link: "dim", action: .attachAgain), to: files)
+        let third = try #require(try back.persisting("dim", in: root.path, files: files, remark: "A test."))
+        #expect(third.text == nil)
+        let removed = try third.write()
+        #expect(layers.read().files == before)
+        #expect(access("\(file.path).d", F_OK) != 0)
+        #expect(removed.undo())
         #expect(layers.read().files == files)
         // Somebody else was there meanwhile.
         try root.write("lamp.yaml.d/90-mediatorctl.yaml", "# Written by mediatorctl\nlinks: {}")

@@ -232,16 +232,33 @@ struct ControlServiceTests {
         var status = stat()
         #expect(lstat(inner, &status) == 0 && status.st_mode & 0o022 == 0)
 
+        func reason(_ path: String, userID: UInt32? = nil) -> String {
+            do throws(VarlinkError) {
+                try ControlSocket.prepareDirectory(ofPath: path, userID: userID)
+                return ""
+            } catch {
+                return error.message
+            }
+        }
+        let otherwise = "choose another path with --socket or MEDIATORD_SOCKET"
         chmod(inner, 0o777)
-        #expect(throws: VarlinkError.self) { try ControlSocket.prepareDirectory(ofPath: inner + "/socket") }
+        #expect(
+            reason(inner + "/socket")
+                == "others can write to '\(inner)', and could put another socket there; take them "
+                + "the right to (chmod o-w '\(inner)'), or \(otherwise)")
         chmod(inner, 0o770)
         // Root gives the directory to somebody; anybody else is somebody to the user asked about.
         if geteuid() == 0 { chown(inner, 54321, 54321) }
-        #expect(throws: VarlinkError.self) {
-            try ControlSocket.prepareDirectory(ofPath: inner + "/socket", userID: 12345)
-        }
+        let owner = geteuid() == 0 ? 54321 : geteuid()
+        #expect(
+            reason(inner + "/socket", userID: 12345) == "'\(inner)' is owned by another user (\(owner)), who could put "
+                + "another socket there; run as that user, or \(otherwise)")
         rmdir(inner)
         symlink("/tmp", inner)
-        #expect(throws: VarlinkError.self) { try ControlSocket.prepareDirectory(ofPath: inner + "/socket") }
+        #expect(reason(inner + "/socket") == "'\(inner)' is a symbolic link, and no directory; \(otherwise)")
+        #expect(
+            reason("\(directory)/no/where/socket")
+                == "cannot make the directory '\(directory)/no/where' of the control socket: No such file or directory; "
+                + "make the directory in which it is to lie, or \(otherwise)")
     }
 }

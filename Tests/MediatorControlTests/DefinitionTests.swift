@@ -82,7 +82,9 @@ struct DefinitionTests {
     static let step = PlanStep(
         kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"])
     static let finding = Finding(
-        severity: "error", code: "unknown-key", location: "a.yaml:1:2", message: "it is wrong", text: "all of it")
+        severity: "error", code: "unknown-key", location: "a.yaml:1:2", file: "a.yaml", line: 1, column: 2, length: 3,
+        message: "it is wrong", hint: "it would be right", excerpt: "it",
+        notes: [FindingNote(file: "b.yaml", line: 4, column: 5, message: "it too")], text: "all of it")
 
     static let change = ChangeReply(
         valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
@@ -266,8 +268,9 @@ struct DefinitionTests {
 
     static let errors: [ControlError] = [
         .noSuchSystem(name: "dsik", nearest: "disk"), .noSuchBus(name: "x", nearest: nil),
-        .noSuchLink(name: "x", nearest: "y"), .linkExists(name: "x"), .linkOfInstances(name: "x@a", link: "x"),
-        .cannotPersist(path: "/etc/x", reason: "it is full"),
+        .noSuchLink(name: "x", nearest: "y"), .linkExists(name: "x"), .linkDetached(name: "x"),
+        .linkOfInstances(name: "x@a", link: "x"),
+        .cannotPersist(path: "/etc/x", reason: "it is full", winner: "/etc/y"),
         .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -59,6 +60,19 @@ struct ClientTests {
     }
 
     @Test func `nobody there is an error of its own`() async {
+        #expect(await code { _ = try await VarlinkClient.connect(toPath: directory.socket) } == .noSocket)
+        #expect(await code { _ = try await VarlinkClient.connect(toPath: "/dev/null") } == .notASocket)
+        let left = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(directory.socket.utf8)) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(left, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(bound == 0)
+        close(left)
         #expect(await code { _ = try await VarlinkClient.connect(toPath: directory.socket) } == .notRunning)
         #expect(await code { _ = try await VarlinkClient.connect(toPath: "") } == .invalidPath)
     }

@@ -50,7 +50,8 @@ struct Check {
         ])
     }
 
-    private static func json(_ diagnostic: Diagnostic) -> JSONValue {
+    /// A finding for programs.
+    static func json(_ diagnostic: Diagnostic) -> JSONValue {
         var object: JSONObject = [
             "severity": .string(diagnostic.severity.rawValue),
             "code": .string(diagnostic.code.rawValue),

@@ -18,18 +18,24 @@ struct ChangeReport: Report {
             return findings
                 + (isDryRun ? "it would be rejected: \(summary)\n" : "rejected, nothing has changed: \(summary)\n")
         }
+        guard reply.changed else { return "nothing \(isDryRun ? "would change" : "has changed"): \(summary)\n" }
         let name = PlainText.cleaned(link)
         var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
         if isDryRun {
             lines += "link '\(name)' would be \(done): \(summary)\n"
             if let file = reply.file {
-                lines += "written would be \(PlainText.cleaned(file.path)):\n" + Self.indented(file.text)
+                let path = PlainText.cleaned(file.path)
+                lines +=
+                    file.removed
+                    ? "removed would be \(path), in which nothing is left\n"
+                    : "written would be \(path):\n" + Self.indented(file.text)
             }
             return lines
         }
         lines += "link '\(name)' \(done): \(summary)\n"
         if let file = reply.file {
-            lines += "written: \(PlainText.cleaned(file.path))\n"
+            let path = PlainText.cleaned(file.path)
+            lines += file.removed ? "removed, since nothing is left in it: \(path)\n" : "written: \(path)\n"
         } else if reply.transient.contains(link) {
             let verb = done == "detached" ? "detach" : "set"
             lines +=

@@ -4,15 +4,20 @@ import Varlink
 /// The answer of `cat-config`: the documents, each value with the place it comes from.
 struct ConfigurationReport: Report {
     var documents: [MergedConfiguration.Document]
+    /// What is to be said of them.
+    var remarks: [String] = []
+    /// What is wrong, for programs.
+    var findings: [Diagnostic] = []
 
     /// For people, and still YAML with the same meaning: the places are comments.
     func text(_ style: TextStyle) -> String {
-        documents.map { document in
-            var writer = YAMLWriter()
-            writer.write(document.root)
-            let header = ([document.file] + document.dropIns).map { "# \(PlainText.cleaned($0))\n" }
-            return header.map { style.colored($0, .dim) }.joined() + writer.text(style)
-        }.joined(separator: "---\n")
+        remarks.map { style.colored("# \(PlainText.cleaned($0))\n", .dim) }.joined()
+            + documents.map { document in
+                var writer = YAMLWriter()
+                writer.write(document.root)
+                let header = ([document.file] + document.dropIns).map { "# \(PlainText.cleaned($0))\n" }
+                return header.map { style.colored($0, .dim) }.joined() + writer.text(style)
+            }.joined(separator: "---\n")
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -22,7 +27,10 @@ struct ConfigurationReport: Report {
                 "system": document.system.map { .string($0) } ?? .null, "root": Self.json(document.root),
             ])
         }
-        try JSONValue.object(["documents": .array(documents)]).encode(to: encoder)
+        try JSONValue.object([
+            "documents": .array(documents), "remarks": .array(remarks.map { .string($0) }),
+            "findings": .array(findings.map(Check.json)),
+        ]).encode(to: encoder)
     }
 
     /// A node as an object: where it comes from, and its value, its elements, its members or what it names.

@@ -24,15 +24,25 @@ package struct TypedValue {
             guard let value = Bool(text) else { throw Self.mismatch(text, name, "true or false") }
             return .bool(value)
         case "int":
-            guard let value = Int64(text) else { throw Self.mismatch(text, name, "a whole number (int)") }
-            return .int(value)
-        case "uint":
-            guard let value = Int64(text), value >= 0 else {
-                throw Self.mismatch(text, name, "a whole number that is not negative (uint)")
+            guard let value = Int64(text) else {
+                guard !Self.isWhole(text) else { throw Self.outOfRange(text, name, Int64.min, Int64.max, type) }
+                throw Self.mismatch(text, name, "a whole number (int)")
             }
             return .int(value)
+        case "uint":
+            guard let value = UInt64(text) else {
+                guard !Self.isWhole(text) else { throw Self.outOfRange(text, name, UInt64.min, UInt64.max, type) }
+                throw Self.mismatch(text, name, "a whole number that is not negative (uint)")
+            }
+            // JSON's numbers are signed here; a larger one travels as text.
+            return Int64(exactly: value).map { .int($0) } ?? .string(text)
         case "double":
-            guard let value = Double(text), value.isFinite else { throw Self.mismatch(text, name, "a number (double)") }
+            guard let value = Double(text) else { throw Self.mismatch(text, name, "a number (double)") }
+            guard value.isFinite || !text.contains(where: \.isNumber) else {
+                let limit = Double.greatestFiniteMagnitude
+                throw Self.outOfRange(text, name, -limit, limit, type)
+            }
+            guard value.isFinite else { throw Self.mismatch(text, name, "a number (double)") }
             return .double(value)
         case "string":
             return .string(text)
@@ -113,6 +123,13 @@ package struct TypedValue {
                 case "duration": value.stringValue.map(Self.isDuration) ?? false
                 default: true
                 }
+            if !isRight, case .double(let number) = value, number == number.rounded() {
+                switch Self.held(field.type) {
+                case "int": throw Self.outOfRange(value.description, key, Int64.min, Int64.max, field.type)
+                case "uint": throw Self.outOfRange(value.description, key, UInt64.min, UInt64.max, field.type)
+                default: break
+                }
+            }
             guard isRight else { throw Self.mismatch(value.description, key, field.type) }
         }
         try Self.checkNothingIsMissing(values, fields, owner)
@@ -143,6 +160,20 @@ package struct TypedValue {
     private static func mismatch(_ text: String, _ name: String, _ expected: String) -> CommandError {
         let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
         return CommandError(.refused, "'\(shown)' is no value for '\(name)': \(expected) is expected")
+    }
+
+    /// Whether a text is a whole number, of whatever size.
+    private static func isWhole(_ text: String) -> Bool {
+        let digits = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : text[...]
+        return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    private static func outOfRange<Number>(
+        _ text: String, _ name: String, _ least: Number, _ most: Number, _ type: String
+    ) -> CommandError {
+        let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
+        return CommandError(
+            .refused, "'\(shown)' is out of range for '\(name)': \(held(type)) is from \(least) to \(most)")
     }
 
     /// Numbers with units, one after the other: h, m, s, ms, us, µs, ns; with a sign in front if need be.

@@ -12,7 +12,8 @@ struct AttachVerb: ControlVerb {
             The definition is what would stand under 'links' in a file, in YAML or JSON, or is made of options, whose \
             values are YAML too. The whole configuration is checked with it, as at a reload, and nothing else changes; \
             what has been written on disk since the last reload is not looked at. The link holds until the daemon ends, \
-            unless --persist writes it into a file. Without a definition a link that was detached is as it was before.
+            unless --persist writes it into a file. Without a definition a link that was detached is as it is written, \
+            with --persist also for good.
 
             EXAMPLES
               mediatorctl attach tell \\
@@ -22,9 +23,9 @@ struct AttachVerb: ControlVerb {
               mediatorctl attach pause --system backup --to alarms \\
                 --when 'value.severity > 2' --emit-event Pause --persist
               mediatorctl attach tell - < link.yaml
-              mediatorctl attach detached-before
+              mediatorctl attach detached-before --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 

@@ -10,7 +10,8 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         discussion: """
             Shows what the files say with their drop-ins merged in, and behind each value the file and line it comes \
             from. It needs no daemon, and reads what a daemon would read if it started now. Values from the environment \
-            and credentials are named, not shown. With --running it asks the daemon instead, and shows what runs: what was \
+            and credentials are named, not shown. A link or bus that exists once for each instance is shown as it is \
+            written. With --running it asks the daemon instead, and shows what runs: what was \
             read at the last reload, with the changes of links that are in no file, which come from <control NAME>.
 
             EXAMPLES
@@ -19,6 +20,10 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
               mediatorctl cat-config --config Config wiring.yaml
               mediatorctl cat-config --running
               mediatorctl cat-config --json | jq '.documents[].system'
+
+            \(CommandStatus.help(.ofControl, [
+                .refused: "something cannot be read, or has no such name; what can be shown was",
+            ]))
             """
     )
 
@@ -28,7 +33,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     @Option(
         help: ArgumentHelp(
             "A directory with the configuration, instead of the system's; may be repeated, the first overrides.",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var config: [String] = []
 
     @Flag(help: "Show what the daemon runs.")
@@ -37,6 +42,8 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     @OptionGroup var options: CommandOptions
 
     var isLocal: Bool { !running }
+
+    var isJSON: Bool { options.json }
 
     func validate() throws {
         guard !running || config.isEmpty else { throw ValidationError("--running and --config exclude each other.") }
@@ -67,22 +74,34 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     private func show(_ merged: MergedConfiguration, _ environment: CommandEnvironment) throws -> CommandStatus {
         var configuration = merged
         let json = options.json
-        for diagnostic in configuration.diagnostics { environment.writeError(diagnostic.rendered() + "\n") }
+        if !json {
+            for diagnostic in configuration.diagnostics { environment.writeError(diagnostic.rendered() + "\n") }
+        }
         var isWhole = !configuration.diagnostics.contains { $0.severity == .error }
+        var missing: [String] = []
         if !names.isEmpty {
             let known = configuration.names
             let (selection, unknown) = configuration.selecting(names)
             configuration = selection
             for name in unknown {
                 isWhole = false
-                environment.writeError(
-                    "mediatorctl: there is no system, bus, link, instance or file '\(PlainText.cleaned(name))'"
-                        + "\(Nearest.hint(name, among: known))\n")
+                // Of what does not exist for an instance there may be what makes the others.
+                let stem = String(name.prefix { $0 != "@" })
+                let hint = known.contains(stem) ? "; did you mean '\(stem)'?" : Nearest.hint(name, among: known)
+                missing.append("there is no system, bus, link, instance or file '\(name)'\(hint)")
             }
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))
-        let report = ConfigurationReport(documents: configuration.documents)
+        let report = ConfigurationReport(
+            documents: configuration.documents, remarks: configuration.remarks, findings: configuration.diagnostics)
         if json || !configuration.documents.isEmpty { try environment.write(renderer.render(report)) }
-        return isWhole ? .success : .refused
+        guard !isWhole else { return .success }
+        guard !json else {
+            throw CommandError(
+                .refused, missing.isEmpty ? "the configuration has errors" : missing.joined(separator: "; "),
+                code: missing.isEmpty ? "not-valid" : "no-such-name")
+        }
+        for message in missing { environment.writeError(CommandError(.refused, message).text) }
+        return .refused
     }
 }

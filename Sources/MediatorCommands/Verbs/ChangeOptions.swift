@@ -13,15 +13,10 @@ struct ChangeOptions: ParsableArguments {
     @Flag(help: "List what is kept, too.")
     var all = false
 
-    /// What `--help` says of the exit status.
-    static let statuses = """
-        EXIT STATUS
-          0   applied, or nothing to do; with --dry-run: nothing is wrong with it
-          1   rejected, and nothing changed; what is wrong was printed
-          2   wrong command line
-          3   applied, but a system was not ready in time
-          69  no daemon, no answer
-        """
+    /// What the exit status means, for `--help`.
+    static let applied = "applied, or nothing to do; with --dry-run: nothing is wrong with it"
+    /// What the exit status means, for `--help`.
+    static let rejected = "rejected, and nothing changed; what is wrong was printed"
 }
 
 extension ControlVerb {

@@ -5,7 +5,8 @@ import Varlink
 /// The options every verb has.
 struct CommandOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The control socket (default: $MEDIATORD_SOCKET, else the usual place).", valueName: "path"))
+        help: ArgumentHelp("The control socket (default: $MEDIATORD_SOCKET, else the usual place).", valueName: "path"),
+        completion: .file())
     var socket: String?
 
     @Flag(help: "Print JSON, one object on a line, instead of text for people.")
@@ -40,6 +41,8 @@ extension ControlVerb {
 
 /// A verb that needs no daemon.
 protocol LocalVerb: ParsableCommand {
+    /// Whether it prints JSON, and so what is wrong, too.
+    var isJSON: Bool { get }
     /// Whether it needs none as it is asked for.
     var isLocal: Bool { get }
 

@@ -9,14 +9,15 @@ struct DetachVerb: ControlVerb {
         discussion: """
             The whole configuration is checked without the link, as at a reload, and nothing else changes. A link that \
             is written comes back when the daemon is started anew, by 'mediatorctl attach NAME', or by 'mediatorctl \
-            reload --drop-transient', unless --persist writes into a file that it is removed.
+            reload --drop-transient'; with --persist it is written into a file that it is removed, until \
+            'mediatorctl attach NAME --persist' takes that back.
 
             EXAMPLES
               mediatorctl detach tell-full --dry-run
               mediatorctl detach tell-full
               mediatorctl detach tell-full --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 

@@ -14,6 +14,8 @@ struct EmitVerb: ControlVerb {
               mediatorctl emit backup Pause
               mediatorctl emit uplink ProbeFailed reason="no route to host"
               mediatorctl emit speaker SetTarget decibels=-12.5 within=500ms
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 
@@ -29,11 +31,14 @@ struct EmitVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let target = Target(system)
+        var target = Target(system)
         guard target.kind == nil || target.kind == .system else {
             throw CommandError(.usage, "an event can only be sent to a system")
         }
-        let description = try await session.client.describeSystem(target.name)
+        target.kind = .system
+        guard case .system(let description) = try await target.find(in: session.client, among: [.system]) else {
+            throw CommandError(.usage, "an event can only be sent to a system")
+        }
         guard let type = description.events.first(where: { $0.name == event }) else {
             let names = description.events.map(\.name)
             throw CommandError(

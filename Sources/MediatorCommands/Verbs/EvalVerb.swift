@@ -17,6 +17,8 @@ struct EvalVerb: LocalVerb {
               mediatorctl eval 'state.failures < 3 && event.reason != "maintenance"' \\
                   --with 'state={"failures": 5}' --with 'event={"reason": "cable"}' --explain
               mediatorctl eval 'duration("90m") > duration("1h")' --json
+
+            \(CommandStatus.help(.ofLocal, [.refused: "the expression is wrong, or fails"]))
             """
     )
 
@@ -34,19 +36,19 @@ struct EvalVerb: LocalVerb {
     @Flag(help: "Print JSON instead of text for people.")
     var json = false
 
+    var isJSON: Bool { json }
+
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
         var declared = Environment()
         var values: [Value] = []
         for text in variables {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-                environment.writeError("mediatorctl: --with wants NAME=JSON, not '\(PlainText.cleaned(text))'\n")
-                return .usage
+                throw CommandError(.usage, "--with wants NAME=JSON, not '\(text)'")
             }
             let name = String(text[..<equals])
             let written = String(text[text.index(after: equals)...])
             guard !declared.variables.contains(where: { $0.name == name }) else {
-                environment.writeError("mediatorctl: --with gives '\(PlainText.cleaned(name))' twice\n")
-                return .usage
+                throw CommandError(.usage, "--with gives '\(name)' twice")
             }
             let value = Self.value((try? JSONValue(parsing: written)) ?? .string(written), name: name)
             declared.variables.append(.init(name: name, type: value.type))
@@ -56,6 +58,7 @@ struct EvalVerb: LocalVerb {
             let program = try Expression(parsing: expression).checked(in: declared)
             return try report(program, values, environment)
         } catch let problems as Problems {
+            if json { throw Self.error(problems, in: expression) }
             for problem in problems.problems { environment.writeError(Self.text(of: problem, in: expression)) }
             return .refused
         }
@@ -85,6 +88,7 @@ struct EvalVerb: LocalVerb {
                     })
             }
             try environment.write("\(JSONValue.object(object))\n")
+            if let failure { throw CommandError(.refused, failure.message, code: "evaluation-failed") }
         } else {
             if explain { try environment.write("\(explanation.description)\n") }
             if let result, !explain { try environment.write("\(result)\n") }
@@ -107,6 +111,20 @@ struct EvalVerb: LocalVerb {
             let type = StructureType(name: name, fields: sorted.map { .init(name: $0.0, type: $0.1.type) })
             return .structure(Structure(type: type, fields: sorted.map(\.1)))
         }
+    }
+
+    /// Problems for programs: the first in words, all with their places.
+    private static func error(_ problems: Problems, in source: String) -> CommandError {
+        let all = problems.problems.map { problem in
+            let (line, column) = problem.position(in: source)
+            return JSONValue.object([
+                "line": .int(Int64(line)), "column": .int(Int64(column)), "code": .string(problem.code.rawValue),
+                "message": .string(problem.message),
+            ])
+        }
+        return CommandError(
+            .refused, problems.problems.first?.message ?? "\(problems)", code: "invalid-expression",
+            details: ["problems": .array(all)])
     }
 
     /// A problem with the place it is at.

@@ -6,7 +6,7 @@ struct KindOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The kinds of systems that a daemon of one's own knows: what it prints with --print-kinds; - for standard "
-                + "input.", valueName: "file"))
+                + "input.", valueName: "file"), completion: .file())
     var kinds: String?
 
     /// The kinds.

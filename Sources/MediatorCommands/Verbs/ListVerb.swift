@@ -15,6 +15,8 @@ struct ListVerb: ControlVerb {
               mediatorctl list
               mediatorctl list buses
               mediatorctl list links --json | jq -r '.links[].description'
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 

@@ -17,15 +17,14 @@ struct PlanVerb: ControlVerb {
               mediatorctl plan Config --all
               mediatorctl plan --json | jq -r '.steps[] | select(.fate == "restart") | .name'
 
-            EXIT STATUS
-              0  the configuration is valid
-              1  it is not; what is wrong was printed
+            \(CommandStatus.help(.ofControl, [.success: "the configuration is valid", .refused: "it is not; what is wrong was printed"]))
             """
     )
 
     @Argument(
         help: ArgumentHelp(
-            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"))
+            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"),
+        completion: .directory)
     var directory: String?
 
     @Flag(help: "Show it for a reload that forgets the changes of links that are in no file.")

@@ -16,6 +16,8 @@ struct PublishVerb: ControlVerb {
               mediatorctl publish alarms text="disk full" severity=3
               mediatorctl publish alarms '{"text": "disk full", "severity": 3}'
               mediatorctl publish temperature -- -5
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 
@@ -28,11 +30,14 @@ struct PublishVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let target = Target(bus)
+        var target = Target(bus)
         guard target.kind == nil || target.kind == .bus else {
             throw CommandError(.usage, "a value can only be published on a bus")
         }
-        let description = try await session.client.describeBus(target.name)
+        target.kind = .bus
+        guard case .bus(let description) = try await target.find(in: session.client, among: [.bus]) else {
+            throw CommandError(.usage, "a value can only be published on a bus")
+        }
         let parameters = PublishParameters(
             bus: target.name,
             value: try Self.value(value, of: description, session.typedValue)

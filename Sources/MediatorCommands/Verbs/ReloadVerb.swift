@@ -17,11 +17,7 @@ struct ReloadVerb: ControlVerb {
               mediatorctl plan && mediatorctl reload --json
               mediatorctl reload --drop-transient
 
-            EXIT STATUS
-              0   applied, or there was nothing to do
-              1   rejected, and nothing changed; what is wrong was printed
-              3   applied, but a new system was not ready in time
-              69  no daemon, no answer
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: "applied, or there was nothing to do", .refused: "rejected, and nothing changed; what is wrong was printed"]))
             """
     )
 

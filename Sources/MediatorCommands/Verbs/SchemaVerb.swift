@@ -13,10 +13,14 @@ struct SchemaVerb: LocalVerb {
             EXAMPLES
               mediatorctl schema > mediatord.schema.json
               own-daemon --print-kinds | mediatorctl schema --kinds - > own-daemon.schema.json
+
+            \(CommandStatus.help(.ofLocal))
             """
     )
 
     @OptionGroup var kinds: KindOptions
+
+    var isJSON: Bool { false }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
         try environment.write(ConfigurationSchema(kinds: try kinds.read(in: environment)).text)

@@ -19,7 +19,7 @@ struct SetVerb: ControlVerb {
               mediatorctl set tell-full 'emitValue={ text: full, severity: 3 }' --persist
               mediatorctl set tell-full --persist
 
-            \(ChangeOptions.statuses)
+            \(CommandStatus.help(.ofControl + [.appliedLate], [.success: ChangeOptions.applied, .refused: ChangeOptions.rejected]))
             """
     )
 
@@ -41,6 +41,10 @@ struct SetVerb: ControlVerb {
         }
         for setting in settings where !setting.contains("=") || setting.hasPrefix("=") {
             throw ValidationError("'\(setting)' is no key=value.")
+        }
+        var keys: Set<Substring> = []
+        for setting in settings where !keys.insert(setting.prefix { $0 != "=" }).inserted {
+            throw ValidationError("'\(setting.prefix { $0 != "=" })' is set twice; say once what it is to be.")
         }
     }
 

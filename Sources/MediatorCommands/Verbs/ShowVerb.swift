@@ -10,6 +10,8 @@ struct ShowVerb: ControlVerb {
               mediatorctl show uplink
               mediatorctl show bus:uplink.status
               mediatorctl show uplink --json | jq '.system.transitions'
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 

@@ -13,6 +13,8 @@ struct StatusVerb: ControlVerb {
             EXAMPLES
               mediatorctl status
               mediatorctl status --json | jq -r '.systems[] | select(.health != "healthy") | .name'
+
+            \(CommandStatus.help(.ofControl + [.unhealthy]))
             """
     )
 

@@ -14,6 +14,8 @@ struct TapVerb: ControlVerb {
               mediatorctl tap uplink
               mediatorctl tap bus:alarms --count 1
               mediatorctl tap uplink --json | jq -r .state.name
+
+            \(CommandStatus.help(.ofControl))
             """
     )
 

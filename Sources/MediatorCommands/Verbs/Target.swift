@@ -30,7 +30,13 @@ struct Target: Equatable {
                 let list = kinds.map(\.rawValue).joined(separator: " or ")
                 throw CommandError(.usage, "a \(kind.rawValue) does not fit here; a \(list) is wanted")
             }
-            return try await Self.describe(name, kind, client)
+            do {
+                return try await Self.describe(name, kind, client)
+            } catch let error as ControlError {
+                guard Self.nearest(in: error) != nil else { throw error }
+                try await checkInstances(of: [kind], client)
+                throw error
+            }
         }
         var found: [(Kind, ShowReport)] = []
         var near: [String] = []
@@ -38,11 +44,8 @@ struct Target: Equatable {
             do {
                 found.append((kind, try await Self.describe(name, kind, client)))
             } catch let error as ControlError {
-                switch error {
-                case .noSuchSystem(_, let nearest), .noSuchBus(_, let nearest), .noSuchLink(_, let nearest):
-                    if let nearest { near.append(nearest) }
-                default: throw error
-                }
+                guard let nearest = Self.nearest(in: error) else { throw error }
+                if let nearest { near.append(nearest) }
             }
         }
         if found.count > 1 {
@@ -52,6 +55,7 @@ struct Target: Equatable {
                 advice: "Say which: \(names.joined(separator: " or ")).")
         }
         guard let (_, report) = found.first else {
+            try await checkInstances(of: kinds, client)
             let list = kinds.map(\.rawValue).joined(separator: kinds.count > 2 ? ", " : " or ")
             // The daemon has chosen what is near; of several the nearest is told, even if it is not very near.
             var nearest = near.min { Nearest.distance(name, $0) < Nearest.distance(name, $1) }
@@ -63,6 +67,28 @@ struct Target: Equatable {
             )
         }
         return report
+    }
+
+    /// The nearest name, if an error says that nothing has a name.
+    private static func nearest(in error: ControlError) -> String?? {
+        switch error {
+        case .noSuchSystem(_, let nearest), .noSuchBus(_, let nearest), .noSuchLink(_, let nearest): .some(nearest)
+        default: nil
+        }
+    }
+
+    /// How many names are listed.
+    private static let listed = 8
+
+    /// Says which there are, if there is one of the name for each instance.
+    private func checkInstances(of kinds: [Kind], _ client: ControlClient) async throws {
+        let stem = name.hasSuffix("@") || name.hasSuffix("@*") ? name.prefix { $0 != "@" } : name[...]
+        guard !stem.isEmpty else { return }
+        let names = try await Self.names(of: kinds, client).filter { $0.hasPrefix("\(stem)@") }
+        guard !names.isEmpty else { return }
+        let list = names.prefix(Self.listed).joined(separator: ", ") + (names.count > Self.listed ? ", …" : "")
+        throw CommandError(
+            .refused, "there is no '\(name)', but one for each instance: \(list)", advice: "Name one of them.")
     }
 
     private static func names(of kinds: [Kind], _ client: ControlClient) async throws -> [String] {

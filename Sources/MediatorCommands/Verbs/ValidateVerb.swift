@@ -17,24 +17,35 @@ struct ValidateVerb: LocalVerb {
             accepts, mediatord starts, given the environment variables and credentials that it names; those that are \
             not to be had here are listed. Every problem of every file is shown at once, with its place.
 
+            Directories that are named one after the other are one configuration, in which all files count. With \
+            --config they are layers instead, as those of mediatord --config are: a file of an earlier one overrides \
+            that of its name in a later one.
+
             EXAMPLES
               mediatorctl validate
               mediatorctl validate Config --deny-warnings
               mediatorctl validate uplink.yaml wiring.yaml --format json
+              mediatorctl validate --config /etc/mediatord --config Config
               generate-configuration | mediatorctl validate - --quiet
               own-daemon --print-kinds | mediatorctl validate Config --kinds -
 
-            EXIT STATUS
-              0  valid
-              1  not valid; with --deny-warnings also if there is a warning
-              2  wrong command line
+            \(CommandStatus.help(.ofLocal, [
+                .success: "valid", .refused: "not valid; with --deny-warnings also if there is a warning",
+            ]))
             """
     )
 
     @Argument(
         help: ArgumentHelp(
-            "Directories, files, and - for standard input; none: what mediatord reads.", valueName: "path"))
+            "Directories, files, and - for standard input; none: what mediatord reads.", valueName: "path"),
+        completion: .file())
     var paths: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A directory with the configuration, instead of the system's; may be repeated, the first overrides.",
+            valueName: "dir"), completion: .directory)
+    var config: [String] = []
 
     @Option(help: "How to print findings: human, json (one object) or sarif (2.1.0, for code hosting).")
     var format: Format?
@@ -50,9 +61,14 @@ struct ValidateVerb: LocalVerb {
     @Flag(help: "Print findings only, without the summary.")
     var quiet = false
 
+    var isJSON: Bool { json || format == .json }
+
     func validate() throws {
         guard !json || format == nil || format == .json else {
             throw ValidationError("--json and --format exclude each other.")
+        }
+        guard config.isEmpty || paths.isEmpty else {
+            throw ValidationError("--config and paths exclude each other: a path is all of a configuration, or a part.")
         }
         guard kinds.kinds != ConfigurationCompiler.standardInputPath || !paths.contains(kinds.kinds ?? "") else {
             throw ValidationError("Standard input cannot be both the kinds and the configuration.")
@@ -62,12 +78,18 @@ struct ValidateVerb: LocalVerb {
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
         var values = ExternalValues.process()
         values.mayBeMissing = true
-        let result = ConfigurationCompiler.compile(
-            paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
-            kinds: try kinds.read(in: environment), values: values,
-            now: CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0))
+        let known = try kinds.read(in: environment)
+        let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
+        let result =
+            config.isEmpty
+            ? ConfigurationCompiler.compile(
+                paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
+                kinds: known, values: values, now: now)
+            : ConfigurationCompiler.compile(
+                layers: ConfigurationLayers(config), kinds: known, values: values, now: now)
+        let named = config + paths
         let check = Check(
-            paths: paths.isEmpty ? ConfigurationLayers.system.directories : paths, result: result,
+            paths: named.isEmpty ? ConfigurationLayers.system.directories : named, result: result,
             deniesWarnings: denyWarnings)
         switch json ? .json : format ?? .human {
         case .human: try environment.write(check.human(colour: environment.wantsColor, isQuiet: quiet))

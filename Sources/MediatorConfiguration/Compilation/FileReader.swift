@@ -94,7 +94,7 @@ struct FileReader {
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
-            "a document is a system, with the key 'system', or holds 'buses' and 'links'",
+            "a document is a system, with the key 'system', or holds 'buses', 'links' or 'instances'",
             hint: near.map { "did you mean '\($0)'?" })
     }
 }

@@ -48,6 +48,17 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+extension Diagnostic {
+    /// That nothing was found in some directories and files.
+    static func noFiles(in place: String, areEmpty: Bool) -> Diagnostic {
+        let message =
+            areEmpty
+            ? "every configuration file in '\(place)' is empty"
+            : "there is no configuration file in '\(place)'; files must end in .yaml or .yml"
+        return Diagnostic(severity: .warning, code: .noFiles, message: message)
+    }
+}
+
 /// Reads layers.
 private struct LayerReader {
     private static let suffixes = [".yaml", ".yml"]
@@ -87,6 +98,9 @@ private struct LayerReader {
             if isFull { return full() }
         }
         complainOfUnused(files, masked)
+        if files.isEmpty, !findings.contains(where: { $0.severity == .error }) {
+            findings.append(.noFiles(in: "\(layers)", areEmpty: !masked.isEmpty))
+        }
         return ConfigurationLayers.Contents(files: files, findings: findings)
     }
 

@@ -17,6 +17,8 @@ public struct MergedConfiguration: Sendable {
     public var documents: [Document]
     /// What could not be read, or not be merged.
     public var diagnostics: [Diagnostic]
+    /// What is to be said of what was chosen: lines for people.
+    public var remarks: [String] = []
 }
 
 /// A part of a configuration with the place where it was written.
@@ -51,6 +53,14 @@ public struct MergedNode: Sendable {
     /// The entries of a mapping; none for anything else.
     public var entries: [Entry] {
         if case .mapping(let entries) = content { entries } else { [] }
+    }
+
+    /// The text of a scalar; nil for anything else.
+    var text: String? {
+        switch content {
+        case .plain(let text), .text(let text): text
+        case .external, .list, .mapping: nil
+        }
     }
 
     /// What a key of a mapping holds.

@@ -15,15 +15,48 @@ extension MergedConfiguration {
         return names.sorted()
     }
 
+    /// What makes something of a name that is in no file: a link, or a bus, that exists once for each instance.
+    private struct Maker {
+        var name: String
+        var template: String
+    }
+
+    /// The link or bus that makes one of this name, for an instance that there is.
+    private func maker(of name: String) -> Maker? {
+        guard let parts = InstanceName(name), !parts.instance.isEmpty, !parts.isEvery else { return nil }
+        let wirings = documents.filter { $0.system == nil }.map(\.root)
+        func makes(_ node: MergedNode?) -> String? {
+            guard let text = node?.text, let every = InstanceName(text), every.isEvery else { return nil }
+            let instance = every.template + parts.instance
+            return wirings.contains { $0["instances"]?[instance] != nil } ? every.template : nil
+        }
+        let link = String(parts.template.dropLast())
+        let bus = parts.template + InstanceName.every
+        for root in wirings {
+            if let node = root["links"]?[link], let template = makes(node["attach"]) ?? makes(node["toSystem"]) {
+                return Maker(name: link, template: template)
+            }
+            if let template = makes(root["buses"]?[bus]?["for"]) { return Maker(name: bus, template: template) }
+        }
+        return nil
+    }
+
     /// Only what has one of some names: a system, a bus, a link, an instance with its template, a file with or without
-    /// its directories; and the names that nothing has.
+    /// its directories; and the names that nothing has. Of what exists once for each instance there is what makes it,
+    /// with a remark.
     public func selecting(_ names: [String]) -> (selection: MergedConfiguration, unknown: [String]) {
         var found: Set<String> = []
         var wanted = Set(names)
+        var remarks: [String] = []
         for name in names {
             if let parts = InstanceName(name), !parts.instance.isEmpty { wanted.insert(parts.template) }
+            if let maker = maker(of: name) {
+                found.insert(name)
+                wanted.insert(maker.name)
+                remarks.append("'\(name)' is made of '\(maker.name)', as one for each instance of '\(maker.template)'")
+            }
         }
-        var selection = MergedConfiguration(documents: [], diagnostics: diagnostics)
+        var selection = MergedConfiguration(documents: [], diagnostics: diagnostics, remarks: remarks)
         for document in documents {
             let whole = [document.file, Self.name(ofFile: document.file), document.system].compactMap(\.self)
             if whole.contains(where: wanted.contains) {

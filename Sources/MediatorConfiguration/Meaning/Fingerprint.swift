@@ -131,6 +131,8 @@ struct Fingerprinter {
                 printer.add(["systemToSystem", target.text])
                 printer.add(selector)
                 printer.add(event)
+            // None of those that run.
+            case .unclear: break
             }
         }
     }

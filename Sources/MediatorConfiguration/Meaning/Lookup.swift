@@ -46,6 +46,15 @@ struct Lookup {
         return EventProgram(event: index, data: data)
     }
 
+    /// Whether there is every state that is named.
+    func knows(_ written: WrittenSelector, of system: SystemScope) -> Bool {
+        switch written.form {
+        case .any: true
+        case .states(let names): names.allSatisfy { system.stateNames.index(of: $0.text) != nil }
+        case .equals(let construct): system.stateNames.index(of: construct.name.text) != nil
+        }
+    }
+
     /// Which states are meant, with a condition compiled for each.
     func selector(_ written: WrittenSelector, condition: Scalar?, of system: SystemScope) -> StateSelector? {
         var states: [Int] = []

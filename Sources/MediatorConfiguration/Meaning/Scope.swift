@@ -170,6 +170,11 @@ struct VariableScope {
             state: label ? state.name : nil, key: Key(kind: 2, first: state.number, second: event?.number ?? -1))
     }
 
+    /// The scope of a link in a state that is not known: expressions are only parsed.
+    static let unknownState = VariableScope(
+        environment: Environment(variables: [Environment.Variable(name: "state", type: .dyn), now]), absences: .usual,
+        isBroken: true, key: Key(kind: 6))
+
     /// The scope of a feedback or link in a state.
     static func state(_ state: RecordScope, label: Bool) -> VariableScope {
         VariableScope(

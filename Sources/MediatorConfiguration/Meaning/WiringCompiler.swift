@@ -157,6 +157,9 @@ struct WiringCompiler {
                     )
                 }
             }
+        case .unclear(let selector):
+            if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
+            compiled = nil
         }
         guard let compiled, let system else { return nil }
         return LinkDefinition(
@@ -173,6 +176,7 @@ struct WiringCompiler {
         case .systemToBus(let name, _, _), .busToSystem(let name, _, _): ends.bus = buses.scopes[name.text]
         case .systemToSystem(let name, _, _):
             if let target = systems[name.text] { (ends.target, ends.targetIndex) = (target.scope, target.index) }
+        case .unclear: break
         }
         return ends
     }
@@ -195,7 +199,10 @@ struct WiringCompiler {
 
     /// A word on the name of a template, with its `@` or without.
     private func templateHint(_ name: String) -> String? {
-        guard let template = [name, "\(name)@"].first(where: templateNames.contains) else { return nil }
+        guard let template = [name, "\(name)@"].first(where: templateNames.contains) else {
+            guard let template = InstanceName(name)?.template, templateNames.contains(template) else { return nil }
+            return Names.instanceHint(for: name, among: systemNames) ?? "add '\(name)' under 'instances'"
+        }
         return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
@@ -206,7 +213,8 @@ struct WiringCompiler {
             .unknownBus, at: name.span, "there is no bus '\(name.text)'",
             hint: systems[name.text] != nil
                 ? "'\(name.text)' is a system: write toSystem instead of to"
-                : Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
+                : Names.instanceHint(for: name.text, among: buses.names)
+                    ?? Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
         return nil
     }
 
@@ -216,9 +224,15 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ selector: WrittenSelector, _ value: Node,
         _ lookup: Lookup
     ) -> Selected? {
-        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
-        guard let bus, !bus.isBroken else { return nil }
         let data = DataCompiler(session, written.source)
+        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
+            if let bus, !bus.isBroken, !lookup.knows(selector, of: system) {
+                _ = data.data(value, as: bus.type, Subject("'emitValue'", ""), .unknownState)
+            }
+            return nil
+        }
+        let selector = selected
+        guard let bus, !bus.isBroken else { return nil }
         let programs = lookup.perState(selector.states, of: system) {
             data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
         }
@@ -251,7 +265,13 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope, _ target: System?, _ selector: WrittenSelector,
         _ event: WrittenConstruct, _ lookup: Lookup
     ) -> Selected? {
-        guard let selector = lookup.selector(selector, condition: written.condition, of: system) else { return nil }
+        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
+            if let target, !lookup.knows(selector, of: system) {
+                _ = lookup.event(event, of: target.scope, .unknownState)
+            }
+            return nil
+        }
+        let selector = selected
         guard let target else { return nil }
         let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target.scope, $0) }
         return programs.map { (.systemToSystem(target: target.index, selector: selector, event: $0), selector) }

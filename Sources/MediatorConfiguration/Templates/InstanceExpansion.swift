@@ -82,6 +82,8 @@ extension InstanceTable {
         case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _): InstanceName(bus.text)?.isEvery != true
         case .systemToSystem(let target, _, _):
             InstanceName(link.system.text)?.isEvery != true || InstanceName(target.text)?.isEvery != true
+        // Nobody knows where it leads.
+        case .unclear: false
         }
     }
 
@@ -102,6 +104,7 @@ extension InstanceTable {
             link.form = .busToSystem(bus: naming(instance, in: bus), onValue: onValue, event: event)
         case .systemToSystem(let target, let selector, let event):
             link.form = .systemToSystem(target: naming(instance, in: target), selector: selector, event: event)
+        case .unclear: break
         }
         return link
     }

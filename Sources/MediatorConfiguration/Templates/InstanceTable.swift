@@ -90,7 +90,8 @@ struct InstanceTable {
                 "there is no template '\(written.template)'",
                 hint: systems.contains(plain)
                     ? "'\(plain)' is no template: write system: \(plain)@ there"
-                    : Names.hint(for: written.template, among: templates.keys.sorted()))
+                    : Names.hint(
+                        for: written.template, among: templates.keys.sorted(), followedBy: written.instance))
             return nil
         }
         let parameters = written.arguments.flatMap { values($0, written, template) }
@@ -152,7 +153,8 @@ struct InstanceTable {
         guard !broken.contains(parts.template), !mayHideSystems else { return nil }
         session.findings.report(
             .unknownSystem, in: source, at: name.span, "there is no template '\(parts.template)'",
-            hint: Names.hint(for: parts.template, among: templates.keys.sorted()))
+            hint: Names.hint(
+                for: parts.template, among: templates.keys.sorted(), followedBy: InstanceName.every))
         return nil
     }
 }

@@ -18,7 +18,7 @@ public struct LinkChange: Sendable, Hashable {
     public enum Action: Sendable, Hashable {
         /// It is new: its definition in YAML (or JSON), nil for none, with keys that are set in it.
         case attach(String?, [Setting])
-        /// It was detached for the time being, and is as it was before.
+        /// It was detached, for the time being or in a file of ours, and is as it is written.
         case attachAgain
         /// It is taken away.
         case detach
@@ -44,6 +44,8 @@ public enum LinkChangeError: Error, Sendable, Hashable {
     case noSuchLink(String, nearest: String?)
     /// There is a link of this name already, and it is another.
     case exists(String)
+    /// The link is written, but was detached.
+    case detached(String)
     /// A link exists once for each instance of a template, and only all of them can be changed at once, by this name.
     case oneOfMany(String, link: String)
     /// There are as many changes as there may be (``TransientLayer/limit``).
@@ -97,7 +99,11 @@ extension LinkChange {
             throw wrong(.tooLarge, "these are more than the \(ConfigurationLimits.fields) keys that can be set at once")
         }
         var result = node
+        var keys: Set<String> = []
         for setting in settings {
+            guard keys.insert(setting.key).inserted else {
+                throw wrong(.duplicateKey, "'\(setting.key)' is set twice", "say once what it is to be")
+            }
             guard let path = setting.path else {
                 throw wrong(
                     .unknownKey, "'\(setting.key)' is no key",
@@ -110,6 +116,8 @@ extension LinkChange {
                     "to add it, write its value behind the '='")
             }
             result = changed
+            // A loop without its limit is none.
+            if value == nil, path.count > 1, path.first == "loop" { result = result.withoutEmpty("loop") }
         }
         return result
     }

@@ -14,44 +14,58 @@ extension PersistedLink {
     public struct Written: Sendable {
         fileprivate var file: PersistedLink
         /// The directories that were made, the innermost last.
-        fileprivate var directories: [String]
+        fileprivate var made: [String] = []
+        /// Whether the directory was removed that held nothing else.
+        fileprivate var removedFolder = false
+        /// Who might read the file that was there.
+        fileprivate var mode: mode_t?
 
         /// Puts back what was there before; `false` if that cannot be done.
         public func undo() -> Bool {
             guard let previous = file.previous else {
+                guard file.text != nil else { return true }
                 guard unlink(file.path) == 0 else { return false }
-                for directory in directories.reversed() { rmdir(directory) }
+                for directory in made.reversed() { rmdir(directory) }
                 return true
             }
-            return (try? file.replace(with: previous)) != nil
+            if removedFolder, mkdir(file.folder, 0o755) != 0, errno != EEXIST { return false }
+            return (try? file.replace(with: previous, mode)) != nil
         }
     }
 
-    private var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+    fileprivate var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
 
-    /// Writes the file, whole or not at all: a new one with the text takes the place of the old.
+    /// Writes the file, whole or not at all: a new one with the text takes the place of the old. One without text is
+    /// removed, and its directory of drop-ins with it, if that holds nothing else.
     ///
     /// - Throws: if it cannot be written, or is no longer what the configuration that runs was made of. Then nothing has
     ///   changed.
     public func write() throws(PersistError) -> Written {
         try checkUnchanged()
-        var made: [String] = []
+        var written = Written(file: self, mode: mode)
+        guard let text else {
+            guard previous != nil else { return written }
+            guard unlink(path) == 0 else { throw failure(errno) }
+            Self.synchronise(folder)
+            written.removedFolder = folder.hasSuffix(".d") && rmdir(folder) == 0
+            return written
+        }
         do throws(PersistError) {
             let outer = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
             for directory in folder.hasSuffix(".d") ? [outer, folder] : [folder] where !directory.isEmpty {
                 if mkdir(directory, 0o755) == 0 {
-                    made.append(directory)
+                    written.made.append(directory)
                     Self.synchronise(String(directory[..<(directory.lastIndex(of: "/") ?? directory.startIndex)]))
                 } else if errno != EEXIST {
                     throw failure(errno)
                 }
             }
-            try replace(with: Array(text.utf8))
+            try replace(with: Array(text.utf8), written.mode)
         } catch {
-            for directory in made.reversed() { rmdir(directory) }
+            for directory in written.made.reversed() { rmdir(directory) }
             throw error
         }
-        return Written(file: self, directories: made)
+        return written
     }
 
     /// Looks whether the file on disk is still the one that was read.
@@ -82,11 +96,10 @@ extension PersistedLink {
     }
 
     /// A file of another name is written and reaches the disk before it takes this one's.
-    private func replace(with bytes: [UInt8]) throws(PersistError) {
+    fileprivate func replace(with bytes: [UInt8], _ mode: mode_t?) throws(PersistError) {
         // Hidden files are not read as configuration.
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
         let temporary = "\(folder.isEmpty ? "" : "\(folder)/").\(Self.fileName).\(suffix)"
-        let mode = self.mode
         let descriptor = open(
             temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else { throw failure(errno) }

@@ -95,6 +95,12 @@ extension Node {
         return Node(.mapping(entries))
     }
 
+    /// Without the entry of this key, if that is an empty mapping.
+    func withoutEmpty(_ key: String) -> Node {
+        guard let entries else { return self }
+        return Node(.mapping(entries.filter { $0.key.text != key || $0.value.entries?.isEmpty != true }))
+    }
+
     private var withoutNulls: Node {
         guard let entries else { return self }
         let kept = entries.filter { !$0.value.isNull }

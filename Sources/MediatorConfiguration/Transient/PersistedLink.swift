@@ -4,11 +4,14 @@ public struct PersistError: Error, Sendable, Hashable {
     public var path: String
     /// Why it is not.
     public var reason: String
+    /// The file that would say otherwise nevertheless, if there is one.
+    public var winner: String?
 
     /// A reason.
-    public init(path: String, reason: String) {
+    public init(path: String, reason: String, winner: String? = nil) {
         self.path = path
         self.reason = reason
+        self.winner = winner
     }
 }
 
@@ -23,12 +26,14 @@ public struct PersistedLink: Sendable {
     public var path: String
     /// What it held in the configuration that runs; nil: there was none.
     public var previous: [UInt8]?
-    /// What it is to hold.
-    public var text: String
+    /// What it is to hold; nil: it has nothing left to say, and is removed.
+    public var text: String?
     /// The files of the configuration with it.
     public var files: [ConfigurationFile]
     /// The layer without the link's change, which the file takes the place of.
     public var layer: TransientLayer
+    /// The drop-ins that come later and say something of the link too, the last one last.
+    public var overriding: [String] = []
 }
 
 extension TransientLayer {
@@ -47,26 +52,31 @@ extension TransientLayer {
         guard changes[link] != nil else { return nil }
         let written = WrittenLinks(files)
         let wanted = definition(of: link, written.links[link]?.node)
+        // What a file of ours has removed is written there.
+        let place = written.links[link]?.file ?? DetachedLinks(files).links[link]?.file
         let folder = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
         let own = "\(folder)/\(PersistedLink.fileName)"
-        guard let place = written.links[link], files[place.file].path != own else {
+        guard let place, files[place].path != own else {
             var after = files
             let index = after.firstIndex { $0.name == PersistedLink.fileName[...] }
             let file = try Self.changed(index.map { files[$0] }, own, link, wanted, remark)
-            if let index { after[index].contents = file.contents } else { after.append(file) }
+            switch (index, file) {
+            case (.some(let index), .some(let file)): after[index].contents = file.contents
+            // Drop-ins of a file that is not there do nothing.
+            case (.some(let index), nil): after.remove(at: index)
+            case (nil, .some(let file)): after.append(file)
+            case (nil, nil): break
+            }
             return PersistedLink(
-                path: own, previous: index.map { files[$0].contents },
-                text: String(decoding: file.contents, as: UTF8.self),
-                files: after, layer: without(link))
+                path: own, previous: index.map { files[$0].contents }, text: file.map(Self.text), files: after,
+                layer: without(link))
         }
-        var owner = files[place.file]
+        var owner = files[place]
         let path = "\(folder)/\(owner.name).d/\(PersistedLink.fileName)"
         let index = owner.dropIns.firstIndex { $0.name == PersistedLink.fileName[...] }
         let previous = index.map { owner.dropIns[$0] }
         // The drop-in says what is other than without it.
-        var others = owner
-        others.dropIns.removeAll { $0.name == PersistedLink.fileName[...] }
-        let base = WrittenLinks([others]).links[link]?.node
+        let base = WrittenLinks([owner.withoutOurs]).links[link]?.node
         let patch: Node? =
             switch (base, wanted) {
             case (nil, _): wanted
@@ -74,19 +84,25 @@ extension TransientLayer {
             case (.some(let base), .some(let wanted)): base.change(to: wanted)
             }
         let file = try Self.changed(previous, path, link, patch, remark)
-        if let index { owner.dropIns[index] = file } else { owner.dropIns.append(file) }
+        let overriding = owner.dropIns.filter { other in
+            other.name > PersistedLink.fileName[...]
+                && WrittenLinks.links(of: other).contains { $0.key.text == link }
+        }
+        if let index { owner.dropIns.remove(at: index) }
+        if let file { owner.dropIns.append(file) }
         var after = files
-        after[place.file] = owner
+        after[place] = owner
         return PersistedLink(
-            path: path, previous: previous?.contents, text: String(decoding: file.contents, as: UTF8.self),
-            files: after,
-            layer: without(link))
+            path: path, previous: previous?.contents, text: file.map(Self.text), files: after, layer: without(link),
+            overriding: overriding.sorted { $0.name < $1.name }.map(\.path))
     }
 
-    /// A file of ours with another entry for a link; nil for none.
+    private static func text(_ file: ConfigurationFile) -> String { String(decoding: file.contents, as: UTF8.self) }
+
+    /// A file of ours with another entry for a link, nil for none; nil if nothing is left in it.
     private static func changed(
         _ file: ConfigurationFile?, _ path: String, _ link: String, _ node: Node?, _ remark: String
-    ) throws(PersistError) -> ConfigurationFile {
+    ) throws(PersistError) -> ConfigurationFile? {
         var links: [(name: String, node: Node)] = []
         if let file {
             guard file.path == path else {
@@ -101,6 +117,7 @@ extension TransientLayer {
         case (nil, .some(let node)): links.append((link, node))
         case (nil, nil): break
         }
+        guard !links.isEmpty else { return nil }
         let text = """
             \(PersistedLink.heading): links that were changed while mediatord ran.
             # It is written anew with the next such change, so what you write yourself belongs into another file.

@@ -63,6 +63,18 @@ public struct TransientLayer: Sendable {
         changes[name.split(separator: "@", maxSplits: 1).first.map(String.init) ?? name]?.kind
     }
 
+    /// Whether this layer changes a link.
+    public func changes(link: String) -> Bool { changes[link] != nil }
+
+    /// Whether two layers say the same of a link.
+    public func says(_ other: TransientLayer, ofLink link: String) -> Bool {
+        switch (changes[link], other.changes[link]) {
+        case (nil, nil), (.detached, .detached): true
+        case (.attached(let left), .attached(let right)), (.changed(let left), .changed(let right)): left.says(right)
+        default: false
+        }
+    }
+
     /// Without the change of a link.
     func without(_ link: String) -> TransientLayer {
         var layer = self
@@ -128,19 +140,29 @@ public struct TransientLayer: Sendable {
             }
             layer.changes[name] = base.map { $0.says(wanted) } == true ? nil : .attached(wanted)
         case .attachAgain:
-            guard case .detached = changes[name] else {
-                guard present == nil else { throw .exists(name) }
-                throw noSuchLink(name, among: changes.filter { $0.value.kind == .detached }.keys.sorted())
+            if present != nil { return self }
+            if case .detached = changes[name] {
+                layer.changes[name] = nil
+                break
             }
-            layer.changes[name] = nil
+            // What keeps it away is a file, which this layer lies over.
+            let detached = DetachedLinks(files).links
+            guard let link = detached[name] else {
+                let names = changes.filter { $0.value.kind == .detached }.keys + Array(detached.keys)
+                throw noSuchLink(name, among: names.sorted())
+            }
+            layer.changes[name] = .attached(link.node)
         case .detach:
             guard present != nil else {
-                if case .detached = changes[name] { return self }
+                if isDetached(name, in: files) { return self }
                 throw noSuchLink(name, among: names(written))
             }
             layer.changes[name] = base == nil ? nil : .detached
         case .set(let settings):
-            guard let present else { throw noSuchLink(name, among: names(written)) }
+            guard let present else {
+                if isDetached(name, in: files) { throw .detached(name) }
+                throw noSuchLink(name, among: names(written))
+            }
             let wanted = try LinkChange.node(present, setting: settings, of: name)
             if present.says(wanted) { return self }
             if let base, changes[name]?.kind != .attached {
@@ -161,6 +183,11 @@ public struct TransientLayer: Sendable {
         case .changed(let patch): written?.merged(with: patch)
         case .detached: nil
         }
+    }
+
+    /// Whether a link that is not there was detached, by this layer or by a file of ours.
+    private func isDetached(_ link: String, in files: [ConfigurationFile]) -> Bool {
+        changes[link]?.kind == .detached || DetachedLinks(files).links[link] != nil
     }
 
     private func names(_ written: WrittenLinks) -> [String] {
@@ -223,9 +250,42 @@ struct WrittenLinks {
         }
     }
 
-    private static func links(of file: ConfigurationFile) -> [Node.Entry] {
+    /// The links of a file, drop-ins included.
+    static func links(of file: ConfigurationFile) -> [Node.Entry] {
         let documents = LayeredReader.read(file, Findings()).documents
         let roots = documents.map(\.root).filter { DropInMerger.systemName($0) == nil }
         return roots.flatMap { $0.entries ?? [] }.filter { $0.key.text == "links" }.flatMap { $0.value.entries ?? [] }
+    }
+}
+
+/// The links that are written, but removed by a drop-in of ours (``PersistedLink/fileName``).
+struct DetachedLinks {
+    /// By name: the number of the file, and the definition as it is without our drop-in.
+    private(set) var links: [String: (file: Int, node: Node)] = [:]
+
+    /// Reads the files that have such a drop-in.
+    init(_ files: [ConfigurationFile]) {
+        for (index, file) in files.enumerated() {
+            guard let ours = file.dropIns.first(where: \.isOurs) else { continue }
+            let removed = Set(WrittenLinks.links(of: ours).filter(\.value.isNull).map(\.key.text))
+            guard !removed.isEmpty else { continue }
+            let present = Set(WrittenLinks.links(of: file).map(\.key.text))
+            for link in WrittenLinks.links(of: file.withoutOurs)
+            where removed.contains(link.key.text) && !present.contains(link.key.text) && links[link.key.text] == nil {
+                links[link.key.text] = (index, link.value)
+            }
+        }
+    }
+}
+
+extension ConfigurationFile {
+    /// Whether it is one that is written when changes are persisted.
+    var isOurs: Bool { name == PersistedLink.fileName[...] && contents.starts(with: PersistedLink.heading.utf8) }
+
+    /// Without the drop-in that is written when changes are persisted.
+    var withoutOurs: ConfigurationFile {
+        var file = self
+        file.dropIns.removeAll { $0.name == PersistedLink.fileName[...] }
+        return file
     }
 }

@@ -166,7 +166,7 @@ struct Decoder {
 /// The entries of a mapping whose keys are fixed.
 struct Keyed {
     /// All of them, unknown ones among them.
-    let entries: [Node.Entry]
+    var entries: [Node.Entry]
     /// The keys with a meaning.
     var known: [String] = []
     /// Where the mapping begins.
@@ -176,6 +176,24 @@ struct Keyed {
     subscript(key: String) -> Node? {
         entries.first { $0.key.text == key }?.value
     }
+
+    /// With the keys in the place of misspelt ones, which have been reported, that they are probably meant to be: what
+    /// they hold is looked at, too.
+    var understood: Keyed {
+        var result = self
+        result.entries = entries.map { entry in
+            guard !known.contains(entry.key.text), let meant = nearestName(to: entry.key.text, among: known),
+                self[meant] == nil
+            else { return entry }
+            var entry = entry
+            entry.key.text = meant
+            return entry
+        }
+        return result
+    }
+
+    /// Whether some key, which has been reported, has no meaning and is like none that has.
+    var hasForeign: Bool { entries.contains { !known.contains($0.key.text) } }
 
     /// Whether an unknown key, which has been reported, is probably meant to be this one.
     func hasMisspelt(_ key: String) -> Bool {

@@ -31,7 +31,7 @@ struct WiringDecoder {
             }
         }
         var links: [WrittenLink] = []
-        let loop = keyed["loop"].flatMap(loop)
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         if let node = keyed["links"], !node.isNull {
             links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
         }
@@ -112,11 +112,16 @@ struct WiringDecoder {
         decoder.checkPublicName(entry.key, "a link")
         let what = "the link '\(entry.key.text)'"
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
+        keyed = keyed.understood
         keyed.span = entry.key.span
-        let system = decoder.required("attach", of: keyed, what, hint: "write attach: and the system's name")
-            .flatMap { decoder.scalar($0, "'attach'") }
+        // A key without a meaning was probably meant to be this one.
+        let attach =
+            keyed["attach"] == nil && keyed.hasForeign
+            ? nil : decoder.required("attach", of: keyed, what, hint: "write attach: and the system's name")
+        let system = attach.flatMap { decoder.scalar($0, "'attach'") }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
-        let loop = keyed["loop"].map(loop)
+        // One that cannot be read is a mistake, but there is one.
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         guard let form = form(keyed, what), let system, condition == nil || condition?.1 != nil else { return nil }
         return WrittenLink(
             source: decoder.source, name: entry.key, system: system, condition: condition?.1, form: form,
@@ -129,22 +134,27 @@ struct WiringDecoder {
             decoder.report(.linkForm, at: keyed.key(key)?.span ?? keyed.span, message, hint: hint)
             return nil
         }
+        func missing(_ key: String, _ message: String, _ hint: String) -> WrittenLink.Form? {
+            // A key without a meaning was probably meant to be the one that is missing.
+            if !keyed.hasForeign { _ = misfit(key, message, hint) }
+            return .unclear(selector: selector(keyed))
+        }
         guard keyed["to"] != nil || keyed["toSystem"] != nil else {
-            return misfit("", "\(what) leads nowhere", "write to: and a bus, or toSystem: and a system")
+            return missing("", "\(what) leads nowhere", "write to: and a bus, or toSystem: and a system")
         }
         guard keyed["to"] == nil || keyed["toSystem"] == nil else {
             return misfit("toSystem", "\(what) has both 'to' and 'toSystem'", "write two links")
         }
         guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil else {
             let hint = keyed["to"] == nil ? "add emitEvent" : "add emitValue (to the bus) or emitEvent (from the bus)"
-            return misfit("", "\(what) emits nothing", hint)
+            return missing("", "\(what) emits nothing", hint)
         }
         guard keyed["emitValue"] == nil || keyed["emitEvent"] == nil else {
             return misfit(
                 "emitEvent", "\(what) has both 'emitValue' and 'emitEvent'",
                 "emitValue puts a value on a bus, emitEvent puts an event into a system: write two links")
         }
-        if let target = keyed["toSystem"] { return systemToSystem(keyed, what, target, misfit) }
+        if let target = keyed["toSystem"] { return systemToSystem(keyed, target, misfit, missing) }
         guard let to = keyed["to"], let bus = decoder.scalar(to, "'to'") else { return nil }
         if let value = keyed["emitValue"] {
             if keyed["onValue"] != nil {
@@ -153,7 +163,7 @@ struct WiringDecoder {
                     "use onState, or emitEvent instead of emitValue")
             }
             guard keyed["onState"] != nil else {
-                return misfit("emitValue", "a link with 'emitValue' needs 'onState'", "say in which state it emits")
+                return missing("emitValue", "a link with 'emitValue' needs 'onState'", "say in which state it emits")
             }
             return selector(keyed).map { .systemToBus(bus: bus, selector: $0, value: value) }
         }
@@ -169,7 +179,8 @@ struct WiringDecoder {
     }
 
     private func systemToSystem(
-        _ keyed: Keyed, _ what: String, _ target: Node, _ misfit: (String, String, String) -> WrittenLink.Form?
+        _ keyed: Keyed, _ target: Node, _ misfit: (String, String, String) -> WrittenLink.Form?,
+        _ missing: (String, String, String) -> WrittenLink.Form?
     ) -> WrittenLink.Form? {
         if keyed["emitValue"] != nil {
             return misfit(
@@ -180,7 +191,7 @@ struct WiringDecoder {
             return misfit("onValue", "a link with 'toSystem' looks at states, not at values of a bus", "use onState")
         }
         guard keyed["onState"] != nil else {
-            return misfit("toSystem", "a link with 'toSystem' needs 'onState'", "say in which state it emits")
+            return missing("toSystem", "a link with 'toSystem' needs 'onState'", "say in which state it emits")
         }
         let name = decoder.scalar(target, "'toSystem'")
         let selector = selector(keyed)

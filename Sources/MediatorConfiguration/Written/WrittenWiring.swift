@@ -40,6 +40,8 @@ struct WrittenLink: Sendable {
         case systemToBus(bus: Scalar, selector: WrittenSelector, value: Node)
         case busToSystem(bus: Scalar, onValue: Node?, event: WrittenConstruct)
         case systemToSystem(target: Scalar, selector: WrittenSelector, event: WrittenConstruct)
+        /// None of these, which has been reported.
+        case unclear(selector: WrittenSelector?)
     }
     var source: SourceText
     var name: Scalar

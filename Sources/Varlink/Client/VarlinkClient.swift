@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 public import NIOPosix
 import Synchronization
@@ -36,7 +37,8 @@ public final class VarlinkClient: Sendable {
 
     /// Connects to the service at a path.
     ///
-    /// - Throws: ``VarlinkError`` with `notRunning`, `accessDenied`, `invalidPath`, `timedOut` or `system`.
+    /// - Throws: ``VarlinkError`` with `noSocket`, `notRunning`, `notASocket`, `accessDenied`, `invalidPath`,
+    ///   `timedOut` or `system`.
     public static func connect(
         toPath path: String,
         configuration: ClientConfiguration = ClientConfiguration(),
@@ -220,8 +222,13 @@ public final class VarlinkClient: Sendable {
     private static func connectError(_ error: any Error, _ path: String) -> VarlinkError {
         switch error {
         case let error as VarlinkError: error
-        case let error as IOError where error.errnoCode == 2 || error.errnoCode == 111:
-            VarlinkError(.notRunning, "nobody serves '\(path)'")
+        case let error as IOError where error.errnoCode == ENOENT:
+            VarlinkError(.noSocket, "there is no socket '\(path)'")
+        // The kernel says the same of every file that is no socket (connect(2)).
+        case let error as IOError where error.errnoCode == ECONNREFUSED:
+            SocketPath.isOther(path)
+                ? VarlinkError(.notASocket, "'\(path)' is no socket")
+                : VarlinkError(.notRunning, "nobody listens on '\(path)' any longer")
         case let error as IOError: SystemError.error(error.errnoCode, "connect to", path)
         case ChannelError.connectTimeout: VarlinkError(.timedOut, "'\(path)' did not accept the connection in time")
         default: VarlinkError(.system, "cannot connect to '\(path)'", cause: error)

@@ -14,7 +14,9 @@ public struct VarlinkError: Error, Sendable, CustomStringConvertible {
         public static let invalidPath = Code("invalidPath")
         /// A descriptor handed in is no listening UNIX stream socket.
         public static let notListening = Code("notListening")
-        /// Nobody serves the path: there is no such file, or nobody listens on it.
+        /// There is no file at the path, so nobody serves it.
+        public static let noSocket = Code("noSocket")
+        /// There is a socket at the path, but nobody listens on it: whoever did has ended without removing it.
         public static let notRunning = Code("notRunning")
         /// The operating system refuses access to the path.
         public static let accessDenied = Code("accessDenied")

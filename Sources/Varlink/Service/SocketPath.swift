@@ -160,6 +160,12 @@ struct SocketPath {
         }
     }
 
+    /// Whether what lies at a path, links followed, is something else than a socket.
+    static func isOther(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
+    }
+
     /// The address of a path.
     static func address(_ path: String) throws(VarlinkError) -> sockaddr_un {
         let bytes = Array(path.utf8)
