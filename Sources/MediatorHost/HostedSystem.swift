@@ -71,6 +71,7 @@ final class HostedSystem: Sendable {
                 definition: feedback,
                 implementation: effects[feedback.effect],
                 system: definition.name,
+                events: definition.events,
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 note: { fault in faults.report(fault) })
