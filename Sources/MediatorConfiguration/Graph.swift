@@ -128,6 +128,11 @@ public struct EventDefinition: Sendable {
     public var name: String
     /// The type of its data; the type's name is the event's.
     public var type: StructureType
+    /// What its data must be besides, where it is an event of a kind; nil: the type says all.
+    public var rule: ValueRule?
+
+    /// The first place where data is not what it must be; nil: there is none.
+    public func breach(of data: Value) -> ValueRule.Breach? { rule?.breach(of: data, at: "") }
 }
 
 /// How a buffer is bounded.

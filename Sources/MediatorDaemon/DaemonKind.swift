@@ -61,8 +61,8 @@ extension DaemonKind {
     ///   - states: every type of state that a system of this kind may be in.
     ///   - events: every type of event that it knows.
     ///   - make: makes a system; may throw to refuse its parameters. Called for each instance that is
-    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), and by `--validate`:
-    ///     it should do nothing but make.
+    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), by each plan of
+    ///     one, and by `--validate`: it should do nothing but make.
     public static func system<P: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil,
         states: [any (State & Codable).Type], events: [any (Event & Codable).Type],
@@ -103,8 +103,8 @@ extension DaemonKind {
     ///   - state: the loop's state.
     ///   - event: the loop's event.
     ///   - make: makes a loop; may throw to refuse its parameters. Called for each instance that is
-    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), and by `--validate`:
-    ///     it should do nothing but make.
+    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), by each plan of
+    ///     one, and by `--validate`: it should do nothing but make.
     public static func loop<P: Codable & Sendable, S: Codable & Sendable, E: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil, state: S.Type,
         event: E.Type, _ make: @escaping @Sendable (P) throws -> Loop<S, E>

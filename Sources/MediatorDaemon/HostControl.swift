@@ -174,7 +174,7 @@ struct HostControl: ControlHandler {
             case .noSuchLink(let name, let nearest): .noSuchLink(name: name, nearest: nearest)
             case .noSuchEvent(let system, let event, let nearest):
                 .noSuchEvent(system: system, event: event, nearest: nearest)
-            case .wrongType(let path, let expected, _):
+            case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
                 .invalidValue(path: path, expected: expected, message: error.description)
             case .notAccepted(let system, let reason): .notAccepted(name: system, reason: reason)
             }

@@ -78,6 +78,12 @@ final class Reloader: Sendable {
                     valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
                     warnings: result.warnings, findings: findings, transient: links)
             }
+            if case .initialState(let error)? = host.rejection(of: graph) {
+                let more = error.diagnostics
+                return PlanReply(
+                    valid: false, summary: "\(ApplyError.initialState(error))", errors: result.errors + more.count,
+                    warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: links)
+            }
             let plan = running.plan(for: graph)
             return PlanReply(
                 valid: true, summary: plan.summary, steps: PlanStep.all(of: plan), errors: 0,

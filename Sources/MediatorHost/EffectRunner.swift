@@ -9,6 +9,8 @@ final class EffectRunner: Sendable {
     private let definition: FeedbackDefinition
     private let implementation: (any EffectImplementation)?
     private let system: String
+    /// The system's events.
+    private let events: [EventDefinition]
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
@@ -18,12 +20,13 @@ final class EffectRunner: Sendable {
     private let running = Atomic<Int>(0)
 
     init(
-        definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String, time: HostTime,
-        logger: Logger, note: @escaping @Sendable (Fault) -> Void
+        definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
+        events: [EventDefinition], time: HostTime, logger: Logger, note: @escaping @Sendable (Fault) -> Void
     ) {
         self.definition = definition
         self.implementation = implementation
         self.system = system
+        self.events = events
         self.time = time
         self.logger = logger
         self.note = note
@@ -136,7 +139,12 @@ final class EffectRunner: Sendable {
         do {
             for rule in rules {
                 if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
-                return (true, SystemEvent(index: rule.event.event, data: try rule.event.data.evaluate(variables)))
+                let data = try rule.event.data.evaluate(variables)
+                if let breach = events[rule.event.event].breach(of: data) {
+                    note(Fault(place: "\(outcome) of \(place)", message: breach.description))
+                    return (true, nil)
+                }
+                return (true, SystemEvent(index: rule.event.event, data: data))
             }
         } catch {
             note(Fault(place: "\(outcome) of \(place)", message: error.message))

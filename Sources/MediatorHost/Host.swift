@@ -231,6 +231,11 @@ public final class Host: Sendable {
             throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
         }
         let data = Value.structure(Structure(type: definition.type, fields: fields))
+        if let breach = definition.breach(of: data) {
+            throw .notAllowed(
+                path: "\(event).\(breach.path)", expected: breach.expected, found: breach.found, nearest: breach.nearest
+            )
+        }
         switch system.loop.send(SystemEvent(index: index, data: data)) {
         case .accepted: break
         case .dropped(.mailboxFull):

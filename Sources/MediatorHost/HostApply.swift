@@ -46,6 +46,19 @@ extension Host {
     /// What would be done to run another configuration. Nothing is done.
     public func plan(for graph: Graph) -> Plan { snapshot.plan(for: graph) }
 
+    /// Why ``apply(_:readyLimit:stopLimit:)`` would refuse a configuration on account of what is inside its systems; nil:
+    /// it would not. The kinds are asked to make every system that is new or made anew, and nothing of it is started.
+    public func rejection(of graph: Graph) -> ApplyError? {
+        let builder = SetBuilder(
+            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
+        do {
+            try builder.check(graph, plan(for: graph))
+            return nil
+        } catch {
+            return .initialState(error)
+        }
+    }
+
     /// Changes what runs into another configuration. One at a time: who comes meanwhile waits.
     ///
     /// The order, and what is promised:

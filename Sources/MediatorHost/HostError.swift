@@ -47,6 +47,8 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
     case noSuchEvent(system: String, event: String, nearest: String?)
     /// A value does not have the type it must have.
     case wrongType(path: String, expected: String, found: String)
+    /// A value is of its type, but not one that its kind allows.
+    case notAllowed(path: String, expected: String, found: String, nearest: String?)
     /// The system takes no events now.
     case notAccepted(system: String, reason: String)
 
@@ -59,6 +61,8 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case .noSuchEvent(let system, let event, let nearest):
             "system \(system) has no event \(event)" + Self.hint(nearest)
         case .wrongType(let path, let expected, let found): "\(path) must be \(expected), not \(found)"
+        case .notAllowed(let path, let expected, let found, let nearest):
+            "\(path) must be \(expected), not \(found)" + Self.hint(nearest)
         case .notAccepted(let system, let reason): "system \(system) did not accept the event: \(reason)"
         }
     }

@@ -54,7 +54,8 @@ final class HostedLink: Sendable {
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system, weak target = systems[target]] link, state in
                 guard let target, let event = events[state.index],
-                    let data = link.emit(state, selector, [state.index: event.data], system)
+                    let data = link.emit(
+                        state, selector, [state.index: event.data], system, as: target.definition.events[event.event])
                 else { return }
                 target.loop.send(SystemEvent(index: event.event, data: data))
             }
@@ -128,6 +129,9 @@ final class HostedLink: Sendable {
         do throws(EvaluationError) {
             guard try filter.admits(value, variables) else { return }
             let data = try event.data.evaluate(variables)
+            if let breach = system.definition.events[event.event].breach(of: data) {
+                return system.note(Fault(place: place, message: breach.description))
+            }
             guard fires(at: now) else { return }
             system.loop.send(SystemEvent(index: event.event, data: data))
         } catch {
@@ -137,13 +141,18 @@ final class HostedLink: Sendable {
 
     /// What a state makes the link emit, if anything.
     private func emit(
-        _ state: SystemState, _ selector: StateSelector, _ programs: [Int: DataProgram], _ system: HostedSystem?
+        _ state: SystemState, _ selector: StateSelector, _ programs: [Int: DataProgram], _ system: HostedSystem?,
+        as event: EventDefinition? = nil
     ) -> Value? {
         let now = time.now()
         let variables = [state.data, .timestamp(now)]
         do {
             guard try selector.matches(state, variables), let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
+            if let breach = event?.breach(of: value) {
+                system?.note(Fault(place: place, message: breach.description))
+                return nil
+            }
             return fires(at: now) ? value : nil
         } catch {
             system?.note(Fault(place: place, message: error.message))

@@ -36,6 +36,8 @@ final class HostedSystem: Sendable {
     private let outlets = JointTable<SystemState>()
     private let runners: [EffectRunner]
     private let repeats: RepeatLog
+    /// What faults must not show.
+    private let concealment: Concealment
     private let time: HostTime
     private let healthChanged: @Sendable () -> Void
 
@@ -48,6 +50,7 @@ final class HostedSystem: Sendable {
         self.healthChanged = healthChanged
         self.time = time
         repeats = RepeatLog(time: time)
+        concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
         status = Mutex(Status(isReady: definition.readyStates.isEmpty))
         let faults = FaultBox()
@@ -71,6 +74,7 @@ final class HostedSystem: Sendable {
                 definition: feedback,
                 implementation: effects[feedback.effect],
                 system: definition.name,
+                events: definition.events,
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 note: { fault in faults.report(fault) })
@@ -196,6 +200,7 @@ final class HostedSystem: Sendable {
 
     /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more.
     func note(_ fault: Fault) {
+        let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
         let isNews = status.withLock { status in

@@ -25,21 +25,18 @@ struct SetBuilder {
         let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
         var systems: [HostedSystem] = []
         systems.reserveCapacity(graph.systems.count)
-        var errors: [InitialStateError] = []
-        for definition in graph.systems {
-            if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
-                systems.append(kept)
-                continue
+        try Self.gathering { fail in
+            for definition in graph.systems {
+                if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
+                    systems.append(kept)
+                    continue
+                }
+                do throws(InitialStateError) {
+                    systems.append(try system(definition))
+                } catch {
+                    fail(error)
+                }
             }
-            do throws(InitialStateError) {
-                systems.append(try system(definition))
-            } catch {
-                errors.append(error)
-            }
-        }
-        if var first = errors.first {
-            first.others = Array(errors.dropFirst())
-            throw first
         }
         let buses = graph.buses.map { definition in
             let step = busFates[definition.name]
@@ -60,6 +57,31 @@ struct SetBuilder {
             generation: (old?.generation ?? 0) + 1, graph: graph, systems: systems, buses: buses, links: links)
     }
 
+    /// Makes what is inside the systems that are not kept, and lets go of it.
+    ///
+    /// - Throws: what ``build(_:after:)`` would throw.
+    func check(_ graph: Graph, _ plan: Plan) throws(InitialStateError) {
+        let kept = Set(plan.systems.filter { $0.fate == .keep }.map(\.name))
+        try Self.gathering { fail in
+            for definition in graph.systems where !kept.contains(definition.name) {
+                do throws(InitialStateError) {
+                    _ = try begin(definition)
+                } catch {
+                    fail(error)
+                }
+            }
+        }
+    }
+
+    /// Does something, and throws all that failed as one.
+    private static func gathering(_ body: ((InitialStateError) -> Void) -> Void) throws(InitialStateError) {
+        var errors: [InitialStateError] = []
+        body { errors.append($0) }
+        guard var first = errors.first else { return }
+        first.others = Array(errors.dropFirst())
+        throw first
+    }
+
     private func behaviour(_ definition: SystemDefinition) throws -> SystemBehaviour {
         guard let instance = definition.kind else { return try .configured(definition, now: time.now()) }
         // The graph was checked against the kinds that there are.
@@ -67,15 +89,19 @@ struct SetBuilder {
         return try implementation.makeBehaviour(of: instance)
     }
 
-    private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
-        let behaviour: SystemBehaviour
+    private func begin(_ definition: SystemDefinition) throws(InitialStateError) -> SystemBehaviour {
         do {
-            behaviour = try self.behaviour(definition)
+            return try behaviour(definition)
         } catch {
             let message = (error as? EvaluationError)?.message ?? "\(error)"
             throw InitialStateError(
-                system: definition.name, kind: definition.kind?.kind, source: definition.source, message: message)
+                system: definition.name, kind: definition.kind?.kind, source: definition.source,
+                message: Concealment(definition.kind?.confidential ?? [])(message))
         }
+    }
+
+    private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
+        let behaviour = try begin(definition)
         let own = logger.with(["system": "\(definition.name)"])
         return HostedSystem(definition, behaviour: behaviour, effects: effects, time: time, logger: own) {
             [healthChanged] in

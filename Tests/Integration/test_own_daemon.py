@@ -156,9 +156,15 @@ def test_a_reload_with_other_parameters_carries_the_state_over(one: Daemon) -> N
     assert show(one, "crossing")["summary"]["since"] == before
     # Parameters that the kind refuses change nothing.
     path.write_text(path.read_text().replace("target: 18", "target: 101"))
+    planned = one.ctl("plan", check=False)
+    foreseen = json.loads(one.ctl("plan", "--json", check=False).stdout)
     rejected = one.ctl("reload", check=False)
-    assert rejected.returncode == 1
-    (finding,) = json.loads(one.ctl("reload", "--json", check=False).stdout)["findings"]
+    assert planned.returncode == rejected.returncode == 1
+    reply = json.loads(one.ctl("reload", "--json", check=False).stdout)
+    # A plan says what is to come, in the same words.
+    assert (foreseen["valid"], foreseen["steps"]) == (False, [])
+    assert all(foreseen[key] == reply[key] for key in ("summary", "errors", "warnings", "findings"))
+    (finding,) = reply["findings"]
     assert finding["code"] == "initial-state" and "a target of 101 would hurt" in finding["message"]
     assert "a target of 101 would hurt" in rejected.stdout + rejected.stderr
     assert show(one, "kitchen")["summary"]["state"]["data"] == {"value": 18}

@@ -10,7 +10,8 @@ private let kinds = [
             .init(field: .init(name: "target", type: .int)),
             .init(field: .init(name: "volume", type: .int), default: .int(10)),
             .init(field: .init(name: "ramp", type: .optional(.duration))),
-            .init(field: .init(name: "place", type: .string, choices: ["kitchen", "bath"]), default: .string("bath")),
+            .init(
+                field: .init(name: "place", type: .string, rule: .words(["kitchen", "bath"])), default: .string("bath")),
             .init(field: .init(name: "key", type: .string), default: .string("")),
         ],
         states: [
@@ -26,14 +27,42 @@ private let kinds = [
             .init(
                 name: "Louder", fields: [.init(name: "by", type: .int), .init(name: "why", type: .optional(.string))]),
             .init(name: "Mute"),
-            .init(name: "Source", fields: [.init(name: "from", type: .string, choices: ["radio", "disc"])]),
+            .init(name: "Source", fields: [.init(name: "from", type: .string, rule: .words(["radio", "disc"]))]),
             .init(
                 name: "Resize",
                 fields: [.init(name: "size", type: .structure(.init(name: "", fields: [.init(name: "x", type: .int)])))]
             ),
         ]),
     SystemKind(name: "timer", states: [.init(name: "Running")]),
+    SystemKind(
+        name: "server",
+        parameters: [
+            .init(field: .init(name: "port", type: .uint, rule: port), default: .uint(80)),
+            .init(field: .init(name: "more", type: .list(.uint), rule: .each(port)), default: .list([])),
+            .init(
+                field: .init(name: "named", type: .map(key: .string, value: .uint), rule: .each(port)),
+                default: .map([:])),
+            .init(
+                field: .init(name: "peers", type: .list(.structure(peer)), rule: .each(peerRule)), default: .list([])),
+            .init(field: .init(name: "level", type: .int, rule: .numbers([1, 2])), default: .int(1)),
+            .init(field: .init(name: "id", type: .optional(.string), rule: .uuid)),
+        ],
+        states: [.init(name: "Serving", fields: [.init(name: "mode", type: .string, rule: mode)])],
+        events: [
+            .init(
+                name: "Peer",
+                fields: [
+                    .init(name: "peer", type: .structure(peer), rule: peerRule),
+                    .init(name: "offset", type: .optional(.int), rule: .range(-128...127)),
+                ])
+        ]),
 ]
+
+private let port = ValueRule.range(0...65_535)
+private let mode = ValueRule.words(["fast", "slow"])
+private let peer = StructureType(
+    name: "", fields: [.init(name: "modes", type: .list(.string)), .init(name: "port", type: .uint)])
+private let peerRule = ValueRule.fields(["modes": .each(mode), "port": port])
 
 private let head = "system: kitchen\nkind: speaker\nwith: { target: 15 }\n"
 
@@ -107,6 +136,29 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(late.map(\.message) == ["'from' is 'radio' or 'disc', not that"])
         // Where it is only checked, nobody knows what it will be.
         #expect(diagnostics(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).isEmpty)
+    }
+
+    @Test func `are not shown what came from elsewhere by way of a template`() {
+        let text = """
+            system: s@
+            parameters: { mode: string, port: uint }
+            kind: server
+            with: { peers: [{ modes: ["${parameters.mode}"], port: "${parameters.port}" }] }
+            ---
+            instances: { s@a: { mode: !env MODE, port: !env PORT } }
+
+            """
+        func result(_ values: ExternalValues) -> CompilationResult {
+            ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds, values: values)
+        }
+        let wrong = result(ExternalValues(environment: { ["MODE": "hidden", "PORT": "70123"][$0] })).diagnostics
+        #expect(wrong.map(\.code) == [.unknownChoice, .outOfRange])
+        #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") && !$0.rendered().contains("70123") })
+        let right = result(ExternalValues(environment: { ["MODE": "fast", "PORT": "8080"][$0] }))
+        #expect(right.graph?.systems.first?.kind?.confidential == ["fast", "8080"])
+        // Where it is only checked, nobody knows what it will be.
+        #expect(result(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).diagnostics.isEmpty)
     }
 
     @Test func `are linked by templates too, whose mistakes are told once`() throws {
@@ -276,6 +328,75 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
               hint: did you mean 'radio'?
             """),
         Mistake(
+            "numbers out of range, words that are none, in structures, lists and maps",
+            """
+            system: a
+            kind: server
+            with:
+              port: 70000
+              more: [1, 65536]
+              named: { http: 80, odd: 99999 }
+              peers: [{ modes: [fast], port: 1 }, { modes: [slow, fats], port: 65536 }]
+              level: 3
+              id: 6f1c0a52
+
+            """,
+            """
+            a.yaml:4:9: error: 'port' is between 0 and 65535, not 70000 [out-of-range]
+                port: 70000
+                      ^~~~~
+            a.yaml:5:13: error: 'more[1]' is between 0 and 65535, not 65536 [out-of-range]
+                more: [1, 65536]
+                          ^~~~~
+            a.yaml:6:27: error: 'named.odd' is between 0 and 65535, not 99999 [out-of-range]
+                named: { http: 80, odd: 99999 }
+                                        ^~~~~
+            a.yaml:7:55: error: 'peers[1].modes[1]' is 'fast' or 'slow', not 'fats' [unknown-choice]
+                peers: [{ modes: [fast], port: 1 }, { modes: [slow, fats], port: 65536 }]
+                                                                    ^~~~
+              hint: did you mean 'fast'?
+            a.yaml:7:68: error: 'peers[1].port' is between 0 and 65535, not 65536 [out-of-range]
+                peers: [{ modes: [fast], port: 1 }, { modes: [slow, fats], port: 65536 }]
+                                                                                 ^~~~~
+            a.yaml:8:10: error: 'level' is 1 or 2, not 3 [unknown-choice]
+                level: 3
+                       ^
+            a.yaml:9:7: error: 'id' is a UUID, not '6f1c0a52' [wrong-type]
+                id: 6f1c0a52
+                    ^~~~~~~~
+              hint: write one such as 6f1c0a52-3b1e-4c0e-9a7d-2f8e5d1b9c34
+            """),
+        Mistake(
+            "what a link or a feedback emits, beside what is computed",
+            """
+            system: a
+            kind: server
+            feedbacks:
+              f: { onState: { Serving: { mode: fsat } }, after: 1s, log: x }
+              g: { onState: Serving, after: 1s, emit: { Peer: { peer: { modes: [], port: 70000 } } } }
+            ---
+            buses: { b: { kind: passthrough, value: uint, external: both } }
+            links:
+              l: { attach: a, to: b, emitEvent: { Peer: { peer: { modes: [slwo], port: "${value}" }, offset: 128 } } }
+
+            """,
+            """
+            a.yaml:4:36: error: 'mode' is 'fast' or 'slow', not 'fsat' [unknown-choice]
+                f: { onState: { Serving: { mode: fsat } }, after: 1s, log: x }
+                                                 ^~~~
+              hint: did you mean 'fast'?
+            a.yaml:5:78: error: 'peer.port' is between 0 and 65535, not 70000 [out-of-range]
+                g: { onState: Serving, after: 1s, emit: { Peer: { peer: { modes: [], port: 70000 } } } }
+                                                                                           ^~~~~
+            a.yaml:9:63: error: 'peer.modes[0]' is 'fast' or 'slow', not 'slwo' [unknown-choice]
+                l: { attach: a, to: b, emitEvent: { Peer: { peer: { modes: [slwo], port: "${value}" }, offset: 128 } } }
+                                                                            ^~~~
+              hint: did you mean 'slow'?
+            a.yaml:9:98: error: 'offset' is between -128 and 127, not 128 [out-of-range]
+                l: { attach: a, to: b, emitEvent: { Peer: { peer: { modes: [slwo], port: "${value}" }, offset: 128 } } }
+                                                                                                               ^~~
+            """),
+        Mistake(
             "a misspelt with", "system: a\nkind: speaker\nwiht: { target: 1 }\n",
             """
             a.yaml:3:1: error: a system has no key 'wiht' [unknown-key]
@@ -355,6 +476,18 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
             "two kinds have the name 'a'"
         ),
         (
+            #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"int","choices":["a"]}]}]}]}"#,
+            "what the field 'x' must be does not fit its type int"
+        ),
+        (
+            #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"int","minimum":2,"maximum":1}]}]}]}"#,
+            "kinds[0].states[0].fields[0].maximum: it is less than the minimum"
+        ),
+        (
+            #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"string","format":"url"}]}]}]}"#,
+            "kinds[0].states[0].fields[0].format: there is no format 'url'"
+        ),
+        (
             #"{"kinds":[{"name":"a","parameters":[{"name":"p","type":"int","default":"x"}],"states":[{"name":"S"}]}]}"#,
             "kinds[0].parameters[0].default: it is not of type int"
         ),
@@ -372,7 +505,10 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
 
     @Test func `makes a schema for editors`() {
         let text = ConfigurationSchema(kinds: kinds).text
-        #expect(text.contains(#""enum": ["speaker", "timer"]"#))
+        #expect(text.contains(#""enum": ["speaker", "timer", "server"]"#))
+        #expect(text.contains(#""maximum": 65535"#))
+        #expect(text.contains(#""enum": [1, 2]"#))
+        #expect(text.contains(#""enum": ["fast", "slow"]"#))
         #expect(text.contains(#""required": ["target"]"#))
         #expect(text.contains(#""enum": ["kitchen", "bath"]"#))
         #expect(!text.contains(": true"), "\(text.split(separator: "\n").filter { $0.contains(": true") })")

@@ -51,6 +51,38 @@ struct CountParameters: Codable {
     var period: Duration
 }
 
+/// A server, which is particular about what it is given.
+struct ServingState: State, Codable { let port: UInt16 }
+struct MoveEvent: Event, Codable {
+    enum Speed: String, Codable, CaseIterable { case fast, slow }
+    struct Place: Codable, Sendable { let port: UInt16, speeds: [Speed] }
+    let places: [Place]
+}
+struct ServerParameters: Codable {
+    /// A text that says what it is when it does not like it.
+    struct Token: Codable {
+        let text: String
+
+        init(text: String) { self.text = text }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            text = try container.decode(String.self)
+            if text.hasPrefix("bad") {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "the token \(text.debugDescription) is none, (\(text.suffix(9)))")
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(text)
+        }
+    }
+    var port: UInt16 = 80
+    var tokens: [Token] = []
+}
+
 /// The kinds, as a daemon would be given them.
 enum Kinds {
     static func speaker() throws -> any SystemImplementation {
@@ -78,6 +110,33 @@ enum Kinds {
                         On(SetEvent.self, transitionTo: VolumeState.self) { event in VolumeState(value: event.value) }
                         On(MuteEvent.self, transitionTo: MutedState())
                         On(BreakEvent.self, transitionTo: BrokenState())
+                    }
+                }
+            }
+        }
+    }
+
+    static func server() throws -> any SystemImplementation {
+        try TypedKind<any State, any Event, ServerParameters>.system(
+            "server", description: nil, parameters: ServerParameters.self, defaults: ServerParameters(),
+            states: [ServingState.self], events: [MoveEvent.self]
+        ) { parameters in
+            if parameters.port < 10 { throw Refusal(description: "the port \(parameters.port) is taken") }
+            let token = parameters.tokens.first?.text ?? ""
+            if token.hasPrefix("old") { throw Refusal(description: "the server knows no \(token.uppercased())") }
+            return System {
+                InitialState { ServingState(port: parameters.port) }
+                Feedbacks {
+                    Feedback(on: ServingState.self, strategy: .continueOnNewState) { state -> Effect<any Event> in
+                        guard state.port == 99 else { return .nothing }
+                        return .attempt { _ in throw Refusal(description: "\(token) is no longer valid") }
+                    }
+                }
+                Transitions {
+                    From(ServingState.self) { _ in
+                        On(MoveEvent.self, transitionTo: ServingState.self) { event in
+                            ServingState(port: event.places.first?.port ?? 0)
+                        }
                     }
                 }
             }
@@ -119,8 +178,10 @@ final class KindFixture: Sendable {
     let host: Host
     let kinds: SystemCatalogue
 
-    init(_ text: String, also others: [any SystemImplementation] = []) throws {
-        kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter()] + others)
+    init(
+        _ text: String, also others: [any SystemImplementation] = [], values: ExternalValues = .none
+    ) throws {
+        kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter(), try Kinds.server()] + others)
         let clock = clock
         let time = HostTime(clock: clock) {
             guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
@@ -128,14 +189,14 @@ final class KindFixture: Sendable {
             return now
         }
         host = try Host(
-            graph: try Self.graph(text, kinds.kinds), effects: EffectCatalogue([]), kinds: kinds, time: time,
+            graph: try Self.graph(text, kinds.kinds, values), effects: EffectCatalogue([]), kinds: kinds, time: time,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    static func graph(_ text: String, _ kinds: [SystemKind]) throws -> Graph {
+    static func graph(_ text: String, _ kinds: [SystemKind], _ values: ExternalValues = .none) throws -> Graph {
         let result = ConfigurationCompiler.compile(
             files: [ConfigurationFile(path: "test.yaml", text: text)], effects: EffectCatalogue([]).schemas,
-            kinds: kinds)
+            kinds: kinds, values: values)
         for diagnostic in result.diagnostics where diagnostic.severity == .error {
             Issue.record("\(diagnostic.rendered())")
         }

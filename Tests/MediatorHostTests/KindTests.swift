@@ -50,14 +50,99 @@ private let speaker = """
         try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(13), .optional(nil)])
         await fixture.settle()
         #expect(try fixture.host.systemStatus("kitchen").faults == 0)
-        // A word that Swift does not know is a fault, and changes nothing.
-        try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(50), .optional(.string("knbo"))])
+        // A word that Swift does not know is refused.
+        let error = #expect(throws: HostError.self) {
+            try fixture.host.emit("SetEvent", to: "kitchen", fields: [.int(50), .optional(.string("knbo"))])
+        }
+        #expect(
+            error?.description
+                == "SetEvent.source must be 'knob' or 'remote', not 'knbo'; did you mean knob?")
         await fixture.settle()
-        let status = try fixture.host.systemStatus("kitchen")
         #expect(try fixture.state("kitchen") == "VolumeState 13")
-        #expect(status.faults == 1)
-        #expect(status.health == .degraded)
-        #expect(status.lastFault?.message.contains("SetEvent") == true)
+        #expect(try fixture.host.systemStatus("kitchen").faults == 0)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `refuse what is out of range by hand, and have a fault where it is computed`() async throws {
+        let fixture = try KindFixture(
+            """
+            system: a
+            kind: server
+            ---
+            system: teller
+            states: { Idle: {}, Told: { port: uint } }
+            events: { Tell: { port: uint } }
+            external: any
+            initialState: Idle
+            transitions: { any: { Tell: { to: Told, set: { port: "${event.port}" } } } }
+            ---
+            buses: { ports: { kind: passthrough, value: uint, external: both } }
+            links:
+              hear: { attach: a, to: ports, emitEvent: { MoveEvent: { places: [{ port: "${value}", speeds: [fast] }] } } }
+              told:
+                attach: teller
+                toSystem: a
+                onState: Told
+                emitEvent: { MoveEvent: { places: [{ port: 1, speeds: [] }, { port: "${state.port}", speeds: [] }] } }
+
+            """)
+        fixture.host.start()
+        func place(_ port: UInt64, _ speed: String) throws -> Value {
+            let event = try fixture.host.event("MoveEvent", of: "a")
+            guard case .list(.structure(let type)) = event.type.fields[0].type else { throw Refusal(description: "") }
+            return .list([.structure(Structure(type: type, fields: [.list([.string(speed)]), .uint(port)].reversed()))])
+        }
+        for (value, message) in [
+            (try place(65_536, "fast"), "MoveEvent.places[0].port must be between 0 and 65535, not 65536"),
+            (
+                try place(1, "fats"),
+                "MoveEvent.places[0].speeds[0] must be 'fast' or 'slow', not 'fats'; did you mean fast?"
+            ),
+        ] {
+            let error = #expect(throws: HostError.self) {
+                try fixture.host.emit("MoveEvent", to: "a", fields: [value])
+            }
+            #expect(error?.description == message)
+        }
+        try fixture.host.publish(.uint(70_000), on: "ports")
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("a")
+        #expect(status.lastFault?.message == "'places[0].port' is between 0 and 65535, not 70000")
+        #expect(status.lastFault?.place.hasPrefix("link hear, test.yaml:") == true)
+        try fixture.host.emit("Tell", to: "teller", fields: [.uint(.max)])
+        await fixture.settle()
+        let teller = try fixture.host.systemStatus("teller")
+        #expect(teller.lastFault?.message == "'places[1].port' is between 0 and 65535, not 18446744073709551615")
+        #expect(try fixture.host.linkStatus("hear").fired == 0)
+        #expect(try fixture.host.linkStatus("told").fired == 0)
+        #expect(try fixture.state("a") == "ServingState 80u")
+        try fixture.host.publish(.uint(65_535), on: "ports")
+        await fixture.settle()
+        #expect(try fixture.state("a") == "ServingState 65535u")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test(arguments: [
+        // What its author says of it, in several ways; what its decoding says; numbers; a fault while it runs.
+        ("bad-s3cret\"x", "80", "the field 'tokens[0]': the token \"(not shown)\" is none, ((not shown))"),
+        ("old-s3cret", "80", "the server knows no (not shown)"), ("good", "7", "the port (not shown) is taken"),
+    ])
+    func `show nobody what came from elsewhere when they refuse it`(token: String, port: String, message: String) {
+        let values = ExternalValues(environment: { ["PORT": port, "TOKEN": token][$0] })
+        let error = #expect(throws: InitialStateError.self) {
+            try KindFixture(
+                "system: a\nkind: server\nwith: { port: !env PORT, tokens: [!env TOKEN] }\n", values: values)
+        }
+        #expect(error?.message.hasSuffix(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `show nobody what came from elsewhere when they fail`() async throws {
+        let values = ExternalValues(environment: { ["TOKEN": "tk-s3cret"][$0] })
+        let fixture = try KindFixture(
+            "system: a\nkind: server\nwith: { port: 99, tokens: [!env TOKEN] }\n", values: values)
+        fixture.host.start()
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("a").lastFault?.message == "(not shown) is no longer valid")
         await fixture.host.stop(within: .seconds(1))
     }
 
@@ -248,6 +333,13 @@ private let speaker = """
             try await fixture.apply("system: kitchen\nkind: speaker\nwith: { target: 101 }\n")
         }
         #expect(fixture.host.generation == 1)
+        // A plan says so in the same words.
+        let graph = try KindFixture.graph(
+            "system: kitchen\nkind: speaker\nwith: { target: 101 }\n", fixture.kinds.kinds)
+        let expected = await #expect(throws: ApplyError.self) { try await fixture.host.apply(graph) }
+        #expect(fixture.host.rejection(of: graph) == expected)
+        #expect(expected?.description.contains("a target above 100 would hurt") == true)
+        #expect(fixture.host.rejection(of: fixture.host.graph) == nil)
         let several = await #expect(throws: ApplyError.self) {
             try await fixture.apply(
                 "system: a\nkind: speaker\nwith: { target: 101 }\n---\nsystem: b\nkind: speaker\nwith: { target: 102 }\n"

@@ -34,6 +34,14 @@ private struct Everything: State, Codable, Equatable {
     var maybeWord: Word?
 }
 
+/// What is known of values beside their types, within others.
+private struct Nested: State, Codable {
+    enum Word: String, Codable, CaseIterable { case low, high }
+    struct Inner: Codable { var small: Int8?, words: Set<Word>, other: [String: [UInt32]] }
+    var inners: [Inner]
+    var number: Int64
+}
+
 private struct Renamed: State, Codable {
     static var identity: String { "former_name" }
 }
@@ -42,6 +50,7 @@ private typealias AnyType = any (State & Codable).Type
 
 private struct Nothing: Codable, Sendable {}
 private struct Bytes: State, Codable { var bytes: [UInt8] }
+private struct Address: State, Codable { var address: URL }
 private struct Tree: State, Codable { var name: String, children: [Tree] }
 private struct Strict: State, Codable {
     var name: String
@@ -85,8 +94,22 @@ private enum Unlabelled: Codable, CaseIterable {
                 "maybe: optional({ at: timestamp, names: list(string) })", "maybeDate: optional(timestamp)",
                 "maybeWord: optional(string)",
             ])
-        #expect(fields.filter { !$0.choices.isEmpty }.map(\.name) == ["word", "maybeWord"])
-        #expect(fields[8].choices == ["low", "high"])
+        let rules = Dictionary(uniqueKeysWithValues: fields.compactMap { field in field.rule.map { (field.name, $0) } })
+        let words = ValueRule.words(["low", "high"])
+        #expect(
+            rules == [
+                "small": .range(-128...127), "count": .range(0...65_535), "id": .uuid, "word": words,
+                "level": .numbers([1, 2]), "maybeWord": words,
+            ])
+    }
+
+    @Test func `has ranges and words within lists and structures too`() throws {
+        let fields = try Self.kind(Nested.self).states[0].fields
+        let inner: [String: ValueRule] = [
+            "small": .range(-128...127), "words": .each(.words(["low", "high"])),
+            "other": .each(.each(.range(0...4_294_967_295))),
+        ]
+        #expect(fields.map(\.rule) == [.each(.fields(inner)), nil])
     }
 
     @Test func `is that of its values, there and back`() throws {
@@ -115,6 +138,7 @@ private enum Unlabelled: Codable, CaseIterable {
     @Test(
         arguments: [
             (Bytes.self, "the state Bytes: the field 'bytes': there is no type for Array<UInt8> in configurations"),
+            (Address.self, "the state Address: the field 'address': there is no type for URL in configurations"),
             (Tree.self, "or within itself"), (Strict.self, "the state Strict: a name is not empty"),
             (Case.self, "the state Case: it is an enumeration: conform it to CaseIterable"),
             (Holder.self, "the field 'part': Part is an enumeration whose cases have no texts as raw values"),

@@ -8,7 +8,9 @@ import FoundationEssentials
 ///       "states":[{"name":"VolumeState","fields":[{"name":"value","type":"int"}]}],
 ///       "events":[{"name":"IncreaseEvent"},{"name":"DecreaseEvent"}]}]}
 ///
-/// Types are the configuration's own words, and besides `optional(T)` and `{ name: T, … }`.
+/// Types are the configuration's own words, and besides `optional(T)` and `{ name: T, … }`. What a field must be besides
+/// stands next to its type: `"minimum": 0, "maximum": 65535`, `"choices": ["low", "high"]`, `"format": "uuid"`; of the
+/// elements of a list or map within `"each"`, of the fields of a structure by their names within `"fields"`.
 public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
@@ -139,7 +141,7 @@ extension SystemKind.Record: Codable {
 
 extension SystemKind.Field: Codable {
     private enum CodingKeys: String, CodingKey {
-        case name, type, choices
+        case name, type
     }
 
     /// Reads a field.
@@ -151,8 +153,7 @@ extension SystemKind.Field: Codable {
                 forKey: .type, in: container, debugDescription: "there is no type '\(text.prefix(80))'")
         }
         self.init(
-            name: try container.decode(String.self, forKey: .name), type: type,
-            choices: try container.decodeIfPresent([String].self, forKey: .choices) ?? [])
+            name: try container.decode(String.self, forKey: .name), type: type, rule: try ValueRule.reading(decoder))
     }
 
     /// Writes a field.
@@ -160,7 +161,7 @@ extension SystemKind.Field: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode("\(type)", forKey: .type)
-        if !choices.isEmpty { try container.encode(choices, forKey: .choices) }
+        try rule?.encode(to: encoder)
     }
 }
 

@@ -12,14 +12,14 @@ public struct SystemKind: Sendable, Hashable {
         public var name: String
         /// Its type.
         public var type: ValueType
-        /// The only texts it may be; empty: any.
-        public var choices: [String]
+        /// What it must be besides; nil: its type says all.
+        public var rule: ValueRule?
 
         /// A field.
-        public init(name: String, type: ValueType, choices: [String] = []) {
+        public init(name: String, type: ValueType, rule: ValueRule? = nil) {
             self.name = name
             self.type = type
-            self.choices = choices
+            self.rule = rule
         }
     }
 
@@ -39,6 +39,12 @@ public struct SystemKind: Sendable, Hashable {
         /// The type of its data, of its own name.
         var type: StructureType {
             StructureType(name: name, fields: fields.map { StructureType.Field(name: $0.name, type: $0.type) })
+        }
+
+        /// What its data must be besides; nil: its type says all.
+        var rule: ValueRule? {
+            let rules = fields.compactMap { field in field.rule.map { (field.name, $0) } }
+            return rules.isEmpty ? nil : .fields(Dictionary(rules, uniquingKeysWith: { first, _ in first }))
         }
     }
 
@@ -109,6 +115,11 @@ public struct SystemKind: Sendable, Hashable {
         for record in states + events {
             check(record.fields.map(\.name), "field of '\(record.name)'", limit: ConfigurationLimits.fields)
         }
+        for field in parameters.map(\.field) + (states + events).flatMap(\.fields) {
+            if let rule = field.rule, !rule.fits(field.type) {
+                flaws.append("what the field '\(field.name)' must be does not fit its type \(field.type)")
+            }
+        }
         return flaws
     }
 }
@@ -120,11 +131,15 @@ public struct KindInstance: Sendable, Hashable {
     /// The values of all its parameters, of ``SystemKind/parametersType``. Some may be credentials, so they are shown to
     /// nobody.
     public var parameters: Structure
+    /// The values among them that come from elsewhere, or hold one that does, as texts: what a kind says of its parameters
+    /// must not show them.
+    public var confidential: Set<String>
 
     /// An instance.
-    public init(kind: String, parameters: Structure) {
+    public init(kind: String, parameters: Structure, confidential: Set<String> = []) {
         self.kind = kind
         self.parameters = parameters
+        self.confidential = confidential
     }
 }
 

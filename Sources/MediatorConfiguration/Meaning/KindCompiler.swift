@@ -26,7 +26,14 @@ struct KindCompiler {
             return nil
         }
         guard let arguments = written.arguments, let values = values(arguments, kind, name) else { return nil }
-        return KindInstance(kind: kind.name, parameters: Structure(type: kind.parametersType, fields: values))
+        var confidential: Set<String> = []
+        for entry in arguments {
+            guard let index = kind.parameters.firstIndex(where: { $0.field.name == entry.key.text }) else { continue }
+            confidential.formUnion(lookup.session.confidential(values[index], entry.value))
+        }
+        return KindInstance(
+            kind: kind.name, parameters: Structure(type: kind.parametersType, fields: values),
+            confidential: confidential)
     }
 
     private func values(_ entries: [Node.Entry], _ kind: SystemKind, _ name: Scalar) -> [Value]? {
@@ -50,7 +57,9 @@ struct KindCompiler {
             let field = kind.parameters[index].field
             let value = data.constant(entry.value, as: field.type, Subject("the parameter", field.name))
             values[index] = value
-            if let value, lookup.isChoice(value, of: field, entry.value) { continue }
+            if let value, field.rule.map({ lookup.obeys(.constant(value), $0, at: field.name, entry.value) }) ?? true {
+                continue
+            }
             isWhole = false
         }
         let missing = names.indices.filter { values[$0] == nil && !given.contains($0) }
@@ -67,37 +76,123 @@ struct KindCompiler {
 }
 
 extension Lookup {
-    /// Whether a fixed value is one of those that a field of a kind may have; false after reporting.
+    /// Whether what is fixed in data is what a rule says, in every place; false after reporting.
     ///
-    /// - Parameter node: What is written; a value that comes from elsewhere is not told.
-    func isChoice(_ value: Value, of field: SystemKind.Field, _ node: Node) -> Bool {
-        // A sample takes the place of a value that is not to be had here.
-        let isExternal = node.external != nil
-        if isExternal, session.mayLackValues { return true }
-        var value = value
-        if case .optional(let wrapped?) = value { value = wrapped }
+    /// - Parameters:
+    ///   - path: what to call the whole.
+    ///   - node: what is written; of values that come from elsewhere nothing is shown.
+    func obeys(_ data: DataProgram, _ rule: ValueRule, at path: String, _ node: Node) -> Bool {
         // A sample stands for what nobody knows yet.
-        guard case .string(let text) = value, !field.choices.isEmpty, !field.choices.contains(text), !session.isGeneric
-        else { return true }
-        let words = field.choices.map { "'\($0)'" }
-        let list =
-            words.count > 1 ? words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1] : words[0]
-        report(
-            .unknownChoice, at: node.mark, "'\(field.name)' is \(list), not \(isExternal ? "that" : "'\(text)'")",
-            hint: isExternal ? nil : nearestName(to: text, among: field.choices).map { "did you mean '\($0)'?" })
-        return false
+        guard !session.isGeneric else { return true }
+        func all(_ parts: [Bool]) -> Bool { parts.allSatisfy(\.self) }
+        switch (data, rule) {
+        case (.constant(let value), _): return obeys(value, rule, at: path, node)
+        case (.template, _): return true
+        case (.optional(let wrapped), _): return obeys(wrapped, rule, at: path, node)
+        case (.list(let elements), .each(let rule)):
+            return all(
+                elements.enumerated().map { obeys($1, rule, at: "\(path)[\($0)]", node.element($0) ?? node) })
+        case (.map(let entries), .each(let rule)):
+            return all(
+                entries.map { obeys($0.value, rule, at: "\(path).\($0.key)", node.member($0.key) ?? node) })
+        case (.structure(let type, let fields), .fields(let rules)):
+            return all(
+                zip(type.fields, fields).map { field, data in
+                    guard let rule = rules[field.name] else { return true }
+                    let inner = path.isEmpty ? field.name : "\(path).\(field.name)"
+                    return obeys(data, rule, at: inner, node.member(field.name) ?? node)
+                })
+        default: return true
+        }
     }
 
-    /// Whether the fixed values among the fields of a state or an event are such as its kind allows; false after
-    /// reporting.
-    func areChoices(_ values: (Int) -> Value?, of record: SystemKind.Record, _ written: WrittenConstruct) -> Bool {
-        var isRight = true
-        for (index, field) in record.fields.enumerated() where !field.choices.isEmpty {
-            guard let value = values(index) else { continue }
-            let entry = written.fields?.first { $0.key.text == field.name }
-            isRight = isChoice(value, of: field, entry?.value ?? written.node) && isRight
+    private func obeys(_ value: Value, _ rule: ValueRule, at path: String, _ node: Node) -> Bool {
+        func all(_ parts: [Bool]) -> Bool { parts.allSatisfy(\.self) }
+        switch (value, rule) {
+        case (.optional(let wrapped), _): return wrapped.map { obeys($0, rule, at: path, node) } ?? true
+        case (.list(let values), .each(let rule)):
+            return all(values.enumerated().map { obeys($1, rule, at: "\(path)[\($0)]", node.element($0) ?? node) })
+        case (.map(let entries), .each(let rule)):
+            let named = entries.map { (key: $0.key.text ?? "", value: $0.value) }.sorted { $0.key < $1.key }
+            return all(named.map { obeys($0.value, rule, at: "\(path).\($0.key)", node.member($0.key) ?? node) })
+        case (.structure(let structure), .fields(let rules)):
+            return all(
+                zip(structure.type.fields, structure.fields).map { field, value in
+                    guard let rule = rules[field.name] else { return true }
+                    let inner = path.isEmpty ? field.name : "\(path).\(field.name)"
+                    return obeys(value, rule, at: inner, node.member(field.name) ?? node)
+                })
+        default: break
         }
-        return isRight
+        guard let breach = rule.breach(of: value, at: path) else { return true }
+        let isForeign = session.isForeign(value, node)
+        // A sample takes the place of a value that is not to be had here.
+        if isForeign, session.mayLackValues { return true }
+        let code: Diagnostic.Code =
+            switch breach.kind {
+            case .range: .outOfRange
+            case .choice: .unknownChoice
+            case .format: .wrongType
+            }
+        var hint = isForeign ? nil : breach.nearest.map { "did you mean '\($0)'?" }
+        if breach.kind == .format { hint = "write one such as 6f1c0a52-3b1e-4c0e-9a7d-2f8e5d1b9c34" }
+        report(code, at: node.mark, isForeign ? breach.descriptionWithoutValue : breach.description, hint: hint)
+        return false
+    }
+}
+
+extension Session {
+    /// Whether a value that is written in a place comes from elsewhere, or may hold something that does.
+    fileprivate func isForeign(_ value: Value, _ node: Node) -> Bool {
+        if node.external != nil { return true }
+        // By the parameters of a template.
+        guard !foreign.isEmpty, node.scalar?.text.contains("${") == true, let text = value.text else { return false }
+        return foreign.contains { text.contains($0) }
+    }
+
+    /// What of a value comes from elsewhere, or may hold something that does, as texts.
+    func confidential(_ value: Value, _ node: Node) -> Set<String> {
+        switch (value, node.content) {
+        case (.optional(let wrapped), _): return wrapped.map { confidential($0, node) } ?? []
+        case (.list(let values), .sequence(let items)):
+            return zip(values, items).reduce(into: []) { $0.formUnion(confidential($1.0, $1.1)) }
+        case (.map(let entries), .mapping(let written)):
+            return written.reduce(into: []) { texts, entry in
+                if let value = entries[.string(entry.key.text)] { texts.formUnion(confidential(value, entry.value)) }
+            }
+        case (.structure(let structure), .mapping(let written)):
+            return written.reduce(into: []) { texts, entry in
+                if let value = structure[entry.key.text] { texts.formUnion(confidential(value, entry.value)) }
+            }
+        default: return value.texts.filter { isForeign(.string($0), node) && !$0.isEmpty }
+        }
+    }
+}
+
+extension Value {
+    /// The texts of all plain values in it.
+    fileprivate var texts: Set<String> {
+        switch self {
+        case .optional(let wrapped): wrapped?.texts ?? []
+        case .list(let values): values.reduce(into: []) { $0.formUnion($1.texts) }
+        case .map(let entries): entries.values.reduce(into: []) { $0.formUnion($1.texts) }
+        case .structure(let structure): structure.fields.reduce(into: []) { $0.formUnion($1.texts) }
+        default: text.map { [$0] } ?? []
+        }
+    }
+}
+
+extension Node {
+    /// An element of a list.
+    fileprivate func element(_ index: Int) -> Node? {
+        guard case .sequence(let items) = content, items.indices.contains(index) else { return nil }
+        return items[index]
+    }
+
+    /// What is written for a key.
+    fileprivate func member(_ name: String) -> Node? {
+        guard case .mapping(let entries) = content else { return nil }
+        return entries.first { $0.key.text == name }?.value
     }
 }
 

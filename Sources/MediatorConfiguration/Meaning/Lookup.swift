@@ -39,9 +39,9 @@ struct Lookup {
             written.fields ?? [], as: system.events[index].type, Subject("the event", written.name.text),
             at: written.name.span, scope)
         guard let data else { return nil }
-        if let record = system.kind?.events[index] {
-            let known = Known(data)
-            guard areChoices(known.field, of: record, written) else { return nil }
+        if let rule = system.kind?.events[index].rule {
+            let node = written.fields.map { Node(content: .mapping($0), span: written.node.span) } ?? written.node
+            guard obeys(data, rule, at: "", node) else { return nil }
         }
         return EventProgram(event: index, data: data)
     }
@@ -99,8 +99,14 @@ struct Lookup {
                 equals.append((field, value))
             }
             if let record = system.kind?.states[index] {
-                let values = Dictionary(uniqueKeysWithValues: equals)
-                guard areChoices({ values[$0] }, of: record, construct) else { return nil }
+                var isRight = true
+                for (field, value) in equals {
+                    guard let rule = record.fields[field].rule else { continue }
+                    let name = record.fields[field].name
+                    let node = construct.fields?.first { $0.key.text == name }?.value ?? construct.node
+                    isRight = obeys(.constant(value), rule, at: name, node) && isRight
+                }
+                guard isRight else { return nil }
             }
             states = [index]
             text = FlowText.of(construct.node)

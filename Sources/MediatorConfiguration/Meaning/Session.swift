@@ -37,6 +37,8 @@ final class Session {
     let kinds: KindTable
     /// The values that were not there.
     var unavailable: Set<UnavailableValue> = []
+    /// The texts of the values that came from elsewhere, and of the samples in the place of those that were not there.
+    var foreign: Set<String> = []
     /// Whether a template is compiled without an instance, so that types are known but no values.
     private(set) var isGeneric = false
     /// The constants that every expression may use.
@@ -58,6 +60,7 @@ final class Session {
         values = session.values
         kinds = session.kinds
         types = session.types
+        foreign = session.foreign
     }
 
     /// A session for a part of the links, which is compiled beside the others; without constants.
@@ -67,6 +70,7 @@ final class Session {
     func add(_ part: Session) {
         findings.add(part.findings.part)
         unavailable.formUnion(part.unavailable)
+        foreign.formUnion(part.foreign)
     }
 
     /// Whether a value from elsewhere that is missing is merely noted.

@@ -42,7 +42,9 @@ struct SystemCompiler {
             name: scope.name, description: written.description,
             source: origin,
             states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
-            events: scope.events.map { EventDefinition(name: $0.name, type: $0.type) }, initialState: initial,
+            events: scope.events.enumerated().map { index, event in
+                EventDefinition(name: event.name, type: event.type, rule: scope.kind?.events[index].rule)
+            }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
             mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled,
             kind: kind, fingerprint: Fingerprinter.of(written, kind, session))

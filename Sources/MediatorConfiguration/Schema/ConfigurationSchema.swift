@@ -136,12 +136,8 @@ public struct ConfigurationSchema: Sendable {
 
     /// What an instance of a kind says.
     private static func arguments(_ kind: SystemKind) -> SchemaNode {
-        let fields = kind.parameters.map { parameter -> (String, SchemaNode) in
-            let field = parameter.field
-            guard !field.choices.isEmpty else { return (field.name, value(field.type)) }
-            return (
-                field.name, .anyOf(["enum": .array(field.choices.map { .string($0) })], .reference("template"))
-            )
+        let fields = kind.parameters.map { parameter in
+            (parameter.field.name, value(parameter.field.type, rule: parameter.field.rule))
         }
         let required = kind.parameters.filter { $0.default == nil && !$0.field.type.isOptional }.map(\.field.name)
         let with = keyed(fields.map(\.0), required: required, Dictionary(uniqueKeysWithValues: fields))
@@ -276,9 +272,29 @@ public struct ConfigurationSchema: Sendable {
         return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
     }
 
-    /// Data of a type, as it may be written.
-    private static func value(_ type: ValueType, allowsEmpty: Bool = true) -> SchemaNode {
+    /// The text of a UUID.
+    private static let uuid = "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
+
+    /// Data of a type, as it may be written; it may also be what a rule says.
+    private static func value(_ type: ValueType, allowsEmpty: Bool = true, rule: ValueRule? = nil) -> SchemaNode {
         var bounds: [(String, SchemaNode)] = []
+        switch (type, rule) {
+        case (_, .words(let words)?) where type == .string:
+            return .anyOf(["enum": .array(words.map { .string($0) })], .reference("template"))
+        case (_, .numbers(let numbers)?) where type == .int || type == .uint:
+            return .anyOf(["enum": .array(numbers.map { .int(Int($0)) })], .reference("template"))
+        case (_, .range(let range)?) where type == .int || type == .uint:
+            return .anyOf(
+                ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
+                .reference("template"))
+        case (_, .uuid?) where type == .string:
+            return .anyOf(["type": "string", "pattern": .string(uuid)], .reference("template"))
+        default: break
+        }
+        var each: ValueRule?
+        if case .each(let rule)? = rule { each = rule }
+        var inner: [String: ValueRule] = [:]
+        if case .fields(let rules)? = rule { inner = rules }
         switch type {
         case .string:
             if !allowsEmpty { bounds.append(("minLength", 1)) }
@@ -288,18 +304,19 @@ public struct ConfigurationSchema: Sendable {
         case .double: return .anyOf(["type": "number"], .reference("template"))
         case .duration: return .reference("duration")
         case .timestamp: return ["type": "string"]
-        case .optional(let wrapped): return .anyOf(["type": "null"], value(wrapped))
+        case .optional(let wrapped): return .anyOf(["type": "null"], value(wrapped, rule: rule))
         case .structure(let structure):
-            let fields = structure.fields.map { ($0.name, value($0.type)) }
+            let fields = structure.fields.map { ($0.name, value($0.type, rule: inner[$0.name])) }
             return keyed(
                 fields.map(\.0), required: structure.fields.filter { !$0.type.isOptional }.map(\.name),
                 Dictionary(uniqueKeysWithValues: fields))
         case .list(let element):
             if !allowsEmpty { bounds.append(("minItems", 1)) }
-            let list: [(String, SchemaNode)] = [("type", "array"), ("items", value(element))]
+            let list: [(String, SchemaNode)] = [("type", "array"), ("items", value(element, rule: each))]
             return .anyOf(.object(list + bounds), .reference("template"))
         case .map(_, let element):
-            return .anyOf(["type": "object", "additionalProperties": value(element)], .reference("template"))
+            return .anyOf(
+                ["type": "object", "additionalProperties": value(element, rule: each)], .reference("template"))
         default: return true
         }
     }

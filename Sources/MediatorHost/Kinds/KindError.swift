@@ -26,6 +26,14 @@ package struct KindError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func path(_ path: [any CodingKey]) -> String {
-        path.isEmpty ? "" : "the field '\(path.map(\.stringValue).joined(separator: "."))': "
+        var text = ""
+        for key in path {
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += (text.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+        return path.isEmpty ? "" : "the field '\(text)': "
     }
 }

@@ -63,7 +63,7 @@ struct RecordCodec<Whole: Sendable>: Sendable {
 extension SystemKind.Field {
     /// A field of a shape.
     init(_ field: Shape.Field) {
-        self.init(name: field.name, type: field.shape.type, choices: field.shape.choices)
+        self.init(name: field.name, type: field.shape.type, rule: field.shape.rule)
     }
 }
 

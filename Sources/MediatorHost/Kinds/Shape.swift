@@ -8,8 +8,14 @@ indirect enum Shape: Sendable, Hashable {
     case plain(ValueType)
     /// Foundation's `Date`: a point in time, which it encodes as seconds since 2001.
     case date
+    /// A whole number of fewer than 64 bits.
+    case integer(isSigned: Bool, ClosedRange<Int64>)
     /// One of a few texts.
     case choice([String])
+    /// One of a few whole numbers.
+    case number(isSigned: Bool, [Int64])
+    /// Foundation's `UUID`, which encodes itself as text.
+    case uuid
     /// A value that may be missing.
     case optional(Shape)
     case list(Shape)
@@ -28,7 +34,8 @@ indirect enum Shape: Sendable, Hashable {
         switch self {
         case .plain(let type): type
         case .date: .timestamp
-        case .choice: .string
+        case .integer(let isSigned, _), .number(let isSigned, _): isSigned ? .int : .uint
+        case .choice, .uuid: .string
         case .optional(let shape): .optional(shape.type)
         case .list(let shape): .list(shape.type)
         case .map(let shape): .map(key: .string, value: shape.type)
@@ -39,12 +46,19 @@ indirect enum Shape: Sendable, Hashable {
         }
     }
 
-    /// The only texts that are possible; empty: any, or it is no text.
-    var choices: [String] {
+    /// What a value must be besides being of the type; `nil`: the type says all.
+    var rule: ValueRule? {
         switch self {
-        case .choice(let texts): texts
-        case .optional(.choice(let texts)): texts
-        default: []
+        case .plain, .date: return nil
+        case .integer(_, let range): return .range(range)
+        case .choice(let texts): return .words(texts)
+        case .number(_, let numbers): return .numbers(numbers)
+        case .uuid: return .uuid
+        case .optional(let shape): return shape.rule
+        case .list(let shape), .map(let shape): return shape.rule.map { .each($0) }
+        case .structure(let fields):
+            let rules = fields.compactMap { field in field.shape.rule.map { (field.name, $0) } }
+            return rules.isEmpty ? nil : .fields(Dictionary(rules, uniquingKeysWith: { first, _ in first }))
         }
     }
 

@@ -67,12 +67,12 @@ enum ShapeRecorder {
         case is Float.Type: return (.plain(.double), Float(0))
         case is any (FixedWidthInteger & SignedInteger).Type, is any (FixedWidthInteger & UnsignedInteger).Type:
             guard let integer = type as? any FixedWidthInteger.Type else { return nil }
-            return (.plain(integer.isSigned ? .int : .uint), zero(integer))
+            return (shape(integer), zero(integer))
         case is Timestamp.Type: return Timestamp(seconds: 0, nanoseconds: 0).map { (.plain(.timestamp), $0) }
         case is TimeSpan.Type: return TimeSpan(seconds: 0, nanoseconds: 0).map { (.plain(.duration), $0) }
         case is Duration.Type: return (.plain(.duration), Duration.zero)
         case is Date.Type: return (.date, Date(timeIntervalSinceReferenceDate: 0))
-        case is UUID.Type: return (.plain(.string), UUID())
+        case is UUID.Type: return (.uuid, UUID())
         case is [UInt8].Type, is Data.Type, is Value.Type, is URL.Type:
             throw KindError("there is no type for \(type) in configurations")
         case let type as any OptionalType.Type: return (.optional(try type.wrappedShape(path)), type.missing)
@@ -80,7 +80,7 @@ enum ShapeRecorder {
         case let type as any DictionaryType.Type: return (.map(try type.valueShape(path)), type.empty)
         case let type as any CaseIterable.Type:
             guard let first = first(type) else { throw KindError("\(type) has no case") }
-            return try rawShape(first, texts(type), path).map { ($0, first) }
+            return try rawShape(first, type, path).map { ($0, first) }
         default: return nil
         }
     }
@@ -88,17 +88,32 @@ enum ShapeRecorder {
     private static func zero<I: FixedWidthInteger>(_: I.Type) -> Any { I.zero }
     private static func first<C: CaseIterable>(_: C.Type) -> Any? { C.allCases.first }
 
-    /// The texts that are the cases' raw values.
-    private static func texts<C: CaseIterable>(_: C.Type) -> [String] {
-        C.allCases.compactMap { ($0 as? any RawRepresentable)?.rawValue as? String }
+    /// A whole number, with its range where that is less than what a configuration's type holds.
+    private static func shape<I: FixedWidthInteger>(_: I.Type) -> Shape {
+        guard I.bitWidth < 64, let least = Int64(exactly: I.min), let most = Int64(exactly: I.max) else {
+            return .plain(I.isSigned ? .int : .uint)
+        }
+        return .integer(isSigned: I.isSigned, least...most)
     }
 
     /// The shape of a case's raw value; `nil` if it has none.
-    private static func rawShape(_ first: Any, _ texts: [String], _ path: [any CodingKey]) throws -> Shape? {
+    private static func rawShape<C: CaseIterable>(
+        _ first: Any, _ type: C.Type, _ path: [any CodingKey]
+    ) throws -> Shape? {
         guard let first = first as? any RawRepresentable else { return nil }
+        let raw = C.allCases.compactMap { ($0 as? any RawRepresentable)?.rawValue }
+        let texts = raw.compactMap { $0 as? String }
         if !texts.isEmpty { return .choice(texts) }
-        return try known(type(of: first.rawValue), path: path)?.0
+        guard let shape = try known(Swift.type(of: first.rawValue), path: path)?.0 else { return nil }
+        let numbers = raw.compactMap { raw -> Int64? in
+            guard let integer = raw as? any FixedWidthInteger else { return nil }
+            return number(integer)
+        }
+        guard shape.type == .int || shape.type == .uint, numbers.count == raw.count else { return shape }
+        return .number(isSigned: shape.type == .int, numbers)
     }
+
+    private static func number<I: FixedWidthInteger>(_ number: I) -> Int64? { Int64(exactly: number) }
 }
 
 /// An optional type.
