@@ -308,7 +308,7 @@ public struct ConfigurationSchema: Sendable {
         case .structure(let structure):
             let fields = structure.fields.map { ($0.name, value($0.type, rule: inner[$0.name])) }
             return keyed(
-                fields.map(\.0), required: structure.fields.filter { !$0.type.isOptional }.map(\.name),
+                fields.map { $0.0 }, required: structure.fields.filter { !$0.type.isOptional }.map(\.name),
                 Dictionary(uniqueKeysWithValues: fields))
         case .list(let element):
             if !allowsEmpty { bounds.append(("minItems", 1)) }
