@@ -2,12 +2,29 @@ import Logging
 import Synchronization
 
 /// Logs what comes now and then, and of what comes in a flood only how much it was.
+///
+/// What is withheld is told when its interval is over, or when the system stops: nothing goes without a word.
 final class RepeatLog: Sendable {
+    /// The first line that was withheld, and how many there were.
+    private struct Withheld {
+        var logger: Logger
+        var level: Logger.Level
+        var message: String
+        var metadata: Logger.Metadata
+        var count = 1
+    }
+
     /// The lines of one kind within the present interval.
     private struct Kind {
         var began: Duration
         var logged = 0
-        var suppressed = 0
+        var withheld: Withheld?
+    }
+
+    private struct Machine {
+        var kinds: [String: Kind] = [:]
+        /// Whether someone waits for an interval to end.
+        var isWaiting = false
     }
 
     /// How long an interval is.
@@ -15,15 +32,15 @@ final class RepeatLog: Sendable {
     /// How many kinds are told apart; beyond, it begins anew.
     static let limit = 256
 
-    private let kinds = Mutex<[String: Kind]>([:])
+    private let machine = Mutex(Machine())
     private let time: HostTime
 
     init(time: HostTime) {
         self.time = time
     }
 
-    /// Logs a line, unless `burst` of the same kind were logged within the last ``interval``; those are counted, and the
-    /// next line says how many there were.
+    /// Logs a line, unless `burst` of the same kind were logged within the last ``interval``; of those the first is
+    /// logged when that is over, and says how many more there were.
     func log(
         _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> String,
         burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata
@@ -31,27 +48,94 @@ final class RepeatLog: Sendable {
         guard level >= logger.logLevel else { return }
         let key = key()
         let elapsed = time.elapsed()
-        let suppressed: Int? = kinds.withLock { kinds in
-            var kind = kinds[key] ?? Kind(began: elapsed)
+        enum Step {
+            case count
+            case withhold
+            case log(before: Withheld?)
+        }
+        // What is not to be logged is not made into text, but for the first of an interval.
+        let (step, forgotten): (Step, [Withheld]) = machine.withLock { machine in
+            var kind = machine.kinds[key] ?? Kind(began: elapsed)
             if elapsed - kind.began >= Self.interval {
                 kind.began = elapsed
                 kind.logged = 0
             }
-            defer {
-                if kinds.count >= Self.limit, kinds[key] == nil { kinds.removeAll() }
-                kinds[key] = kind
+            var forgotten: [Withheld] = []
+            if machine.kinds.count >= Self.limit, machine.kinds[key] == nil {
+                forgotten = machine.kinds.values.compactMap(\.withheld)
+                machine.kinds.removeAll()
             }
+            defer { machine.kinds[key] = kind }
             guard kind.logged < burst else {
-                kind.suppressed += 1
-                return nil
+                guard kind.withheld != nil else { return (.withhold, forgotten) }
+                kind.withheld?.count += 1
+                return (.count, forgotten)
             }
             kind.logged += 1
-            defer { kind.suppressed = 0 }
-            return kind.suppressed
+            defer { kind.withheld = nil }
+            return (.log(before: kind.withheld), forgotten)
         }
-        guard let suppressed else { return }
-        var metadata = metadata()
-        if suppressed > 0 { metadata["repeated"] = "\(suppressed) more before this one" }
-        logger.log(level: level, "\(message())", metadata: metadata)
+        for line in forgotten { Self.tell(line) }
+        switch step {
+        case .count: return
+        case .withhold:
+            withhold(Withheld(logger: logger, level: level, message: message(), metadata: metadata()), key, elapsed)
+        case .log(let before):
+            var metadata = metadata()
+            if let before { metadata["repeated"] = "\(before.count) more before this one" }
+            logger.log(level: level, "\(message())", metadata: metadata)
+        }
+    }
+
+    /// Tells what is withheld of intervals that are over, or all of it.
+    func tellWithheld(all: Bool) {
+        let elapsed = time.elapsed()
+        let (lines, delay): ([Withheld], Duration?) = machine.withLock { machine in
+            var lines: [Withheld] = []
+            var next: Duration?
+            for (key, kind) in machine.kinds {
+                guard let line = kind.withheld else { continue }
+                let rest = kind.began + Self.interval - elapsed
+                guard all || rest <= .zero else {
+                    next = min(next ?? rest, rest)
+                    continue
+                }
+                lines.append(line)
+                // It counts as a line of the interval that begins.
+                machine.kinds[key] = Kind(began: elapsed, logged: 1)
+            }
+            machine.isWaiting = next != nil
+            return (lines, next)
+        }
+        for line in lines { Self.tell(line) }
+        if let delay { wait(delay) }
+    }
+
+    private func withhold(_ line: Withheld, _ key: String, _ elapsed: Duration) {
+        let delay: Duration? = machine.withLock { machine in
+            // Another of its kind may have come meanwhile.
+            if machine.kinds[key]?.withheld != nil {
+                machine.kinds[key]?.withheld?.count += 1
+            } else {
+                machine.kinds[key, default: Kind(began: elapsed, logged: 1)].withheld = line
+            }
+            guard !machine.isWaiting else { return nil }
+            machine.isWaiting = true
+            return (machine.kinds[key]?.began ?? elapsed) + Self.interval - elapsed
+        }
+        if let delay { wait(delay) }
+    }
+
+    private func wait(_ delay: Duration) {
+        Task { [weak self, clock = time.clock] in
+            try? await clock.sleep(for: delay)
+            self?.tellWithheld(all: false)
+        }
+    }
+
+    private static func tell(_ line: Withheld) {
+        var metadata = line.metadata
+        if line.count > 1 { metadata["repeated"] = "\(line.count - 1) more after this one" }
+        line.logger.log(level: line.level, "\(line.message)", metadata: metadata)
     }
 }

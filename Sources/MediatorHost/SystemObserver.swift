@@ -57,6 +57,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidStop(with state: SystemState) {
+        repeats.tellWithheld(all: true)
         logger.debug("stopped", metadata: ["state": "\(name(state))"])
     }
 

@@ -234,6 +234,8 @@ def test_a_loop_is_refused_hop_by_hop(one: Daemon) -> None:
     # With a limit it is allowed, until that is taken away.
     one.ctl("attach", "back", back[:-1] + ", loop: { limit: 10 per 1s } }")
     assert "10 per 1s" in refused(one, "set", "back", "loop.limit=often")
+    text = refused(one, "set", "back", "loop.limit=0 per 1s")
+    assert "[out-of-range]" in text and "[loop]" not in text and "1 error in the configuration" in text
     assert "[loop]" in refused(one, "set", "back", "loop=")
 
 

@@ -74,6 +74,23 @@ private struct StubbornEffect: EffectImplementation {
     }
 }
 
+/// Tells of each warning which event it is about, and how often it was repeated.
+private struct LineHandler: LogHandler {
+    let sink: AsyncStream<String>.Continuation
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.warning
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let words = ["event", "repeated"].compactMap { event.metadata?[$0].map { "\($0)" } }
+        sink.yield(words.joined(separator: ", "))
+    }
+}
+
 /// A host with a clock that is moved by hand.
 private final class Fixture: Sendable {
     let clock = ManualClock()
@@ -82,7 +99,9 @@ private final class Fixture: Sendable {
     let host: Host
     let began = Mutex<[String]>([])
 
-    init(_ text: String) throws {
+    init(
+        _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) throws {
         let began = Mutex<@Sendable (String) -> Void>({ _ in })
         let note: @Sendable (String) -> Void = { name in began.withLock { $0 }(name) }
         let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
@@ -101,8 +120,7 @@ private final class Fixture: Sendable {
             return now
         }
         host = try Host(
-            graph: graph, effects: catalogue, time: time,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            graph: graph, effects: catalogue, time: time, logger: logger)
         began.withLock { $0 = { [weak self] name in self?.began.withLock { $0.append(name) } } }
     }
 
@@ -226,6 +244,49 @@ private let counter = """
         await fixture.settle()
         #expect(try fixture.state("door").hasPrefix("Open"))
         #expect(fixture.host.health == health)
+    }
+
+    @Test func `of a flood of warnings the first is told at once, the others when a second is over or at the stop`()
+        async throws
+    {
+        let (lines, sink) = AsyncStream<String>.makeStream()
+        let fixture = try Fixture(
+            """
+            system: door
+            states: { Shut: {} }
+            events: { Slam: {}, Knock: {} }
+            external: any
+            unhandled: warn
+            initialState: Shut
+            """, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
+        var log = lines.makeAsyncIterator()
+        func emit(_ event: String, _ count: Int) async throws {
+            for _ in 0..<count { try fixture.host.emit(event, to: "door", fields: []) }
+            await fixture.settle()
+        }
+        fixture.host.start()
+        try await emit("Slam", 1)
+        #expect(await log.next() == "Slam")
+        try await emit("Slam", 1)
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(await log.next() == "Slam")
+        // That was a line of the next second.
+        try await emit("Slam", 3)
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .milliseconds(400))
+        try await emit("Knock", 2)
+        #expect(await log.next() == "Knock")
+        fixture.clock.advance(by: .milliseconds(600))
+        #expect(await log.next() == "Slam, 2 more after this one")
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .milliseconds(400))
+        #expect(await log.next() == "Knock")
+        try await emit("Knock", 5)
+        await fixture.host.stop(within: .seconds(1))
+        #expect(await log.next() == "Knock, 4 more after this one")
+        sink.finish()
+        #expect(await log.next() == nil)
     }
 
     @Test func `what is asked wrongly changes nothing and says what would be right`() throws {
