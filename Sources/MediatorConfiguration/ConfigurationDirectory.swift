@@ -171,7 +171,7 @@ extension ConfigurationCompiler {
         kinds: [SystemKind] = [], values: ExternalValues = .none, now: Timestamp? = nil,
         reusing known: CompiledParts = CompiledParts()
     ) -> (result: CompilationResult, moot: [String]) {
-        let (files, moot) = layer.applied(to: contents.files)
+        let (files, moot) = layer.applied(to: contents.files, known: known)
         let warnings = moot.map { link in
             Diagnostic(
                 severity: .warning, code: .unusedDropIn,

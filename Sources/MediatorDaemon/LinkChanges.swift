@@ -55,7 +55,7 @@ extension Reloader {
             }
             let basis = basis
             let layer = Result { () throws(LinkChangeError) in
-                try basis.layer.applying(request.change, to: basis.contents.files)
+                try basis.layer.applying(request.change, to: basis.contents.files, known: basis.parts)
             }
             if let reply = unchanged(request, layer) { return .success(reply) }
             if request.isDryRun {
@@ -129,11 +129,16 @@ extension Reloader {
                 let limit = TransientLayer.limit
                 return .failure(
                     Rejection(summary: "\(limit) links are changed already; persist their changes, or drop them"))
+            case .tooLarge:
+                let limit = TransientLayer.byteLimit / 1024
+                return .failure(
+                    Rejection(
+                        summary: "all changes together would have more than \(limit) KiB; persist some, or drop them"))
             case .invalid(let findings):
                 return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
             }
         }
-        let draft = daemon.draft(basis.contents, layer, basis.values, reusing: basis.parts)
+        let draft = daemon.draft(basis.contents, layer, basis.values.branch(), reusing: basis.parts)
         let findings = draft.result.diagnostics.filter { !basis.findings.contains($0) }
         guard let graph = draft.graph else {
             return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
@@ -147,11 +152,11 @@ extension Reloader {
         }
         do throws(PersistError) {
             let file = try layer.persisting(
-                link, in: directory, files: basis.contents.files, remark: request.remark)
+                link, in: directory, files: basis.contents.files, remark: request.remark, known: basis.parts)
             guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
             var contents = basis.contents
             contents.files = file.files
-            let written = daemon.draft(contents, file.layer, basis.values, reusing: draft.basis.parts)
+            let written = daemon.draft(contents, file.layer, draft.basis.values, reusing: draft.basis.parts)
             guard let same = written.graph else {
                 let findings = written.result.diagnostics.filter { !basis.findings.contains($0) }
                 return .failure(
@@ -165,18 +170,28 @@ extension Reloader {
                     path: file.path, reason: "'\(winner)' is read later, and says otherwise of '\(link)'",
                     winner: winner)
             }
-            try checkUnchanged(basis.contents.files, besides: file)
+            try checkUnchanged(link, basis, besides: file)
             return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
         } catch {
             throw .cannotPersist(path: error.path, reason: error.reason, winner: error.winner)
         }
     }
 
-    /// Looks whether the file that is changed by a drop-in is on disk as it was read: what has been edited since may not
-    /// fit what is written now.
-    private func checkUnchanged(_ before: [ConfigurationFile], besides file: PersistedLink) throws(PersistError) {
-        let present = daemon.configuration.read().files
-        for owner in before where file.path.hasSuffix("/\(owner.name).d/\(PersistedLink.fileName)") {
+    /// Looks whether the file that is changed by a drop-in is on disk as it was read, and that a link which is new to what
+    /// runs is not written there by now: what has been edited since may not fit what is written now.
+    private func checkUnchanged(
+        _ link: String, _ basis: Basis, besides file: PersistedLink
+    ) throws(PersistError) {
+        let contents = daemon.configuration.read()
+        let present = contents.files
+        if basis.contents.file(ofLink: link, known: basis.parts) == nil,
+            let other = contents.file(ofLink: link, known: basis.parts), other != file.path
+        {
+            throw PersistError(
+                path: file.path,
+                reason: "'\(other)' has a link '\(link)' since the last reload; reload, or give this one another name")
+        }
+        for owner in basis.contents.files where file.path.hasSuffix("/\(owner.name).d/\(PersistedLink.fileName)") {
             let isUnchanged = present.contains {
                 $0.path == owner.path && $0.contents == owner.contents && Set($0.dropIns) == Set(owner.dropIns)
             }

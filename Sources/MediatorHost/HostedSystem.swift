@@ -8,6 +8,8 @@ import Synchronization
 final class HostedSystem: Sendable {
     /// How many side effects of one feedback may run at once; more are not started, which is a fault.
     static let maximumRuns = 64
+    /// How many may wait for a proof that the loop turns: those who asked last.
+    static let mostProofs = 8
     /// How long a system is degraded after a fault, at least: so that one look in a while does not miss it.
     static let faultMemory = Duration.seconds(60)
 
@@ -22,7 +24,7 @@ final class HostedSystem: Sendable {
         var faultTime: Timestamp?
         var faults: UInt64 = 0
         /// Whom to tell when the loop proves that it turns.
-        var proof: (@Sendable () -> Void)?
+        var proofs: [@Sendable () -> Void] = []
     }
 
     let definition: SystemDefinition
@@ -218,19 +220,21 @@ final class HostedSystem: Sendable {
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is
-    /// asked for, and only the latest to ask is told.
+    /// asked for, and all who ask are told; of more than ``mostProofs`` the first to ask no longer is.
     func probe(_ done: @escaping @Sendable () -> Void) {
-        let before = status.withLock { status in
-            defer { status.proof = done }
-            return status.proof
+        let (isOutstanding, dropped) = status.withLock { status in
+            let isOutstanding = !status.proofs.isEmpty
+            status.proofs.append(done)
+            return (isOutstanding, status.proofs.count > Self.mostProofs ? status.proofs.removeFirst() : nil)
         }
-        guard before == nil else { return }
+        withExtendedLifetime(dropped) {}
+        guard !isOutstanding else { return }
         loop.afterPending { [weak self] in
-            let done = self?.status.withLock { status in
-                defer { status.proof = nil }
-                return status.proof
+            let proofs = self?.status.withLock { status in
+                defer { status.proofs = [] }
+                return status.proofs
             }
-            done?()
+            for done in proofs ?? [] { done() }
         }
     }
 }

@@ -645,6 +645,16 @@ def test_what_was_edited_meanwhile_is_not_persisted_upon(one: Daemon) -> None:
     one.ctl("set", "ring", "onValue=stranger")
 
 
+def test_a_name_that_a_file_has_taken_meanwhile_is_not_persisted(one: Daemon) -> None:
+    (one.config / "later.yaml").write_text(f"links: {{ knock: {SYSTEM_TO_SYSTEM} }}\n")
+    message = refused(one, "attach", "knock", SYSTEM_TO_SYSTEM, "--persist")
+    assert "later.yaml' has a link 'knock' since the last reload; reload, or give this one another name" in message
+    assert "knock" not in links(one) and OWN not in files(one)
+    # For the time being it can be had.
+    one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
+    assert links(one)["knock"]["origin"] == "attached"
+
+
 def test_what_is_persisted_may_be_read_by_whom_the_file_may(one: Daemon) -> None:
     (one.config / "wiring.yaml").chmod(0o640)
     one.ctl("set", "ring", "onValue=stranger", "--persist")

@@ -184,6 +184,8 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 environment[["LEVEL", "TIMES", "MOST"].randomElement(using: &random) ?? ""] =
                     ["1", "2", "x", nil].randomElement(using: &random) ?? nil
                 values = ExternalValues(environment: { [environment] in environment[$0] }).remembering()
+            } else if Bool.random(using: &random) {
+                values = values.branch()
             }
             let files = zip(Self.variants, chosen).compactMap { file, index -> ConfigurationFile? in
                 index < 0 ? nil : ConfigurationFile(path: file.path, text: file.texts[index % file.texts.count])

@@ -205,6 +205,13 @@ import Testing
         var layer = TransientLayer()
         // Without files, so that nothing is read each time.
         for index in 0..<TransientLayer.limit { layer = try layer.applying(Self.attach("l\(index)", "{}"), to: []) }
+        let half = String(repeating: "x", count: TransientLayer.byteLimit / 2)
+        var long = try TransientLayer().applying(Self.attach("a", "{ emitValue: \(half) }"), to: [])
+        #expect(throws: LinkChangeError.tooLarge) {
+            try long.applying(Self.attach("b", "{ emitValue: \(half) }"), to: [])
+        }
+        long = try long.applying(Self.detach("a"), to: [])
+        #expect(try long.applying(Self.attach("b", "{ emitValue: \(half) }"), to: []).links == ["b"])
         #expect(throws: LinkChangeError.tooMany) { try layer.applying(Self.attach("more", "{}"), to: []) }
         #expect(try layer.applying(Self.set("l7", ("to", "x")), to: []).links.count == TransientLayer.limit)
         let many = Array(repeating: LinkChange.Setting(key: "to", value: "x"), count: ConfigurationLimits.fields + 1)

@@ -6,6 +6,8 @@ struct Gathered: Sendable {
     var systems: [WrittenSystem] = []
     var buses: [WrittenBus] = []
     var links: [WrittenLink] = []
+    /// What stands under `links`, right or wrong.
+    var linkNodes: [Node.Entry] = []
     var instances: [WrittenInstance] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
@@ -39,7 +41,10 @@ struct FileReader {
         gathered.brokenSystems += list.brokenSystems
         gathered.mayHideSystems = gathered.mayHideSystems || list.mayDefineSystems
         gathered.mayHideBuses = gathered.mayHideBuses || list.mayDefineBuses
-        for document in list.documents { add(document) }
+        for document in list.documents {
+            gathered.linkNodes += WrittenLinks.links(of: document.root)
+            add(document)
+        }
     }
 
     private mutating func add(_ document: Document) {

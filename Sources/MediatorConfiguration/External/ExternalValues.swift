@@ -40,10 +40,18 @@ public struct ExternalValues: Sendable {
         return copy
     }
 
-    /// Whether the other gives the same values, since it remembers the same ones.
+    /// A copy that gives the same for what was looked up until now, and remembers by itself what is looked up from here
+    /// on: what was only tried can be forgotten with it.
+    public func branch() -> ExternalValues {
+        var copy = self
+        copy.memory = memory.map { Memory(copying: $0) }
+        return copy
+    }
+
+    /// Whether the other gives the same for whatever this one was asked, since it goes back to the same memory.
     func remembersLike(_ other: ExternalValues) -> Bool {
         guard let memory, let others = other.memory else { return false }
-        return memory === others && mayBeMissing == other.mayBeMissing
+        return memory.origin === others.origin && mayBeMissing == other.mayBeMissing
     }
 
     /// Those of this process: its environment, and the credentials in `$CREDENTIALS_DIRECTORY`.
@@ -85,7 +93,23 @@ extension ExternalValues {
             var kind: UnavailableValue.Kind
             var name: String
         }
-        let found = Mutex<[Key: Result<String, Failure>]>([:])
+        /// Tells memories apart that do not go back to one.
+        final class Origin: Sendable {}
+        let origin: Origin
+        let found: Mutex<[Key: Result<String, Failure>]>
+
+        /// A memory of nothing yet.
+        init() {
+            origin = Origin()
+            found = Mutex([:])
+        }
+
+        /// A memory of the same.
+        init(copying other: Memory) {
+            origin = other.origin
+            let present = other.found.withLock { $0 }
+            found = Mutex(present)
+        }
     }
 
     /// A value by its name, which is a valid one.

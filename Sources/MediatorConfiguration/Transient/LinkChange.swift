@@ -50,6 +50,8 @@ public enum LinkChangeError: Error, Sendable, Hashable {
     case oneOfMany(String, link: String)
     /// There are as many changes as there may be (``TransientLayer/limit``).
     case tooMany
+    /// The changes are longer together than they may be (``TransientLayer/byteLimit``).
+    case tooLarge
     /// What the change says cannot be read.
     case invalid([Diagnostic])
 }

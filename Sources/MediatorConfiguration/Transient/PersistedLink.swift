@@ -46,11 +46,13 @@ extension TransientLayer {
     ///   - directory: where files are written: one of the configuration.
     ///   - files: what the configuration that runs was made of, without this layer.
     ///   - remark: who does so when, for the file; one line.
+    ///   - known: what was compiled of the files; those are not read again.
     public func persisting(
-        _ link: String, in directory: String, files: [ConfigurationFile], remark: String
+        _ link: String, in directory: String, files: [ConfigurationFile], remark: String,
+        known: CompiledParts = CompiledParts()
     ) throws(PersistError) -> PersistedLink? {
         guard changes[link] != nil else { return nil }
-        let written = WrittenLinks(files)
+        let written = WrittenLinks(files, known)
         let wanted = definition(of: link, written.links[link]?.node)
         // What a file of ours has removed is written there.
         let place = written.links[link]?.file ?? DetachedLinks(files).links[link]?.file

@@ -8,6 +8,8 @@ import CommonExpression
 public struct TransientLayer: Sendable {
     /// How many links may be changed.
     public static let limit = 1_000
+    /// How many bytes of YAML the changes may have together: so many that one reply of the control interface lists them.
+    public static let byteLimit = 1 << 18
 
     /// What kind of change there is of a link.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -88,9 +90,13 @@ public struct TransientLayer: Sendable {
     /// The files with this layer on top, and the links whose changes change nothing, since they are written no longer.
     ///
     /// Linear in the files, which are read for that, unless there is no change.
-    public func applied(to files: [ConfigurationFile]) -> (files: [ConfigurationFile], moot: [String]) {
+    ///
+    /// - Parameter known: what was compiled of the files; those are not read again.
+    public func applied(
+        to files: [ConfigurationFile], known: CompiledParts = CompiledParts()
+    ) -> (files: [ConfigurationFile], moot: [String]) {
         guard !changes.isEmpty else { return (files, []) }
-        let written = WrittenLinks(files)
+        let written = WrittenLinks(files, known)
         var result = files
         var moot: [String] = []
         for (name, change) in changes.sorted(by: { $0.key < $1.key }) {
@@ -122,11 +128,13 @@ public struct TransientLayer: Sendable {
     /// A change after which everything is as it is now is none, and no error. One after which the link is as it is
     /// written takes the link out of the layer.
     ///
-    /// - Parameter files: what the configuration that runs was made of, without this layer.
+    /// - Parameters:
+    ///   - files: what the configuration that runs was made of, without this layer.
+    ///   - known: what was compiled of them; those files are not read again.
     public func applying(
-        _ change: LinkChange, to files: [ConfigurationFile]
+        _ change: LinkChange, to files: [ConfigurationFile], known: CompiledParts = CompiledParts()
     ) throws(LinkChangeError) -> TransientLayer {
-        let written = WrittenLinks(files)
+        let written = WrittenLinks(files, known)
         let name = change.link
         let base = written.links[name]?.node
         let present = definition(of: name, base)
@@ -172,6 +180,7 @@ public struct TransientLayer: Sendable {
             }
         }
         guard layer.changes.count <= Self.limit else { throw .tooMany }
+        guard layer.list.reduce(0, { $0 + $1.text.utf8.count }) <= Self.byteLimit else { throw .tooLarge }
         return layer
     }
 
@@ -235,13 +244,14 @@ struct WrittenLinks {
     /// By name: the number of the file, and the definition.
     private(set) var links: [String: (file: Int, node: Node)] = [:]
 
-    /// Reads files. What is wrong with them is not told; compiling does. Linear.
-    init(_ files: [ConfigurationFile]) {
-        let sorted = files.enumerated().sorted { $0.element.path < $1.element.path }
-        let count = Concurrency.threads(for: sorted.count)
+    /// Reads files, but for those that are known already. What is wrong with them is not told; compiling does. Linear.
+    init(_ files: [ConfigurationFile], _ known: CompiledParts = CompiledParts()) {
+        let sorted = files.enumerated().map { (offset: $0, element: $1, links: known.compiled($1)?.written.linkNodes) }
+            .sorted { $0.element.path < $1.element.path }
+        let count = Concurrency.threads(for: sorted.count { $0.links == nil })
         let parts = Concurrency.map(count) { part in
             Concurrency.part(part, of: sorted, in: count).flatMap { file in
-                Self.links(of: file.element).map { (file.offset, $0) }
+                (file.links ?? Self.links(of: file.element)).map { (file.offset, $0) }
             }
         }
         // Of two of one name, which is a mistake, the first counts.
@@ -252,9 +262,22 @@ struct WrittenLinks {
 
     /// The links of a file, drop-ins included.
     static func links(of file: ConfigurationFile) -> [Node.Entry] {
-        let documents = LayeredReader.read(file, Findings()).documents
-        let roots = documents.map(\.root).filter { DropInMerger.systemName($0) == nil }
-        return roots.flatMap { $0.entries ?? [] }.filter { $0.key.text == "links" }.flatMap { $0.value.entries ?? [] }
+        LayeredReader.read(file, Findings()).documents.flatMap { links(of: $0.root) }
+    }
+
+    /// The links of a document.
+    static func links(of root: Node) -> [Node.Entry] {
+        guard DropInMerger.systemName(root) == nil else { return [] }
+        return (root.entries ?? []).filter { $0.key.text == "links" }.flatMap { $0.value.entries ?? [] }
+    }
+}
+
+extension ConfigurationLayers.Contents {
+    /// The path of the file in which a link is written; nil if it is in none.
+    ///
+    /// - Parameter known: what was compiled of the files; those are not read again.
+    public func file(ofLink name: String, known: CompiledParts = CompiledParts()) -> String? {
+        WrittenLinks(files, known).links[name].map { files[$0.file].path }
     }
 }
 
