@@ -40,9 +40,7 @@ package struct CommandError: Error, Equatable {
 
     /// That an answer could not be written.
     package static func notWritten(_ reason: String) -> CommandError {
-        CommandError(
-            .notWritten, "standard output cannot be written: \(reason)",
-            advice: "What was asked for may have been done; see `mediatorctl status`.")
+        CommandError(.notWritten, "standard output cannot be written: \(reason)")
     }
 
     /// What is written to standard error.

@@ -171,6 +171,11 @@ struct ChangeTests {
         let json = try JSONValue(parsing: await bench.run("list", "links", "--json").output).objectValue
         #expect(json?["changes"]?.arrayValue?.count == 2)
         #expect(await bench.run("reload", "--drop-transient").output == "reloaded: dropped\n")
+        for name in ["ring", "link:ring"] {
+            let shown = await bench.run("show", name)
+            #expect(
+                shown.error == "mediatorctl: the link 'ring' was detached\n`mediatorctl attach ring` brings it back.\n")
+        }
         await bench.service.close()
     }
 

@@ -153,6 +153,11 @@ struct CommandTests {
         (["validate", "--format", "json", "--config"], "usage"),
         (["cat-config", "--config", "/nowhere", "--json"], "not-valid"), (["plan", "/nowhere", "--json"], "refused"),
         (["cat-config", "--config", "/dev", "--json", "x"], "no-such-name"),
+        (["show", "--json", "disk-gard"], "no-such-name"), (["show", "--json", "bus:x"], "no-such-bus"),
+        (["emit", "disk-guard", "x", "--json"], "no-such-event"),
+        (["emit", "disk-guard", "Measured", "percent=x", "--json"], "invalid-value"),
+        (["publish", "alarms", "--json", "txt=a"], "invalid-value"),
+        (["emit", "disk-guard", "Reset", "--json"], "not-accepted"),
     ])
     func `every verb tells errors as JSON`(arguments: [String], code: String) async throws {
         let bench = try await Bench()

@@ -90,7 +90,8 @@ package struct TypedValue {
             guard let field = fields.first(where: { $0.name == key }) else {
                 let hint = Nearest.hint(key, among: fields.map(\.name))
                 throw CommandError(
-                    .refused, "\(owner) has no field '\(key)'\(hint)", advice: Self.fieldList(fields, owner))
+                    .refused, "\(owner) has no field '\(key)'\(hint)", advice: Self.fieldList(fields, owner),
+                    code: "invalid-value")
             }
             let text = String(argument[argument.index(after: equals)...])
             let value = try value(text, type: field.type, name: key)
@@ -110,7 +111,8 @@ package struct TypedValue {
             guard let field = fields.first(where: { $0.name == key }) else {
                 let hint = Nearest.hint(key, among: fields.map(\.name))
                 throw CommandError(
-                    .refused, "\(owner) has no field '\(key)'\(hint)", advice: Self.fieldList(fields, owner))
+                    .refused, "\(owner) has no field '\(key)'\(hint)", advice: Self.fieldList(fields, owner),
+                    code: "invalid-value")
             }
             if value == .null, Self.held(field.type) != field.type { continue }
             let isRight =
@@ -146,7 +148,8 @@ package struct TypedValue {
         throw CommandError(
             .refused,
             "\(owner) also wants \(names)",
-            advice: "Give each as key=value: \(missing.map { "\($0.name)=…" }.joined(separator: " "))"
+            advice: "Give each as key=value: \(missing.map { "\($0.name)=…" }.joined(separator: " "))",
+            code: "invalid-value"
         )
     }
 
@@ -159,7 +162,8 @@ package struct TypedValue {
 
     private static func mismatch(_ text: String, _ name: String, _ expected: String) -> CommandError {
         let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
-        return CommandError(.refused, "'\(shown)' is no value for '\(name)': \(expected) is expected")
+        return CommandError(
+            .refused, "'\(shown)' is no value for '\(name)': \(expected) is expected", code: "invalid-value")
     }
 
     /// Whether a text is a whole number, of whatever size.
@@ -173,7 +177,8 @@ package struct TypedValue {
     ) -> CommandError {
         let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
         return CommandError(
-            .refused, "'\(shown)' is out of range for '\(name)': \(held(type)) is from \(least) to \(most)")
+            .refused, "'\(shown)' is out of range for '\(name)': \(held(type)) is from \(least) to \(most)",
+            code: "invalid-value")
     }
 
     /// Numbers with units, one after the other: h, m, s, ms, us, µs, ns; with a sign in front if need be.

@@ -98,7 +98,8 @@ struct AttachVerb: ControlVerb {
             throw CommandError(
                 .refused,
                 "there is no link '\(name)' that was detached" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
-                advice: "A new one needs a definition: mediatorctl attach \(name) '{ attach: SYSTEM, … }'.")
+                advice: "A new one needs a definition: mediatorctl attach \(name) '{ attach: SYSTEM, … }'.",
+                code: "no-such-link")
         }
     }
 }

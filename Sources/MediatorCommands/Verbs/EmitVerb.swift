@@ -44,7 +44,8 @@ struct EmitVerb: ControlVerb {
             throw CommandError(
                 .refused,
                 "the system '\(target.name)' has no event '\(event)'\(Nearest.hint(event, among: names))",
-                advice: names.isEmpty ? "It has no events." : "It has: \(names.joined(separator: ", "))."
+                advice: names.isEmpty ? "It has no events." : "It has: \(names.joined(separator: ", ")).",
+                code: "no-such-event"
             )
         }
         let data = try session.typedValue.object(fields, fields: type.fields, owner: "the event '\(event)'")

@@ -35,6 +35,7 @@ struct Target: Equatable {
             } catch let error as ControlError {
                 guard Self.nearest(in: error) != nil else { throw error }
                 try await checkInstances(of: [kind], client)
+                if kind == .link { try await checkDetached(client) }
                 throw error
             }
         }
@@ -56,6 +57,7 @@ struct Target: Equatable {
         }
         guard let (_, report) = found.first else {
             try await checkInstances(of: kinds, client)
+            if kinds.contains(.link) { try await checkDetached(client) }
             let list = kinds.map(\.rawValue).joined(separator: kinds.count > 2 ? ", " : " or ")
             // The daemon has chosen what is near; of several the nearest is told, even if it is not very near.
             var nearest = near.min { Nearest.distance(name, $0) < Nearest.distance(name, $1) }
@@ -63,7 +65,7 @@ struct Target: Equatable {
             throw CommandError(
                 .refused,
                 "nothing is called '\(name)' (\(list))" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
-                advice: "All names: `mediatorctl list`."
+                advice: "All names: `mediatorctl list`.", code: "no-such-name"
             )
         }
         return report
@@ -88,7 +90,16 @@ struct Target: Equatable {
         guard !names.isEmpty else { return }
         let list = names.prefix(Self.listed).joined(separator: ", ") + (names.count > Self.listed ? ", …" : "")
         throw CommandError(
-            .refused, "there is no '\(name)', but one for each instance: \(list)", advice: "Name one of them.")
+            .refused, "there is no '\(name)', but one for each instance: \(list)", advice: "Name one of them.",
+            code: "no-such-name")
+    }
+
+    /// Says so, if there is no link of the name because it was detached.
+    private func checkDetached(_ client: ControlClient) async throws {
+        guard try await client.listChanges().contains(where: { $0.link == name && $0.kind == .detached }) else {
+            return
+        }
+        throw ControlError.linkDetached(name: name)
     }
 
     private static func names(of kinds: [Kind], _ client: ControlClient) async throws -> [String] {
