@@ -71,6 +71,8 @@ public final class SystemDefinition: Sendable {
     public let mailbox: BufferPolicy
     /// The states that count as ready; empty: ready when started.
     public let readyStates: [Int]
+    /// By a state's index, how the system is in it, apart from its faults; in other states it is healthy.
+    public let stateHealth: [Int: StateHealth]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
     public let unhandled: UnhandledPolicy
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
@@ -85,6 +87,7 @@ public final class SystemDefinition: Sendable {
         name: String, description: String?, source: SourceLocation, states: [StateDefinition],
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
+        stateHealth: [Int: StateHealth],
         unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: String
     ) {
         self.name = name
@@ -98,10 +101,21 @@ public final class SystemDefinition: Sendable {
         self.transitions = transitions
         self.mailbox = mailbox
         self.readyStates = readyStates
+        self.stateHealth = stateHealth
         self.unhandled = unhandled
         self.kind = kind
         self.fingerprint = fingerprint
     }
+}
+
+/// How a system is in a state, as its author says.
+public enum StateHealth: String, Sendable, Hashable, CaseIterable {
+    /// It does what it is for.
+    case healthy
+    /// It does less than it is for.
+    case degraded
+    /// It does not do what it is for.
+    case failed
 }
 
 /// What becomes of an event that no rule of the state handles, beside that it is counted and nothing changes.
@@ -486,6 +500,7 @@ extension SystemDefinition {
             name: name, description: description, source: source, states: states, events: events,
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
+            stateHealth: stateHealth,
             unhandled: unhandled, kind: kind, fingerprint: fingerprint)
     }
 }

@@ -44,11 +44,14 @@ public enum ControlInterface {
           faults: int
         )
 
-        # A system at a glance; since is when its state was entered.
+        # A system at a glance; since is when its state was entered. healthSince is since
+        # when it has been healthy or not, healthReason why it is not.
         type SystemSummary (
           name: string,
           description: ?string,
           health: Health,
+          healthSince: ?string,
+          healthReason: ?string,
           state: State,
           since: string,
           counters: Counters,

@@ -101,6 +101,10 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var description: String?
     /// How it is doing.
     public var health: Health
+    /// Since when (RFC 3339, UTC), unless it is stopped.
+    public var healthSince: String?
+    /// Why it is not healthy, in a line.
+    public var healthReason: String?
     /// The state it is in.
     public var state: SystemState
     /// When that state was entered (RFC 3339, UTC).
@@ -115,6 +119,8 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         name: String,
         description: String? = nil,
         health: Health,
+        healthSince: String? = nil,
+        healthReason: String? = nil,
         state: SystemState,
         since: String,
         counters: Counters = Counters(),
@@ -123,6 +129,8 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         self.name = name
         self.description = description
         self.health = health
+        self.healthSince = healthSince
+        self.healthReason = healthReason
         self.state = state
         self.since = since
         self.counters = counters

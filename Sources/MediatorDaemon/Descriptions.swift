@@ -37,6 +37,8 @@ extension SystemSummary {
             name: status.definition.name,
             description: status.definition.description,
             health: Health(status.health),
+            healthSince: status.healthSince.map { "\($0)" },
+            healthReason: status.healthReason,
             state: SystemState(status.state, of: status.definition),
             since: "\(status.state.since)",
             counters: Counters(

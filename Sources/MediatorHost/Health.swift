@@ -2,11 +2,11 @@
 public enum Health: String, Sendable, Hashable, CaseIterable {
     /// Not yet in a state that counts as ready.
     case starting
-    /// Running, and nothing has gone wrong since its last transition.
+    /// Running, in a state that is called nothing else, and nothing has gone wrong of late.
     case healthy
-    /// Running, but the last thing it was asked to compute failed.
+    /// Running, in a state that is called so, or something it was asked to compute has failed of late.
     case degraded
-    /// Not running, though it should be.
+    /// Running, in a state that is called so; or it got an event that it must handle, and did not.
     case failed
     /// Stopped, as asked.
     case stopped

@@ -8,6 +8,10 @@ public struct SystemStatus: Sendable {
     public let definition: SystemDefinition
     /// How it is.
     public let health: Health
+    /// Since when; nil if it is stopped.
+    public let healthSince: Timestamp?
+    /// Why it is not healthy, in a line.
+    public let healthReason: String?
     /// Its state.
     public let state: SystemState
     /// Where its loop stands in its life, what has been counted, and which side effects run.

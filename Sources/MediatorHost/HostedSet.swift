@@ -96,9 +96,13 @@ final class HostedSet: Sendable {
     func systemStatus(_ index: Int) -> SystemStatus {
         let system = systems[index]
         let faults = system.faults
+        let health = system.health
+        let reason = system.reason(for: health)
         return SystemStatus(
             definition: system.described(graph.systems[index]),
-            health: system.health,
+            health: health,
+            healthSince: reason.since,
+            healthReason: reason.reason,
             state: system.loop.state,
             loop: system.loop.snapshot,
             faults: faults.count,

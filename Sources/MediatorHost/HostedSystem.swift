@@ -23,8 +23,28 @@ final class HostedSystem: Sendable {
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
         var faults: UInt64 = 0
+        /// How it is in its state, as its author says.
+        var inState = Health.healthy
+        /// How it has been, and since when, as long as it runs.
+        var health = Health.starting
+        var since: Timestamp
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
+
+        /// How it is, as long as it runs.
+        var present: Health {
+            hasFailed || inState == .failed
+                ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
+        }
+
+        /// Looks how it is; whether that is news.
+        mutating func note(at time: Timestamp) -> Bool {
+            let present = present
+            guard present != health else { return false }
+            health = present
+            since = time
+            return true
+        }
     }
 
     let definition: SystemDefinition
@@ -54,7 +74,7 @@ final class HostedSystem: Sendable {
         repeats = RepeatLog(time: time)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
-        status = Mutex(Status(isReady: definition.readyStates.isEmpty))
+        status = Mutex(Status(isReady: definition.readyStates.isEmpty, since: time.now()))
         let faults = FaultBox()
         let first = behaviour.initial
         let (reduce, now) = (behaviour.reduce, time.now)
@@ -162,9 +182,27 @@ final class HostedSystem: Sendable {
         case .notStarted: return .starting
         case .stopping, .cancelling, .stopped: return .stopped
         case .running:
-            return status.withLock {
-                $0.hasFailed ? .failed : !$0.isReady ? .starting : $0.isFaulty ? .degraded : .healthy
-            }
+            return status.withLock { $0.present }
+        }
+    }
+
+    /// Since when it has been so, if it runs or has not begun to, and why it is not healthy.
+    func reason(for health: Health) -> (since: Timestamp?, reason: String?) {
+        let status = status.withLock { $0 }
+        let state = loop.state
+        let name = definition.states[state.index].name
+        switch health {
+        case .healthy: return (status.since, nil)
+        case .stopped: return (nil, nil)
+        case .starting:
+            let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }.joined(separator: " or ")
+            return (status.since, wanted.isEmpty ? nil : "its state is '\(name)', and it is ready in \(wanted)")
+        case .degraded, .failed:
+            let isByState = Health(definition.stateHealth[state.index]) == health
+            let fault = status.lastFault.map { "\($0.place): \($0.message)" }
+            return (
+                status.since, isByState && !(health == .failed && status.hasFailed) ? "its state is '\(name)'" : fault
+            )
         }
     }
 
@@ -181,23 +219,18 @@ final class HostedSystem: Sendable {
         let elapsed = time.elapsed()
         let isNews = status.withLock { status in
             let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
-            defer {
-                if isReadyState { status.isReady = true }
-                if isOver { status.isFaulty = false }
-            }
-            return isOver || (isReadyState && !status.isReady) || state.previous == nil
+            if isReadyState { status.isReady = true }
+            if isOver { status.isFaulty = false }
+            status.inState = Health(definition.stateHealth[state.index])
+            return status.note(at: state.since) || state.previous == nil
         }
         if isNews { healthChanged() }
     }
 
     /// Notes a fault after which the system counts as failed until it is started anew.
     private func fail(_ fault: Fault) {
-        let isNews = status.withLock { status in
-            defer { status.hasFailed = true }
-            return !status.hasFailed
-        }
+        status.withLock { $0.hasFailed = true }
         note(fault)
-        if isNews { healthChanged() }
     }
 
     /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more.
@@ -206,12 +239,12 @@ final class HostedSystem: Sendable {
         let elapsed = time.elapsed()
         let now = time.now()
         let isNews = status.withLock { status in
-            defer { status.isFaulty = true }
+            status.isFaulty = true
             status.lastFault = fault
             status.faultAt = elapsed
             status.faultTime = now
             status.faults += 1
-            return !status.isFaulty
+            return status.note(at: now)
         }
         if isNews { healthChanged() }
         repeats.log(
@@ -235,6 +268,17 @@ final class HostedSystem: Sendable {
                 return status.proofs
             }
             for done in proofs ?? [] { done() }
+        }
+    }
+}
+
+extension Health {
+    /// How a system is in a state of which its author says this, or nothing.
+    fileprivate init(_ health: StateHealth?) {
+        switch health {
+        case nil, .healthy: self = .healthy
+        case .degraded: self = .degraded
+        case .failed: self = .failed
         }
     }
 }

@@ -94,6 +94,24 @@ def test_status_tells_how_everything_is(one: Daemon) -> None:
     assert [system["name"] for system in status["systems"]] == ["bell", "door"]
 
 
+def test_status_tells_why_a_system_is_not_well(daemon: Callable[..., Daemon]) -> None:
+    door = CONFIGURATION["door.yaml"] + "health: { Open: degraded }\nexternal: any\n"
+    one = daemon({"door.yaml": door})
+    assert one.ctl("status").returncode == 0
+    one.ctl("emit", "door", "Push", "by=cat")
+    # The event may not have been taken yet.
+    while (result := one.ctl("status", check=False)).returncode == 0:
+        pass
+    assert "door: degraded since " in result.stdout and ": its state is 'Open'\n" in result.stdout
+    assert one.wait_status(lambda text: "1 degraded" in text)
+    summary = show(one, "door")["summary"]
+    assert summary["healthReason"] == "its state is 'Open'" and summary["healthSince"] == summary["since"]
+    one.ctl("emit", "door", "Shut")
+    while one.ctl("status", check=False).returncode != 0:
+        pass
+    assert "healthReason" not in show(one, "door")["summary"]
+
+
 def test_list_tells_what_there_is(one: Daemon) -> None:
     text = one.ctl("list").stdout
     for name in ("door", "bell", "visitor", "alarms", "announce", "ring-for-boss"):

@@ -65,6 +65,51 @@ import Testing
                                 ^
             """#),
         Mistake(
+            "health in a state that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            health: { Ful: failed }
+            """#,
+            #"""
+            a.yaml:5:11: error: 'disk' has no state 'Ful' [unknown-state]
+              health: { Ful: failed }
+                        ^~~
+              hint: did you mean 'Full'?
+            """#),
+        Mistake(
+            "health in any state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            health: { any: degraded }
+            """#,
+            #"""
+            a.yaml:5:11: error: 'any' is not a state [reserved-name]
+              health: { any: degraded }
+                        ^~~
+              hint: in states that are not named here the system is healthy
+            """#),
+        Mistake(
+            "health by a word that is none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            health: { Full: degrade }
+            """#,
+            #"""
+            a.yaml:5:17: error: how a system is in a state is 'healthy', 'degraded' or 'failed', not 'degrade' [unknown-choice]
+              health: { Full: degrade }
+                              ^~~~~~~
+              hint: did you mean 'degraded'?
+            """#),
+        Mistake(
             "a mailbox limit beyond all bounds",
             #"""
             system: disk

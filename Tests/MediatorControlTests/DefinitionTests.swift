@@ -26,7 +26,9 @@ struct DefinitionTests {
     static let summary = SystemSummary(
         name: "disk",
         description: "text",
-        health: .healthy,
+        health: .degraded,
+        healthSince: "2026-01-02T03:04:05Z",
+        healthReason: "text",
         state: state,
         since: "2026-01-02T03:04:05Z",
         counters: Counters(events: 1, transitions: 2, unhandled: 3, dropped: 4, faults: 5),

@@ -535,6 +535,47 @@ private let counter = """
         await host.stop(within: .seconds(1))
     }
 
+    @Test func `is as healthy as its state, since it is, and says why`() async throws {
+        let fixture = try Fixture(
+            """
+            system: uplink
+            states: { Booting: {}, Up: {}, Slow: {}, Down: {} }
+            events: { Go: {}, Slacken: {}, Fall: {}, Divide: { by: int } }
+            initialState: Booting
+            ready: [Up, Slow, Down]
+            health: { Up: healthy, Slow: degraded, Down: failed }
+            transitions:
+              Booting: { Go: Up }
+              any: { Slacken: Slow, Fall: Down, Go: Up, Divide: { when: 1 / event.by == 1, to: Up } }
+            """)
+        let host = fixture.host
+        func status() throws -> String {
+            let status = try host.systemStatus("uplink")
+            return "\(status.health) \(status.healthSince == status.state.since) \(status.healthReason ?? "")"
+        }
+        func after(_ event: String, _ fields: Value...) async throws -> String {
+            fixture.clock.advance(by: .seconds(1))
+            try host.emit(event, to: "uplink", fields: fields)
+            await fixture.settle()
+            return try status()
+        }
+        host.start()
+        await fixture.settle()
+        #expect(try status() == "starting true its state is 'Booting', and it is ready in 'Up' or 'Slow' or 'Down'")
+        #expect(try await after("Go") == "healthy true ")
+        // Another state in which it is as well is no news.
+        #expect(try await after("Go") == "healthy false ")
+        #expect(try await after("Slacken") == "degraded true its state is 'Slow'")
+        #expect(try await after("Fall") == "failed true its state is 'Down'")
+        #expect(host.health == .failed && host.statusText == "1 system: 1 failed")
+        // A fault does not make it better.
+        #expect(try await after("Divide", .int(0)) == "failed true its state is 'Down'")
+        #expect(try await after("Go").hasPrefix("degraded true transition from Down on Divide"))
+        await host.stop(within: .seconds(1))
+        let stopped = try host.systemStatus("uplink")
+        #expect(stopped.health == .stopped && stopped.healthSince == nil && stopped.healthReason == nil)
+    }
+
     @Test func `a loop that does not turn is named, and only that one`() async throws {
         let other = "system: other\nstates: { Here: {} }\nevents: {}\ninitialState: Here\n---\n"
         let fixture = try Fixture(other + counter)

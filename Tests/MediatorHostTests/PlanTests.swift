@@ -76,6 +76,7 @@ private let wiring = """
         (from: "when: event.early", to: "when: \"!event.early\""),
         (from: "initialState: Off", to: "initialState: Off\nunhandled: warn"),
         (from: "initialState: Off", to: "initialState: Off\nready: Off"),
+        (from: "initialState: Off", to: "initialState: Off\nhealth: { Off: degraded }"),
         (from: "log: \"off\"", to: "log: \"of\""),
         (from: "Expire: stay", to: "Expire: Off"),
         (from: "onState: On, after", to: "onState: On, strategy: continueOnNewState, after"),

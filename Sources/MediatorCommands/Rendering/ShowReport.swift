@@ -32,7 +32,7 @@ enum ShowReport: Report {
             description: summary.description,
             [
                 ("kind", system.kind.map(PlainText.cleaned)),
-                ("health", style.colored(summary.health.rawValue, TextStyle.color(summary.health))),
+                ("health", SystemTable.health(summary, style)),
                 ("state", StateText.text(summary.state)),
                 ("since", style.moment(summary.since)),
                 (

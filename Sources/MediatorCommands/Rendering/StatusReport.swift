@@ -2,6 +2,8 @@ import MediatorControl
 
 /// The answer of `status`.
 struct StatusReport: Report {
+    /// Of how many systems it is told why they are not healthy.
+    private static let longest = 20
     let reply: StatusReply
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
@@ -41,7 +43,14 @@ struct StatusReport: Report {
                 "\(Count.text(reply.transient, "link is", "links are")) changed in no file; see mediatorctl list links\n"
         }
         guard !reply.systems.isEmpty else { return lines }
-        return lines + "\n" + SystemTable.text(reply.systems, style)
+        lines += "\n" + SystemTable.text(reply.systems, style)
+        let unwell = reply.systems.filter { $0.health != .healthy && $0.health != .stopped }
+        if !unwell.isEmpty { lines += "\n" }
+        for system in unwell.prefix(Self.longest) {
+            lines += "\(PlainText.cleaned(system.name)): \(SystemTable.health(system, style))\n"
+        }
+        if unwell.count > Self.longest { lines += "and \(unwell.count - Self.longest) more\n" }
+        return lines
     }
 }
 
@@ -54,6 +63,13 @@ enum Count {
 
 /// Systems as a table.
 enum SystemTable {
+    /// How a system is, since when and why.
+    static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
+        let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
+        let reason = system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? ""
+        return style.colored(system.health.rawValue, TextStyle.color(system.health)) + since + reason
+    }
+
     static func text(_ systems: [SystemSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
             .text("SYSTEM"), .text("HEALTH"), .flexible("STATE"), .text("SINCE"), .number("EVENTS"),

@@ -92,6 +92,10 @@ struct Fingerprinter {
             }
             printer.add(system.initialState)
             printer.add(system.ready.map(\.text).sorted())
+            printer.print.add(system.health.count)
+            for each in system.health.sorted(by: { $0.state.text < $1.state.text }) {
+                printer.add([each.state.text, each.health.rawValue])
+            }
             printer.print.add(system.mailbox)
             printer.print.add(system.unhandled.rawValue)
             printer.print.add(system.feedbacks.count)

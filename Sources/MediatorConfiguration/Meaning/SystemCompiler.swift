@@ -30,10 +30,13 @@ struct SystemCompiler {
             initial = initialState()
         }
         let ready = written.ready.compactMap(readyState)
+        let health = written.health.compactMap { each in stateOfHealth(each.state).map { ($0, each.health) } }
         let feedbacks = written.feedbacks.compactMap { FeedbackCompiler($0, scope, lookup).feedback() }
         let transitions =
             written.kind == nil ? TransitionCompiler(written.transitions, scope, lookup).compile() : ([], [])
-        let isWhole = feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
+        let isWhole =
+            feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
+            && health.count == written.health.count
         if case .events(let names) = written.external {
             for name in names { _ = lookup.event(name, of: scope) }
         }
@@ -46,7 +49,8 @@ struct SystemCompiler {
                 EventDefinition(name: event.name, type: event.type, rule: scope.kind?.events[index].rule)
             }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
-            mailbox: written.mailbox, readyStates: ready, unhandled: written.unhandled,
+            mailbox: written.mailbox, readyStates: ready,
+            stateHealth: Dictionary(health, uniquingKeysWith: { first, _ in first }), unhandled: written.unhandled,
             kind: kind, fingerprint: Fingerprinter.of(written, kind, session))
     }
 
@@ -69,6 +73,16 @@ struct SystemCompiler {
         guard name.text != Names.any else {
             lookup.report(
                 .reservedName, at: name.span, "'any' is not a state", hint: "without 'ready' a system is ready at once")
+            return nil
+        }
+        return lookup.state(name, of: scope)
+    }
+
+    private func stateOfHealth(_ name: Scalar) -> Int? {
+        guard name.text != Names.any else {
+            lookup.report(
+                .reservedName, at: name.span, "'any' is not a state",
+                hint: "in states that are not named here the system is healthy")
             return nil
         }
         return lookup.state(name, of: scope)

@@ -174,6 +174,11 @@ public struct ConfigurationSchema: Sendable {
             ],
             "initialState": SchemaNode.reference("construct").described("The state it starts in, with its data."),
             "ready": oneOrMore.described("The states that count as ready; left out: ready when started."),
+            "health": [
+                "description": "How the system is in which state; in others it is healthy.",
+                "type": "object", "propertyNames": .reference("identifier"),
+                "additionalProperties": .choice(StateHealth.self),
+            ],
             "mailbox": keyed(
                 SystemDecoder.mailboxKeys, ["limit": limit, "overflow": .choice(BufferPolicy.Overflow.self)]
             ).described("How many events may wait, and which is dropped beyond."),

@@ -4,7 +4,8 @@ import CommonExpression
 struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
-        "system", "description", "parameters", "states", "events", "initialState", "ready", "mailbox", "feedbacks",
+        "system", "description", "parameters", "states", "events", "initialState", "ready", "health", "mailbox",
+        "feedbacks",
         "transitions", "unhandled", "external", "kind", "with",
     ]
 
@@ -58,6 +59,7 @@ struct SystemDecoder {
                 decoder.construct($0, "the initial state")
             }
         let ready = keyed["ready"].flatMap { names($0, "ready", "state") } ?? []
+        let health = keyed["health"].map(health) ?? []
         let mailbox = keyed["mailbox"].map(mailbox) ?? .mailboxDefault
         var unhandled = UnhandledPolicy.ignore
         if let node = keyed["unhandled"], let chosen: UnhandledPolicy = decoder.choice(node, "unhandled") {
@@ -70,7 +72,8 @@ struct SystemDecoder {
         guard let name else { return nil }
         return WrittenSystem(
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
-            states: states, events: events, initialState: initial, ready: ready, mailbox: mailbox, unhandled: unhandled,
+            states: states, events: events, initialState: initial, ready: ready, health: health, mailbox: mailbox,
+            unhandled: unhandled,
             external: external, feedbacks: feedbacks, transitions: transitions)
     }
 
@@ -141,6 +144,15 @@ struct SystemDecoder {
     private func external(_ node: Node) -> WrittenExternal {
         if node.scalar?.text == Names.any { return .any }
         return .events(names(node, "external", "event") ?? [])
+    }
+
+    /// How the system is in which state.
+    private func health(_ node: Node) -> [(state: Scalar, health: StateHealth)] {
+        guard let entries = decoder.entries(node, "'health'") else { return [] }
+        return entries.compactMap { entry in
+            let health: StateHealth? = decoder.choice(entry.value, "how a system is in a state")
+            return health.map { (entry.key, $0) }
+        }
     }
 
     private func mailbox(_ node: Node) -> BufferPolicy {

@@ -13,6 +13,8 @@ struct WrittenSystem: Sendable {
     var events: [WrittenRecord]?
     var initialState: WrittenConstruct?
     var ready: [Scalar]
+    /// How the system is in which state.
+    var health: [(state: Scalar, health: StateHealth)]
     var mailbox: BufferPolicy
     var unhandled: UnhandledPolicy
     /// Events that come from outside.
