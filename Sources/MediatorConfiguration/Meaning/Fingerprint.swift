@@ -6,7 +6,8 @@ import CommonExpression
 /// comments, descriptions, the way a scalar is quoted, and the order of keys do not count; the order of what is tried or
 /// shown one after the other (rules, feedbacks) does, and so does the order of a state's or an event's fields. Linear.
 ///
-/// The hash is FNV-1a of 128 bits (draft-eastlake-fnv, "FNV Basics"). It guards against chance, not against malice:
+/// The hash is FNV-1a of 128 bits (draft-eastlake-fnv, "FNV Basics"), only that it takes words of 64 bits instead of
+/// octets. It guards against chance, not against malice:
 /// whoever writes the configuration may as well write another.
 struct Fingerprint {
     private var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
@@ -23,22 +24,25 @@ struct Fingerprint {
         }
     }
 
-    private mutating func add(_ byte: UInt8) {
-        hash = (hash ^ UInt128(byte)) &* Self.prime
+    private mutating func add(_ word: UInt64) {
+        hash = (hash ^ UInt128(word)) &* Self.prime
     }
 
-    mutating func add(_ number: Int) {
-        var rest = UInt64(bitPattern: Int64(number))
-        for _ in 0..<8 {
-            add(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
-    }
+    mutating func add(_ number: Int) { add(UInt64(bitPattern: Int64(number))) }
 
     /// Texts are told apart by their lengths, so that no two sequences of them look alike.
     mutating func add(_ text: String) {
-        add(text.utf8.count)
-        for byte in text.utf8 { add(byte) }
+        var text = text
+        text.withUTF8 { bytes in
+            add(bytes.count)
+            var start = 0
+            while start < bytes.count {
+                var word: UInt64 = 0
+                for index in start..<min(start + 8, bytes.count) { word = word << 8 | UInt64(bytes[index]) }
+                add(word)
+                start += 8
+            }
+        }
     }
 
     mutating func add(_ text: String?) {
