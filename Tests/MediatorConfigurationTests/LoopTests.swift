@@ -379,7 +379,7 @@ import Testing
         #expect(codes(text) == [.loop, .unknownState])
     }
 
-    @Test func `a ring of a thousand systems is searched quickly`() {
+    @Test(arguments: ["any", "On"]) func `a ring of a thousand systems is searched quickly`(closing: String) {
         let systems = (0..<1000).map { number in
             """
             system: s\(number)
@@ -392,13 +392,15 @@ import Testing
             """
         }
         let links = (0..<1000).map { number in
-            "  l\(number): { attach: s\(number), toSystem: s\((number + 1) % 1000), onState: any, emitEvent: Toggle }\n"
+            "  l\(number): { attach: s\(number), toSystem: s\((number + 1) % 1000), "
+                + "onState: \(number == 0 ? closing : "any"), emitEvent: Toggle }\n"
         }
         let clock = ContinuousClock()
         var count = 0
         let duration = clock.measure { count = loops(systems.joined() + "links:\n" + links.joined()) }
+        // That so many die out takes too long to be found out.
         #expect(count == 1)
-        #expect(duration < .seconds(30))
+        #expect(duration < .seconds(15))
     }
 
     @Test func `states by the hundred linked to states by the hundred do not take for ever`() {
