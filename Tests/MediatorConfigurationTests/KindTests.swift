@@ -240,6 +240,34 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(result.diagnostics.map(\.code) == [.loop])
     }
 
+    @Test func `may make several events of one, as far as loops are concerned`() {
+        // A lamp needs two presses for each time that it is lit.
+        func codes(_ link: String) -> [Diagnostic.Code] {
+            compile(
+                """
+                system: t
+                kind: timer
+                ---
+                \(head)---
+                system: lamp
+                states: { Off: {}, On: {} }
+                events: { Press: {} }
+                external: any
+                initialState: Off
+                transitions: { Off: { Press: On }, On: { Press: Off } }
+                ---
+                links:
+                  press: { attach: kitchen, toSystem: lamp, onState: Muted, emitEvent: Press }
+                  \(link)
+
+                """, kinds: kinds
+            ).diagnostics.map(\.code)
+        }
+        #expect(codes("lit: { attach: lamp, toSystem: kitchen, onState: On, emitEvent: Mute }") == [.loop])
+        #expect(codes("lit: { attach: lamp, toSystem: lamp, onState: On, emitEvent: Press }") == [])
+        #expect(codes("timer: { attach: t, toSystem: kitchen, onState: Running, emitEvent: Mute }") == [])
+    }
+
     @Test func `have another fingerprint when they are given something else, and only then`() throws {
         let first = try definition(head).fingerprint
         #expect(try definition(head + "description: of no matter\n").fingerprint == first)

@@ -1,19 +1,6 @@
 import MediatorConfiguration
 import Testing
 
-/// Splitmix64: the same seed gives the same numbers everywhere.
-private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 @Suite struct `Wild bytes` {
     private static let originals = [
         `The format's sketch`.uplink, `The format's sketch`.wiring, `What feedbacks and links mean`.disk,

@@ -95,3 +95,16 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         #expect((result.graph == nil) == result.diagnostics.contains { $0.severity == .error })
     }
 }
+
+/// A generator whose seed is in the test's name (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators").
+struct Random: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

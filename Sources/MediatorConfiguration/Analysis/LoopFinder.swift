@@ -2,43 +2,33 @@ import CommonExpression
 
 /// Finds links that make each other fire without end.
 ///
-/// What fires is a link, or a feedback that emits at once, in a state or on a value of a bus. Firing leads to an event,
-/// the event to transitions, and each transition to what fires in the state it leads to: a graph, whose cycles are
-/// candidates. A system cannot go the same way twice without coming back first, so a transition counts only where the
-/// events of what fires again and again lead back to where it began; leaving out the others may break cycles, until
-/// nothing changes. What remains can go on without an event from outside or a timer, as far as conditions that depend
-/// on data allow it. A link with a limit breaks its loops.
+/// A loop is a chain of causes that can go on for ever without anything from outside, and in which links fire again and
+/// again. Outside are clients, the clock, commands, and what a system in Swift does by itself. A link with a limit breaks
+/// its loops.
+///
+/// 1. Only systems that links join in a circle can be part of one, and only they, and systems before them that go round by
+///    themselves, are looked at.
+/// 2. Of what fires there (``FiringGraph``), only cycles can go on. A system cannot go the same way twice without coming back
+///    first, so a transition counts only where the events of what fires again and again lead back to where it began;
+///    leaving out the others may break cycles, until nothing changes.
+/// 3. What is left goes on only if its events do not become fewer and fewer (``EventBalance``).
+///
+/// None of the three leaves out a chain that can go on, so what is not found does not exist. What is found may not be
+/// possible, where conditions depend on data, or where it would need events in an order in which they never come. Where one
+/// or two events are enough, ``LoopSearch`` finds the hops in their order.
 struct LoopFinder {
-    /// What fires.
-    private struct Firing {
-        /// The link; nil: a feedback.
-        var link: Int?
-        /// The system that is, and the state it enters; nil for a link from a bus.
-        var state: Int?
-        var system: Int
-        /// What happens, in words.
-        var label: String
-        var source: SourceLocation
-    }
-
     private typealias Step = LoopSearch.Step
 
-    /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
-    private static let budget = 4_000_000
-    /// How many moves are looked at to see whether a circle is a loop; beyond, it counts as one.
+    /// How many moves are looked at to find the hops of a loop.
     private static let longestSearch = 200_000
     /// How many links of a loop are named in its message; four times as many hops are listed.
     private static let hops = 16
+    /// How many times loops are looked for beside those that were found.
+    private static let rounds = 8
 
     private let whole: AnalysedConfiguration
     private let reachable: [[Bool]]
     private let findings: Findings
-    private var firings: [Firing] = []
-    private var steps: [[Step]] = []
-    /// By system and state, what may fire when it is entered, with its selector.
-    private var inState: [Int: [Int: [(firing: Int, selector: StateSelector)]]] = [:]
-    /// By bus, what its values make fire.
-    private var onBus: [Int: [(firing: Int, filter: ValueFilter)]] = [:]
 
     /// A search of everything.
     init(_ whole: AnalysedConfiguration, _ reachable: [[Bool]], _ findings: Findings) {
@@ -47,13 +37,13 @@ struct LoopFinder {
         self.findings = findings
     }
 
-    /// Reports loops in which no link has a limit. Returns the names of the links with a limit that are part of a loop.
+    /// Reports loops in which no link has a limit. Returns the names of the links with a limit that are part of a circle, be
+    /// it one that waits for the clock or a command.
     func report() -> Set<String> {
-        let suspects = suspects()
-        guard !suspects.isEmpty else { return [] }
-        var search = self
-        guard search.build(suspects) else {
-            if let link = whole.links.first(where: { suspects.contains($0.definition.system) }) {
+        let circles = circles()
+        guard !circles.isEmpty else { return [] }
+        guard let graph = FiringGraph(circles.union(drivers(of: circles)), of: whole, reachable) else {
+            if let link = whole.links.first(where: { circles.contains($0.definition.system) }) {
                 findings.report(
                     .tooLarge, in: link.written.source, at: link.written.name.span,
                     "too many states are linked to each other to be searched for loops",
@@ -61,176 +51,110 @@ struct LoopFinder {
             }
             return []
         }
-        let all = search.cycles(without: { _ in false })
-        let limited = Set(
-            all.groups.joined().compactMap { firing -> String? in
-                guard let link = search.firings[firing].link, whole.links[link].definition.loop != nil else {
-                    return nil
-                }
-                return whole.links[link].definition.name
-            })
-        let open = search.cycles { firing in
-            search.firings[firing].link.map { whole.links[$0].definition.loop != nil } ?? false
+        var cut = Set(whole.links.indices.filter { whole.links[$0].definition.loop != nil })
+        let limited = cut
+        for _ in 0..<Self.rounds {
+            let found = report(graph, without: cut)
+            if found.isEmpty { break }
+            cut.formUnion(found)
         }
-        search.report(open.groups, open.steps)
-        return limited
+        return limited.isEmpty ? [] : needed(limited, graph, circles)
     }
 
-    /// Systems that links join in a circle.
-    private func suspects() -> Set<Int> {
+    /// The names of those of some links that are part of a circle.
+    private func needed(_ limited: Set<Int>, _ graph: FiringGraph, _ circles: Set<Int>) -> Set<String> {
+        func links(_ firings: some Sequence<Int>, of graph: FiringGraph) -> Set<Int> {
+            limited.intersection(firings.compactMap { graph.firings[$0].link })
+        }
+        var needed = links(cycles(of: graph, without: []).groups.joined(), of: graph)
+        if needed.count < limited.count, let graph = FiringGraph(circles, of: whole, reachable, waits: true) {
+            let edges = graph.steps.map { $0.flatMap(\.next) }
+            needed.formUnion(links(Self.cyclic(stronglyConnectedComponents(edges), edges).joined(), of: graph))
+        }
+        return Set(needed.map { whole.links[$0].definition.name })
+    }
+
+    // Which systems are looked at
+
+    /// Where links lead, by system and then by bus.
+    private func edges() -> [[Int]] {
         let count = whole.systems.count
         var edges = Array(repeating: [Int](), count: count + whole.buses.count)
-        var own: Set<Int> = []
         for link in whole.links {
             let system = link.definition.system
             switch link.definition.form {
             case .systemToBus(let bus, _, _): edges[system].append(count + bus)
             case .busToSystem(let bus, _, _): edges[count + bus].append(system)
-            case .systemToSystem(let target, _, _):
-                edges[system].append(target)
-                if target == system { own.insert(system) }
+            case .systemToSystem(let target, _, _): edges[system].append(target)
             }
         }
-        let components = stronglyConnectedComponents(edges)
-        var sizes: [Int: Int] = [:]
-        for component in components { sizes[component, default: 0] += 1 }
-        return own.union((0..<count).filter { sizes[components[$0], default: 0] > 1 })
+        return edges
     }
 
-    // What fires, and where that leads
-
-    private mutating func build(_ suspects: Set<Int>) -> Bool {
-        for (index, link) in whole.links.enumerated() where suspects.contains(link.definition.system) {
-            addFirings(of: link, index)
-        }
-        var emissions: [(firing: Int, states: [Int: EventProgram], staysInState: Bool)] = []
-        for system in suspects.sorted() {
-            guard let definition = whole.systems[system].definition else { continue }
-            for feedback in definition.feedbacks {
-                // What waits or runs a command goes on by the clock or the world, not by itself.
-                guard case .atOnce = feedback.schedule, feedback.effect == EffectSchema.emit.name else { continue }
-                for state in feedback.selector.states where reachable[system][state] {
-                    guard let rule = feedback.outcomes[state]?[feedback.effect]?.first else { continue }
-                    let label =
-                        "'\(definition.name)' is '\(definition.states[state].name)': its feedback '\(feedback.name)' emits "
-                        + "'\(definition.events[rule.event.event].name)'"
-                    let firing = add(
-                        Firing(link: nil, state: state, system: system, label: label, source: feedback.source),
-                        feedback.selector)
-                    emissions.append((firing, [state: rule.event], feedback.strategy == .cancelOnNewState))
-                }
-            }
-        }
-        steps = Array(repeating: [], count: firings.count)
-        var budget = Self.budget
-        for firing in firings.indices {
-            guard let link = firings[firing].link else { continue }
-            switch whole.links[link].definition.form {
-            case .systemToBus(let bus, _, let programs):
-                guard let state = firings[firing].state, let program = programs[state] else { continue }
-                let value = Known(program)
-                let next = onBus[bus, default: []].filter { $0.filter.admits(value) != false }.map(\.firing)
-                steps[firing].append(Step(system: -1, from: nil, to: nil, next: next))
-                budget -= next.count
-            case .busToSystem(_, _, let event):
-                addSteps(firing, event, to: firings[firing].system, only: nil, &budget)
-            case .systemToSystem(let target, _, let events):
-                guard let state = firings[firing].state, let event = events[state], suspects.contains(target) else {
-                    continue
-                }
-                addSteps(firing, event, to: target, only: nil, &budget)
-            }
-            guard budget > 0 else { return false }
-        }
-        for emission in emissions {
-            for (state, event) in emission.states {
-                addSteps(
-                    emission.firing, event, to: firings[emission.firing].system,
-                    only: emission.staysInState ? state : nil, &budget)
-            }
-            guard budget > 0 else { return false }
-        }
-        return true
+    /// Systems that links join in a circle.
+    private func circles() -> Set<Int> {
+        let edges = edges()
+        let count = whole.systems.count
+        return Set(Self.cyclic(stronglyConnectedComponents(edges), edges).joined()).filter { $0 < count }
     }
 
-    private mutating func add(_ firing: Firing, _ selector: StateSelector?) -> Int {
-        firings.append(firing)
-        if let state = firing.state, let selector {
-            inState[firing.system, default: [:]][state, default: []].append((firings.count - 1, selector))
+    /// Systems that go round by themselves without end, and what they drive, as far as links lead from there to some
+    /// systems: they may bring these back to where they were.
+    private func drivers(of systems: Set<Int>) -> Set<Int> {
+        let restless = whole.systems.indices.filter { index in
+            !systems.contains(index)
+                && whole.systems[index].definition.map { isRestless($0, reachable[index]) } ?? false
         }
-        return firings.count - 1
+        guard !restless.isEmpty else { return [] }
+        let edges = edges()
+        var back = Array(repeating: [Int](), count: edges.count)
+        for (node, targets) in edges.enumerated() { for target in targets { back[target].append(node) } }
+        return Self.reached(from: restless, edges).intersection(Self.reached(from: systems, back))
+            .filter { $0 < whole.systems.count }.subtracting(systems)
     }
 
-    private mutating func addFirings(of link: AnalysedLink, _ index: Int) {
-        let definition = link.definition
-        let system = definition.system
-        guard let owner = whole.systems[system].definition else { return }
-        func add(_ selector: StateSelector, _ emits: (Int) -> String) {
-            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
-                let label = "'\(owner.name)' is '\(owner.states[state].name)': \(emits(state))"
-                _ = self.add(
-                    Firing(link: index, state: state, system: system, label: label, source: definition.source), selector
-                )
+    /// Whether feedbacks that emit at once may keep a system going by themselves.
+    private func isRestless(_ system: SystemDefinition, _ reachable: [Bool]) -> Bool {
+        let feedbacks = system.feedbacks.filter(\.emitsAtOnce)
+        guard !feedbacks.isEmpty else { return false }
+        var emitted: Set<Int> = []
+        for feedback in feedbacks {
+            for rules in feedback.outcomes.values {
+                for rule in rules.values.joined() { emitted.insert(rule.event.event) }
             }
         }
-        switch definition.form {
-        case .systemToBus(let bus, let selector, _):
-            let name = whole.buses[bus].written.name.text
-            add(selector) { _ in "'\(definition.name)' puts \(definition.emits) on the bus '\(name)'" }
-        case .systemToSystem(let target, let selector, let events):
-            guard let receiver = whole.systems[target].definition else { return }
-            add(selector) { state in
-                let event = events[state].map { receiver.events[$0.event].name } ?? ""
-                return "'\(definition.name)' sends '\(event)' to '\(receiver.name)'"
-            }
-        case .busToSystem(let bus, let filter, let event):
-            let name = whole.buses[bus].written.name.text
-            let label =
-                "the bus '\(name)' has a value: '\(definition.name)' sends '\(owner.events[event.event].name)' "
-                + "to '\(owner.name)'"
-            let firing = self.add(
-                Firing(link: index, state: nil, system: system, label: label, source: definition.source), nil)
-            onBus[bus, default: []].append((firing, filter))
+        let edges = system.states.indices.map { state in
+            reachable[state] ? emitted.flatMap { system.targets(from: state, on: $0).map(\.state) } : []
         }
-    }
-
-    /// Notes each transition that an event may cause, and what fires then.
-    private mutating func addSteps(
-        _ firing: Int, _ event: EventProgram, to system: Int, only state: Int?, _ budget: inout Int
-    ) {
-        guard let definition = whole.systems[system].definition else { return }
-        let data = Known(event.data)
-        for from in definition.states.indices where reachable[system][from] && (state ?? from) == from {
-            guard budget > 0 else { return }
-            for target in definition.targets(from: from, on: event.event, data) {
-                budget -= 1
-                let next = inState[system]?[target.state, default: []].filter {
-                    $0.selector.picks(target.state, target.data) != false
-                }
-                steps[firing].append(
-                    Step(system: system, from: from, to: target.state, next: next?.map(\.firing) ?? []))
-                budget -= next?.count ?? 0
-            }
-        }
+        return !Self.cyclic(stronglyConnectedComponents(edges), edges).isEmpty
     }
 
     // Cycles
 
-    /// The components of firings that can go on without end, and where each leads.
-    private func cycles(without isCut: (Int) -> Bool) -> (groups: [[Int]], steps: [[Step]]) {
-        var alive = steps.enumerated().map { firing, steps in
+    /// What can go on without end, as far as states are concerned.
+    private struct Cycles {
+        /// The components of firings.
+        var groups: [[Int]] = []
+        /// By firing, where it leads that can go on.
+        var steps: [[Step]] = []
+        /// By firing, the transitions that may happen again and again.
+        var moves: [[Step]] = []
+    }
+
+    private func cycles(of graph: FiringGraph, without cut: Set<Int>) -> Cycles {
+        func isCut(_ firing: Int) -> Bool { graph.firings[firing].link.map(cut.contains) ?? false }
+        var alive = graph.steps.enumerated().map { firing, steps in
             isCut(firing) ? [] : steps.map { step in Self.without(step, isCut) }
         }
         while true {
             let edges = alive.map { $0.flatMap(\.next) }
-            let components = stronglyConnectedComponents(edges)
-            let groups = Self.cyclic(components, edges)
-            if groups.isEmpty { return ([], alive) }
+            let groups = Self.cyclic(stronglyConnectedComponents(edges), edges)
+            if groups.isEmpty { return Cycles() }
             // What a cycle sets off again and again, though it need not lead back, moves systems too.
             let lively = Self.reached(from: groups.joined(), edges)
             var ways: [Int: Set<[Int]>] = [:]
             for firing in lively {
-                for step in steps[firing] where !isCut(firing) {
+                for step in alive[firing] {
                     if let from = step.from, let to = step.to { ways[step.system, default: []].insert([from, to]) }
                 }
             }
@@ -240,19 +164,21 @@ struct LoopFinder {
                 for way in ways { graph[way[0]].append(way[1]) }
                 places[system] = stronglyConnectedComponents(graph)
             }
+            func isPossible(_ step: Step) -> Bool {
+                guard let from = step.from, let to = step.to else { return true }
+                return places[step.system].map { $0[from] == $0[to] } ?? false
+            }
             var changed = false
             for firing in alive.indices {
                 for index in alive[firing].indices where !alive[firing][index].next.isEmpty {
-                    let step = alive[firing][index]
-                    guard let from = step.from, let to = step.to else { continue }
-                    let isPossible = places[step.system].map { $0[from] == $0[to] } ?? false
-                    if !isPossible {
-                        alive[firing][index].next = []
-                        changed = true
-                    }
+                    if isPossible(alive[firing][index]) { continue }
+                    alive[firing][index].next = []
+                    changed = true
                 }
             }
-            if !changed { return (groups, alive) }
+            if changed { continue }
+            let moves = alive.indices.map { lively.contains($0) ? alive[$0].filter(isPossible) : [] }
+            return Cycles(groups: groups, steps: alive, moves: moves)
         }
     }
 
@@ -278,78 +204,187 @@ struct LoopFinder {
         return reached
     }
 
+    /// Cycles that move the same systems, together: only these can keep each other going.
+    private struct Cluster {
+        /// Those in which a link fires.
+        var groups: [[Int]] = []
+        /// All that fires because of them.
+        var members: Set<Int> = []
+    }
+
+    private func clusters(_ cycles: Cycles, of graph: FiringGraph) -> [Cluster] {
+        let edges = cycles.steps.map { $0.flatMap(\.next) }
+        // By system, one of its groups; groups that share one are joined (union-find).
+        var parents = Array(cycles.groups.indices)
+        func root(_ group: Int) -> Int {
+            var group = group
+            while parents[group] != group {
+                parents[group] = parents[parents[group]]
+                group = parents[group]
+            }
+            return group
+        }
+        var owners: [Int: Int] = [:]
+        var members: [Set<Int>] = []
+        for (index, group) in cycles.groups.enumerated() {
+            members.append(Self.reached(from: group, edges))
+            for firing in members[index] {
+                for step in cycles.moves[firing] where step.from != nil {
+                    if let owner = owners[step.system] { parents[root(index)] = root(owner) }
+                    owners[step.system] = index
+                }
+            }
+        }
+        var clusters: [Int: Cluster] = [:]
+        for (index, group) in cycles.groups.enumerated() {
+            let root = root(index)
+            clusters[root, default: Cluster()].members.formUnion(members[index])
+            if group.contains(where: { graph.firings[$0].link != nil }) {
+                clusters[root, default: Cluster()].groups.append(group)
+            }
+        }
+        return clusters.values.filter { !$0.groups.isEmpty }.sorted { $0.groups[0][0] < $1.groups[0][0] }
+    }
+
+    // Whether events are used up
+
+    /// What goes on for ever if it is counted how many events there are, by firing; nil: that is not known. Empty: nothing.
+    private func balance(_ cluster: Cluster, _ cycles: Cycles, of graph: FiringGraph) -> [Int]? {
+        var inGroup: [Int: Int] = [:]
+        for (index, group) in cluster.groups.enumerated() { for firing in group { inGroup[firing] = index } }
+        var steps: [EventBalance.Step] = []
+        var owners: [Int] = []
+        var states: [[Int]: Int] = [:]
+        func number(_ system: Int, _ state: Int) -> Int {
+            let key = [system, state]
+            if let known = states[key] { return known }
+            states[key] = states.count
+            return states.count - 1
+        }
+        // An instance of a kind may make of one event as many as it likes.
+        let hasKind = cluster.groups.map { $0.contains { cycles.moves[$0].contains(where: graph.isOfKind) } }
+        for firing in cluster.members.sorted() {
+            for step in cycles.moves[firing] {
+                let group = graph.firings[firing].link == nil ? nil : inGroup[firing]
+                let leadsBack = group.map { group in step.next.contains { inGroup[$0] == group } } ?? false
+                if graph.isOfKind(step) {
+                    guard step.from == step.to else { continue }
+                    steps.append(EventBalance.Step(uses: nil, makes: step.next, move: nil, counts: false))
+                } else if let from = step.from, let to = step.to {
+                    let move = (from: number(step.system, from), to: number(step.system, to))
+                    steps.append(EventBalance.Step(uses: firing, makes: step.next, move: move, counts: leadsBack))
+                } else {
+                    let counts = leadsBack && !(group.map { hasKind[$0] } ?? false)
+                    steps.append(EventBalance.Step(uses: firing, makes: step.next, move: nil, counts: counts))
+                }
+                owners.append(firing)
+            }
+        }
+        // Nor is anything known of kinds among themselves.
+        for (index, group) in cluster.groups.enumerated() where hasKind[index] {
+            let members = Set(group)
+            let edges = cycles.steps.enumerated().map { firing, steps in
+                members.contains(firing)
+                    ? steps.filter { $0.from == nil || graph.isOfKind($0) }.flatMap(\.next).filter(members.contains)
+                    : []
+            }
+            let among = Self.cyclic(stronglyConnectedComponents(edges), edges)
+            if let first = among.first(where: { $0.contains { graph.firings[$0].link != nil } }) { return first }
+        }
+        switch EventBalance(steps).verdict() {
+        case .ends: return []
+        case .undecided: return nil
+        case .goesOn(let going): return Array(Set(going.map { owners[$0] })).sorted()
+        }
+    }
+
     // Reports
 
-    /// Reports the loops among firings that may go round in circles: as many as name every link that is part of one.
-    private func report(_ groups: [[Int]], _ steps: [[Step]]) {
-        let linked = groups.filter { $0.contains { firings[$0].link != nil } }
-        var hasLoop = false
-        for group in linked {
+    /// Reports the loops that are there without some links: as many as name every link that is part of one, as a rule.
+    /// Returns the links that were named.
+    private func report(_ graph: FiringGraph, without cut: Set<Int>) -> Set<Int> {
+        let cycles = cycles(of: graph, without: cut)
+        var named: Set<Int> = []
+        for cluster in clusters(cycles, of: graph) {
+            let going = balance(cluster, cycles, of: graph)
+            if going == [] { continue }
+            let found = ones(cluster, cycles, graph)
+            named.formUnion(found)
+            if found.isEmpty { named.formUnion(several(cluster, cycles, graph, going)) }
+        }
+        return named
+    }
+
+    /// Reports loops that one event keeps going.
+    private func ones(_ cluster: Cluster, _ cycles: Cycles, _ graph: FiringGraph) -> Set<Int> {
+        var reported: Set<Int> = []
+        for group in cluster.groups {
             var named: Set<Int> = []
-            for start in group {
-                guard let link = firings[start].link, !named.contains(link) else { continue }
-                var search = LoopSearch(
-                    steps, within: Set(group), budget: Self.longestSearch,
-                    counts: { $0.contains { firings[$0].link != nil } })
+            var search = LoopSearch(
+                cycles.steps, within: Set(group), budget: Self.longestSearch,
+                counts: { $0.contains { graph.firings[$0].link != nil } })
+            search: for start in group {
+                guard let link = graph.firings[start].link, !named.contains(link) else { continue }
                 switch search.search(from: [start]) {
                 case .none: continue
+                case .undecided: break search
                 case .loop(let fired):
                     // A system that goes round in several states may need several rounds.
                     let end = fired.dropFirst().firstIndex(of: fired[0]) ?? fired.count
                     let cycle = Array(fired[..<end])
-                    let links = Set(cycle.compactMap { firings[$0].link })
-                    hasLoop = true
+                    let links = Set(cycle.compactMap { graph.firings[$0].link })
                     if named.isSuperset(of: links) { continue }
                     named.formUnion(links)
-                    report(cycle)
-                case .undecided:
-                    hasLoop = true
-                    named.formUnion(group.compactMap { firings[$0].link })
-                    report(group)
+                    report(cycle, of: graph)
                 }
             }
+            reported.formUnion(named)
         }
-        if hasLoop { return }
-        for cluster in clusters(linked, steps) { reportPair(cluster.starts, cluster.members, steps) }
+        return reported
     }
 
-    /// Circles that move the same systems, together: only there can two events keep each other going.
-    private func clusters(_ groups: [[Int]], _ steps: [[Step]]) -> [(starts: [Int], members: Set<Int>)] {
-        let edges = steps.map { $0.flatMap(\.next) }
-        var clusters: [(starts: [Int], members: Set<Int>, systems: Set<Int>)] = []
-        for group in groups {
-            let members = Self.reached(from: group, edges)
-            let systems = Set(members.flatMap { steps[$0].compactMap { $0.from == nil ? nil : $0.system } })
-            var merged = (starts: group, members: members, systems: systems)
-            clusters.removeAll { cluster in
-                guard !cluster.systems.isDisjoint(with: merged.systems) else { return false }
-                merged.starts += cluster.starts
-                merged.members.formUnion(cluster.members)
-                merged.systems.formUnion(cluster.systems)
-                return true
-            }
-            clusters.append(merged)
-        }
-        return clusters.map { ($0.starts.sorted(), $0.members) }
-    }
-
-    /// Reports the first loop that two events keep going.
-    private func reportPair(_ starts: [Int], _ members: Set<Int>, _ steps: [[Step]]) {
+    /// Reports a loop that several events keep going: two, if that is enough.
+    private func several(_ cluster: Cluster, _ cycles: Cycles, _ graph: FiringGraph, _ going: [Int]?) -> Set<Int> {
+        let starts = cluster.groups.joined().sorted()
         var search = LoopSearch(
-            steps, within: members, budget: Self.longestSearch, counts: { $0.contains { firings[$0].link != nil } })
-        for (index, first) in starts.enumerated() {
+            cycles.steps, within: cluster.members, budget: Self.longestSearch,
+            counts: { $0.contains { graph.firings[$0].link != nil } })
+        var loop: [Int]?
+        pairs: for (index, first) in starts.enumerated() {
             for second in starts[index...] {
                 switch search.search(from: [first, second]) {
                 case .none: continue
-                case .loop(let fired): return report(fired)
-                case .undecided: return report(starts)
+                case .loop(let fired): loop = fired
+                case .undecided: break
+                }
+                break pairs
+            }
+        }
+        let hops = loop ?? ordered(going ?? starts, cycles)
+        report(hops, of: graph)
+        return Set(hops.compactMap { graph.firings[$0].link })
+    }
+
+    /// What fires, each after what makes it fire, as far as that is possible.
+    private func ordered(_ firings: [Int], _ cycles: Cycles) -> [Int] {
+        var rest = Set(firings)
+        var ordered: [Int] = []
+        for start in firings where rest.remove(start) != nil {
+            var waiting = [start]
+            while !waiting.isEmpty {
+                let firing = waiting.removeFirst()
+                ordered.append(firing)
+                for next in cycles.steps[firing].flatMap(\.next).sorted() where rest.remove(next) != nil {
+                    waiting.append(next)
                 }
             }
         }
+        return ordered
     }
 
     /// Reports a loop at its first link by name.
-    private func report(_ cycle: [Int]) {
+    private func report(_ cycle: [Int], of graph: FiringGraph) {
+        let firings = graph.firings
         let links = cycle.compactMap { firings[$0].link }
         guard let first = links.min() else { return }
         let start = cycle.firstIndex { firings[$0].link == first } ?? 0

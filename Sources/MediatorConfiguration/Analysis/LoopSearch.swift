@@ -38,6 +38,9 @@ struct LoopSearch {
         var place: Place
         var moves: [(fired: Int, place: Place)]
         var next = 0
+
+        /// What it takes of the budget: a place with many systems takes more memory.
+        var cost: Int { 1 + moves.count * (1 + place.states.count / 16) }
     }
 
     /// How many ways of choosing from what fires at once are followed.
@@ -53,7 +56,7 @@ struct LoopSearch {
     /// - Parameters:
     ///   - steps: By firing, where it leads.
     ///   - members: The firings that are followed.
-    ///   - budget: How many moves are looked at.
+    ///   - budget: How many moves are looked at, fewer where many systems are moved.
     ///   - counts: Whether a circle of such firings counts as a loop.
     init(_ steps: [[Step]], within members: Set<Int>, budget: Int, counts: @escaping ([Int]) -> Bool) {
         self.steps = steps
@@ -67,7 +70,7 @@ struct LoopSearch {
         let start = Place(firings: firings.sorted(), states: [:])
         var isOnPath: [Place: Bool] = [start: true]
         var path = [Frame(place: start, moves: moves(from: start, atMost: firings.count))]
-        budget -= 1 + path[0].moves.count
+        budget -= path[0].cost
         while let frame = path.last {
             guard frame.next < frame.moves.count else {
                 isOnPath[frame.place] = false
@@ -86,7 +89,7 @@ struct LoopSearch {
                 guard budget > 0 else { return .undecided }
                 isOnPath[place] = true
                 let next = Frame(place: place, moves: moves(from: place, atMost: firings.count))
-                budget -= 1 + next.moves.count
+                budget -= next.cost
                 path.append(next)
             }
         }

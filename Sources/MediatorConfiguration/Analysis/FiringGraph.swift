@@ -1,0 +1,185 @@
+import CommonExpression
+
+/// What fires, and what that leads to at once.
+///
+/// What fires is a link, or a feedback that emits at once, in a state or on a value of a bus. Firing leads to an event, the
+/// event to transitions, and each transition to what fires in the state it leads to.
+struct FiringGraph {
+    /// What fires.
+    struct Firing {
+        /// The link; nil: a feedback.
+        var link: Int?
+        /// The system that is, and the state it enters; nil for a link from a bus.
+        var state: Int?
+        var system: Int
+        /// What happens, in words.
+        var label: String
+        var source: SourceLocation
+    }
+
+    typealias Step = LoopSearch.Step
+
+    /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
+    private static let budget = 4_000_000
+
+    private let whole: AnalysedConfiguration
+    private let reachable: [[Bool]]
+    /// The systems that are looked at.
+    private let systems: Set<Int>
+    /// Whether feedbacks that wait or run something count like those that emit at once.
+    private let waits: Bool
+    /// What fires.
+    private(set) var firings: [Firing] = []
+    /// By what fires, where it leads.
+    private(set) var steps: [[Step]] = []
+    /// By system and state, what may fire when it is entered, with its selector.
+    private var inState: [Int: [Int: [(firing: Int, selector: StateSelector)]]] = [:]
+    /// By bus, what its values make fire.
+    private var onBus: [Int: [(firing: Int, filter: ValueFilter)]] = [:]
+
+    /// The graph of some systems and the links between them. Nil if it is too large.
+    init?(_ systems: Set<Int>, of whole: AnalysedConfiguration, _ reachable: [[Bool]], waits: Bool = false) {
+        self.whole = whole
+        self.reachable = reachable
+        self.systems = systems
+        self.waits = waits
+        for (index, link) in whole.links.enumerated() where systems.contains(link.definition.system) {
+            addFirings(of: link, index)
+        }
+        let emissions = addEmissions()
+        steps = Array(repeating: [], count: firings.count)
+        var budget = Self.budget
+        for firing in firings.indices {
+            guard let link = firings[firing].link else { continue }
+            switch whole.links[link].definition.form {
+            case .systemToBus(let bus, _, let programs):
+                guard let state = firings[firing].state, let program = programs[state] else { continue }
+                let value = Known(program)
+                let next = onBus[bus, default: []].filter { $0.filter.admits(value) != false }.map(\.firing)
+                steps[firing].append(Step(system: -1, from: nil, to: nil, next: next))
+                budget -= next.count
+            case .busToSystem(_, _, let event):
+                addSteps(firing, event, to: firings[firing].system, only: nil, &budget)
+            case .systemToSystem(let target, _, let events):
+                guard let state = firings[firing].state, let event = events[state], systems.contains(target) else {
+                    continue
+                }
+                addSteps(firing, event, to: target, only: nil, &budget)
+            }
+            guard budget > 0 else { return nil }
+        }
+        for emission in emissions {
+            addSteps(
+                emission.firing, emission.event, to: firings[emission.firing].system,
+                only: emission.staysInState ? firings[emission.firing].state : nil, &budget)
+            guard budget > 0 else { return nil }
+        }
+    }
+
+    /// Whether it is a transition of an instance of a kind, of which nothing is known.
+    func isOfKind(_ step: Step) -> Bool { step.from != nil && whole.systems[step.system].definition?.kind != nil }
+
+    // What fires
+
+    private mutating func add(_ firing: Firing, _ selector: StateSelector?) -> Int {
+        firings.append(firing)
+        if let state = firing.state, let selector {
+            inState[firing.system, default: [:]][state, default: []].append((firings.count - 1, selector))
+        }
+        return firings.count - 1
+    }
+
+    private mutating func addFirings(of link: AnalysedLink, _ index: Int) {
+        let definition = link.definition
+        let system = definition.system
+        guard let owner = whole.systems[system].definition else { return }
+        func add(_ selector: StateSelector, _ emits: (Int) -> String) {
+            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
+                let label = "'\(owner.name)' is '\(owner.states[state].name)': \(emits(state))"
+                _ = self.add(
+                    Firing(link: index, state: state, system: system, label: label, source: definition.source), selector
+                )
+            }
+        }
+        switch definition.form {
+        case .systemToBus(let bus, let selector, _):
+            let name = whole.buses[bus].written.name.text
+            add(selector) { _ in "'\(definition.name)' puts \(definition.emits) on the bus '\(name)'" }
+        case .systemToSystem(let target, let selector, let events):
+            guard let receiver = whole.systems[target].definition else { return }
+            add(selector) { state in
+                let event = events[state].map { receiver.events[$0.event].name } ?? ""
+                return "'\(definition.name)' sends '\(event)' to '\(receiver.name)'"
+            }
+        case .busToSystem(let bus, let filter, let event):
+            let name = whole.buses[bus].written.name.text
+            let label =
+                "the bus '\(name)' has a value: '\(definition.name)' sends '\(owner.events[event.event].name)' "
+                + "to '\(owner.name)'"
+            let firing = self.add(
+                Firing(link: index, state: nil, system: system, label: label, source: definition.source), nil)
+            onBus[bus, default: []].append((firing, filter))
+        }
+    }
+
+    /// An event that a feedback emits.
+    private struct Emission {
+        var firing: Int
+        var event: EventProgram
+        /// Whether it is withdrawn when the state is left.
+        var staysInState: Bool
+    }
+
+    private mutating func addEmissions() -> [Emission] {
+        var emissions: [Emission] = []
+        for system in systems.sorted() {
+            guard let definition = whole.systems[system].definition else { continue }
+            for feedback in definition.feedbacks where waits || feedback.emitsAtOnce {
+                for state in feedback.selector.states where reachable[system][state] {
+                    for rule in (feedback.outcomes[state] ?? [:]).values.joined() {
+                        let label =
+                            "'\(definition.name)' is '\(definition.states[state].name)': its feedback '\(feedback.name)' "
+                            + "emits '\(definition.events[rule.event.event].name)'"
+                        let firing = add(
+                            Firing(link: nil, state: state, system: system, label: label, source: feedback.source),
+                            feedback.selector)
+                        emissions.append(
+                            Emission(
+                                firing: firing, event: rule.event,
+                                staysInState: feedback.strategy == .cancelOnNewState))
+                    }
+                }
+            }
+        }
+        return emissions
+    }
+
+    /// Notes each transition that an event may cause, and what fires then.
+    private mutating func addSteps(
+        _ firing: Int, _ event: EventProgram, to system: Int, only state: Int?, _ budget: inout Int
+    ) {
+        guard let definition = whole.systems[system].definition else { return }
+        let data = Known(event.data)
+        for from in definition.states.indices where reachable[system][from] && (state ?? from) == from {
+            guard budget > 0 else { return }
+            for target in definition.targets(from: from, on: event.event, data) {
+                budget -= 1
+                let next = inState[system]?[target.state, default: []].filter {
+                    $0.selector.picks(target.state, target.data) != false
+                }
+                steps[firing].append(
+                    Step(system: system, from: from, to: target.state, next: next?.map(\.firing) ?? []))
+                budget -= next?.count ?? 0
+            }
+        }
+    }
+}
+
+extension FeedbackDefinition {
+    /// Whether it emits an event as soon as a state is entered. What waits or runs a command goes on by the clock or the
+    /// world, not by itself.
+    var emitsAtOnce: Bool {
+        guard case .atOnce = schedule else { return false }
+        return effect == EffectSchema.emit.name
+    }
+}
