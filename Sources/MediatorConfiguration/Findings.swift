@@ -63,7 +63,8 @@ final class Findings {
                 severity: severity, code: code, location: source.location(at: span.start),
                 message: Self.printable(message), hint: hint().map(Self.printable),
                 excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
-                caretLength: excerpt.caretLength, notes: notes))
+                caretLength: excerpt.caretLength,
+                notes: notes.map { Diagnostic.Note(location: $0.location, message: Self.printable($0.message)) }))
     }
 
     /// Text without control characters, since names and data may hold any and a terminal would obey them.

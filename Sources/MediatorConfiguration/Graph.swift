@@ -327,6 +327,18 @@ public enum Strategy: String, Sendable, Hashable, CaseIterable {
     case continueOnNewState
 }
 
+/// What becomes of a run of a side effect that is asked for while another of the same feedback still runs.
+public enum RunMode: String, Sendable, Hashable, CaseIterable {
+    /// Both run.
+    case parallel
+    /// It is not begun.
+    case single
+    /// It is begun when the other has ended.
+    case queued
+    /// The other is ended, and then it is begun.
+    case restart
+}
+
 /// One feedback.
 public struct FeedbackDefinition: Sendable {
     /// Its name, unique within the system.
@@ -337,6 +349,10 @@ public struct FeedbackDefinition: Sendable {
     public var selector: StateSelector
     /// What a new state does to a running side effect.
     public var strategy: Strategy
+    /// What becomes of runs that come while one runs.
+    public var mode = RunMode.parallel
+    /// How many of its runs there may be at once, those that wait included, at least 1.
+    public var limit = FeedbackDefinition.mostRuns
     /// When the side effect runs, once the state is entered.
     public var schedule: Schedule
     /// The side effect's name in the catalogue: `run`, `emit`, `log`.
@@ -348,6 +364,9 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+
+    /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
+    public static let mostRuns = 64
 
     /// A feedback of the given parts.
     public init(

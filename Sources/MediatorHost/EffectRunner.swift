@@ -2,7 +2,6 @@ import CommonExpression
 import FeedbackKit
 import Logging
 import MediatorConfiguration
-import Synchronization
 
 /// Runs the side effect of one feedback of a configured system, as its schedule says, and turns outcomes into events.
 final class EffectRunner: Sendable {
@@ -17,7 +16,7 @@ final class EffectRunner: Sendable {
     private let ticker: Ticker
     private let waits: Waits
     private let turnstile = Turnstile()
-    private let running = Atomic<Int>(0)
+    private let gate: RunGate
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
@@ -30,6 +29,7 @@ final class EffectRunner: Sendable {
         self.time = time
         self.logger = logger
         self.note = note
+        gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
         ticker = Ticker(time: time, waits: waits)
     }
@@ -50,17 +50,17 @@ final class EffectRunner: Sendable {
                 // An event emitted at once needs no task.
                 return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
-                return counted { send in await self.run(state, send) }
+                return counted { turn, send in await self.run(state, turn, send) }
             case .after(let delays):
                 let delay = try duration(delays, state, variables)
-                return counted { send in
+                return counted { turn, send in
                     guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
-                    await self.run(state, send)
+                    await self.run(state, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
-                return counted { [ticker] send in
-                    await ticker.tick(generation, every: interval) { await self.run(state, send) }
+                return counted { [ticker] turn, send in
+                    await ticker.tick(generation, every: interval) { await self.run(state, turn, send) }
                 }
             }
         } catch {
@@ -82,16 +82,23 @@ final class EffectRunner: Sendable {
     }
 
     /// A side effect that counts from the moment it is asked for, waiting included. Beyond the limit there is none.
-    private func counted(_ body: @escaping @Sendable (Send<SystemEvent>) async -> Void) -> Effect<SystemEvent> {
-        let limit = HostedSystem.maximumRuns
-        guard running.add(1, ordering: .relaxed).newValue <= limit else {
-            running.subtract(1, ordering: .relaxed)
-            note(Fault(place: place, message: "\(limit) of its side effects run or wait already; no other was started"))
+    private func counted(
+        _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
+    ) -> Effect<SystemEvent> {
+        do throws(RunGate.Refusal) {
+            let turn = try gate.enter()
+            return .run { send in await turn.perform { await body(turn, send) } }
+        } catch {
+            switch error {
+            case .busy: logger.debug("not begun, since it runs still")
+            case .full:
+                let limit = definition.limit
+                note(
+                    Fault(
+                        place: place,
+                        message: "\(limit) of its side effects run or wait already; no other was started"))
+            }
             return .nothing
-        }
-        return .run { [self] send in
-            await body(send)
-            running.subtract(1, ordering: .relaxed)
         }
     }
 
@@ -99,7 +106,7 @@ final class EffectRunner: Sendable {
     ///
     /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
     /// it, so that never two of a feedback are at work.
-    private func run(_ state: SystemState, _ send: Send<SystemEvent>) async {
+    private func run(_ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>) async {
         guard let implementation else {
             if let event = event(for: "emit", .null, in: state).event { send(event) }
             return
@@ -123,7 +130,7 @@ final class EffectRunner: Sendable {
             system: system, feedback: definition.name, clock: time.clock, logger: logger,
             outcome: { [self] outcome, result in
                 let (hasRule, event) = event(for: outcome, result, in: state)
-                if let event { send(event) }
+                if let event, !turn.isReplaced { send(event) }
                 return hasRule
             },
             fault: { [self] in note(Fault(place: place, message: $0)) })

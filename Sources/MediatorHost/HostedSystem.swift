@@ -6,8 +6,6 @@ import Synchronization
 
 /// A system in its loop, configured or written in Swift.
 final class HostedSystem: Sendable {
-    /// How many side effects of one feedback may run at once; more are not started, which is a fault.
-    static let maximumRuns = 64
     /// How many may wait for a proof that the loop turns: those who asked last.
     static let mostProofs = 8
     /// How long a system is degraded after a fault, at least: so that one look in a while does not miss it.

@@ -88,7 +88,8 @@ import Testing
         "several-documents",
         "several-everywhere", "several-in-a-system", "several-on-one-line", "system-mailbox-words",
         "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
-        "whole-loop-limited-in-one-place", "whole-two-loops", "whole-unreachable-chain", "whole-unreachable-states",
+        "whole-loop-limited-in-one-place", "whole-loop-of-a-name-with-a-tab", "whole-two-loops",
+        "whole-unreachable-chain", "whole-unreachable-states",
         "yaml-deep-beside-others", "yaml-directive-unknown", "yaml-directive-version", "yaml-duplicate-three-times",
         "yaml-first-document-broken", "yaml-second-document-broken",
     ]

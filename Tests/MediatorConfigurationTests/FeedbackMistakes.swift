@@ -44,6 +44,85 @@ import Testing
               hint: did you mean 'run'?
             """#),
         Mistake(
+            "a mode without runs that outlast their state",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                mode: queued
+                run: [df]
+            """#,
+            #"""
+            a.yaml:8:5: error: 'mode' is about runs that outlast their state, and with 'cancelOnNewState' none does [conflicting-keys]
+                  mode: queued
+                  ^~~~
+              hint: add strategy: continueOnNewState, or leave 'mode' out
+            """#),
+        Mistake(
+            "a limit of one run",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                strategy: continueOnNewState
+                mode: single
+                limit: 3
+                run: [df]
+            """#,
+            #"""
+            a.yaml:10:5: error: with mode: single there is one run at a time [conflicting-keys]
+                  limit: 3
+                  ^~~~~
+              hint: leave 'limit' out
+            """#),
+        Mistake(
+            "a mode that is none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                strategy: continueOnNewState
+                mode: queue
+                run: [df]
+            """#,
+            #"""
+            a.yaml:9:11: error: mode is 'parallel', 'single', 'queued' or 'restart', not 'queue' [unknown-choice]
+                  mode: queue
+                        ^~~~~
+              hint: did you mean 'queued'?
+            """#),
+        Mistake(
+            "more runs than there may be",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                strategy: continueOnNewState
+                limit: 65
+                run: [df]
+            """#,
+            #"""
+            a.yaml:9:12: error: how many runs there may be is from 1 to 64, not 65 [out-of-range]
+                  limit: 65
+                         ^~
+            """#),
+        Mistake(
             "no side effect",
             #"""
             system: disk

@@ -80,6 +80,8 @@ private let wiring = """
         (from: "log: \"off\"", to: "log: \"of\""),
         (from: "Expire: stay", to: "Expire: Off"),
         (from: "onState: On, after", to: "onState: On, strategy: continueOnNewState, after"),
+        (from: "onState: On, after", to: "onState: On, strategy: continueOnNewState, mode: single, after"),
+        (from: "onState: On, after", to: "onState: On, strategy: continueOnNewState, limit: 2, after"),
     ])
     func `differs for what means something else`(from: String, to: String) throws {
         let text = lamp.replacing(from, with: to)

@@ -25,10 +25,13 @@ struct FeedbackCompiler {
         let arguments = arguments(effect, selector.states)
         let outcomes = outcomes(effect, selector.states)
         guard let schedule, let arguments, let outcomes else { return nil }
-        return FeedbackDefinition(
+        var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
+        definition.mode = written.mode
+        definition.limit = written.limit
+        return definition
     }
 
     private func schedule(_ states: [Int]) -> Schedule? {

@@ -202,6 +202,8 @@ struct Fingerprinter {
         add(feedback.selector)
         print.add(feedback.condition?.text)
         print.add(feedback.strategy.rawValue)
+        print.add(feedback.mode.rawValue)
+        print.add(feedback.limit)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")
         case .after(let delay):

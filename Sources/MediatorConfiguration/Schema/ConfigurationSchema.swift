@@ -233,6 +233,12 @@ public struct ConfigurationSchema: Sendable {
                 .described("A state, a list, any, or { State: { field: value } }."),
             "when": SchemaNode.reference("condition").described("It runs only if this holds."),
             "strategy": SchemaNode.choice(Strategy.self).described("What a new state does to it while it runs."),
+            "mode": SchemaNode.choice(RunMode.self)
+                .described("What becomes of a run that is asked for while another still runs."),
+            "limit": [
+                "type": "integer", "minimum": 1, "maximum": .int(FeedbackDefinition.mostRuns),
+                "description": "How many runs there may be at once, those that wait included.",
+            ],
             "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
             "after": SchemaNode.reference("duration").described("Once, when this has passed."),
         ]

@@ -3,7 +3,7 @@ import CommonExpression
 /// Reads one feedback: shape only.
 struct FeedbackDecoder {
     /// The keys every feedback may have.
-    static let keys = ["onState", "when", "strategy", "every", "after"]
+    static let keys = ["onState", "when", "strategy", "mode", "limit", "every", "after"]
 
     /// The keys of a rule of an outcome.
     static let ruleKeys = ["when", "emit"]
@@ -27,11 +27,34 @@ struct FeedbackDecoder {
             .flatMap(decoder.selector)
         var strategy = Strategy.cancelOnNewState
         if let node = keyed["strategy"], let chosen: Strategy = decoder.choice(node, "strategy") { strategy = chosen }
+        let mode = mode(keyed, strategy)
+        let limit = keyed["limit"].flatMap {
+            decoder.integer($0, "how many runs there may be", in: 1...FeedbackDefinition.mostRuns)
+        }
         let isEffectKnown = checkKeys(keyed, what)
         let effect = isEffectKnown ? effect(keyed) : nil
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
-            strategy: strategy, schedule: schedule(keyed), effect: effect, outcomes: outcomes(keyed, effect))
+            strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
+            effect: effect, outcomes: outcomes(keyed, effect))
+    }
+
+    /// What becomes of runs that come while one runs, where that can be.
+    private func mode(_ keyed: Keyed, _ strategy: Strategy) -> RunMode {
+        func complain(_ key: Scalar, _ message: String, _ hint: String) {
+            decoder.report(.conflictingKeys, at: key.span, message, hint: hint)
+        }
+        var mode = RunMode.parallel
+        if let node = keyed["mode"], let chosen: RunMode = decoder.choice(node, "mode") { mode = chosen }
+        guard let key = keyed.key("mode") ?? keyed.key("limit") else { return mode }
+        if strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
+            complain(
+                key, "'\(key.text)' is about runs that outlast their state, and with 'cancelOnNewState' none does",
+                "add strategy: continueOnNewState, or leave '\(key.text)' out")
+        } else if let limit = keyed.key("limit"), mode == .single || mode == .restart {
+            complain(limit, "with mode: \(mode.rawValue) there is one run at a time", "leave 'limit' out")
+        }
+        return mode
     }
 
     private func schedule(_ keyed: Keyed) -> WrittenFeedback.Schedule {

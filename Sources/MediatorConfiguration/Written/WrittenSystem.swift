@@ -93,6 +93,8 @@ struct WrittenFeedback: Sendable {
     var selector: WrittenSelector?
     var condition: Scalar?
     var strategy: Strategy
+    var mode: RunMode
+    var limit: Int
     var schedule: Schedule
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?

@@ -1,0 +1,145 @@
+import MediatorConfiguration
+import Synchronization
+
+/// Decides which runs of a feedback there are, and when each begins, by its mode and limit.
+///
+/// Runs are ordered by when they are asked for, on the system's turn; their tasks may begin in any order.
+final class RunGate: Sendable {
+    /// Why a run is not begun.
+    enum Refusal: Error {
+        /// One runs, and there is to be only one.
+        case busy
+        /// There are as many as there may be.
+        case full
+    }
+
+    private struct Machine {
+        var count = 0
+        /// The run that was asked for last, while it lasts.
+        var last: RunTurn.Link?
+    }
+
+    private let machine = Mutex(Machine())
+    private let mode: RunMode
+    private let limit: Int
+
+    init(mode: RunMode, limit: Int) {
+        self.mode = mode
+        self.limit = mode == .single ? 1 : mode == .restart ? FeedbackDefinition.mostRuns : limit
+    }
+
+    /// Asks for a run. It counts until its turn is let go.
+    func enter() throws(Refusal) -> RunTurn {
+        let link = RunTurn.Link()
+        let (isAdmitted, previous) = machine.withLock { machine in
+            guard machine.count < limit else { return (false, RunTurn.Link?.none) }
+            machine.count += 1
+            guard mode == .queued || mode == .restart else { return (true, nil) }
+            defer { machine.last = link }
+            return (true, machine.last)
+        }
+        guard isAdmitted else { throw mode == .single ? .busy : .full }
+        if mode == .restart { previous?.cancel() }
+        return RunTurn(self, link, after: previous, mayBeReplaced: mode == .restart)
+    }
+
+    fileprivate func leave(_ link: RunTurn.Link) {
+        let last = machine.withLock { machine -> RunTurn.Link? in
+            machine.count -= 1
+            guard machine.last === link else { return nil }
+            defer { machine.last = nil }
+            return machine.last
+        }
+        withExtendedLifetime(last) {}
+    }
+}
+
+/// One run's place among those of its feedback. When it is let go, run or not, the next one may begin.
+final class RunTurn: Sendable {
+    /// What others know of a run: that it is to end, and when it has.
+    final class Link: Sendable {
+        private struct Machine {
+            var isCancelled = false
+            var hasEnded = false
+            var task: Task<Void, Never>?
+            var waiter: CheckedContinuation<Void, Never>?
+        }
+
+        private let machine = Mutex(Machine())
+
+        /// Whether another has taken its place.
+        var isCancelled: Bool { machine.withLock { $0.isCancelled } }
+
+        func cancel() {
+            let task = machine.withLock { machine in
+                machine.isCancelled = true
+                return machine.task
+            }
+            task?.cancel()
+        }
+
+        /// Runs something that is cancelled with the run, or when another takes its place.
+        fileprivate func perform(_ body: @escaping @Sendable () async -> Void) async {
+            let task = Task { await body() }
+            let isCancelled = machine.withLock { machine in
+                machine.task = task
+                return machine.isCancelled
+            }
+            if isCancelled { task.cancel() }
+            await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            machine.withLock { $0.task = nil }
+        }
+
+        fileprivate func end() {
+            let waiter = machine.withLock { machine in
+                machine.hasEnded = true
+                defer { machine.waiter = nil }
+                return machine.waiter
+            }
+            waiter?.resume()
+        }
+
+        /// Returns when it has ended. Only the one after it waits, and is not cancelled meanwhile: there are never two at
+        /// work, and one that is to end does so soon.
+        fileprivate func ended() async {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let hasEnded = machine.withLock { machine in
+                    if !machine.hasEnded { machine.waiter = continuation }
+                    return machine.hasEnded
+                }
+                if hasEnded { continuation.resume() }
+            }
+        }
+    }
+
+    private let gate: RunGate
+    private let link: Link
+    private let previous: Link?
+    private let mayBeReplaced: Bool
+
+    fileprivate init(_ gate: RunGate, _ link: Link, after previous: Link?, mayBeReplaced: Bool) {
+        self.mayBeReplaced = mayBeReplaced
+        self.gate = gate
+        self.link = link
+        self.previous = previous
+    }
+
+    deinit {
+        gate.leave(link)
+        link.end()
+    }
+
+    /// Whether another has taken its place, so that nothing of it is wanted any more.
+    var isReplaced: Bool { link.isCancelled }
+
+    /// Runs something when it is its turn.
+    func perform(_ body: @escaping @Sendable () async -> Void) async {
+        if let previous { await previous.ended() }
+        guard mayBeReplaced else { return await body() }
+        if !link.isCancelled { await link.perform(body) }
+    }
+}
