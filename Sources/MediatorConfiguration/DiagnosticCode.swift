@@ -131,6 +131,8 @@ extension Diagnostic {
 
         /// Links that make each other fire without end.
         public static let loop = Code(rawValue: "loop")
+        /// Feedbacks of a system that emit at once and keep it going round without end, whatever the data are.
+        public static let feedbackLoop = Code(rawValue: "feedback-loop")
         /// A limit on a link that is part of no loop (a warning).
         public static let needlessLoop = Code(rawValue: "needless-loop")
         /// A state that no transition leads to (a warning).
@@ -162,7 +164,8 @@ extension Diagnostic {
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
-            .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+            .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
+            .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
         ]
     }

@@ -62,6 +62,8 @@ extension Diagnostic.Code {
         .initialState:
             "A system has no initial state: its data cannot be computed, or its kind refuses what it is given",
         .loop: "Links that make each other fire without end",
+        .feedbackLoop:
+            "Feedbacks of a system that emit at once and keep it going round without end, whatever the data are",
         .needlessLoop: "A limit on a link that is part of no loop",
         .unreachableState: "A state that no transition leads to",
         .uncausedEvent: "An event that nothing emits",

@@ -123,6 +123,24 @@ import Testing
                          ^~
             """#),
         Mistake(
+            "feedbacks that keep their system going round",
+            #"""
+            system: blinker
+            states: { On: {}, Off: {} }
+            events: { Go: {} }
+            initialState: Off
+            feedbacks:
+              up: { onState: Off, emit: Go }
+              down: { onState: On, emit: Go }
+            transitions: { Off: { Go: On }, On: { Go: Off } }
+            """#,
+            #"""
+            a.yaml:6:3: error: the feedbacks 'up' and 'down' of 'blinker' set each other off without end [feedback-loop]
+                up: { onState: Off, emit: Go }
+                ^~
+              hint: it goes 'On' → 'Off' → 'On'; let one of them wait, such as after: 1s
+            """#),
+        Mistake(
             "no side effect",
             #"""
             system: disk
