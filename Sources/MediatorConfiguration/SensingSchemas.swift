@@ -1,0 +1,29 @@
+import CommonExpression
+
+extension EffectSchema {
+    /// Listens on a UNIX socket: each line, or datagram, of JSON that comes is an outcome.
+    ///
+    /// `json` is the value it stands for, of whatever type that is; `number` counts what came, from 1, since it began to
+    /// listen; `user` is the number of the sender's user, −1 if the system does not know it.
+    public static let socket = EffectSchema(
+        name: "socket",
+        parameters: [
+            Parameter(name: "path", type: .string, required: true, constraint: .socketPath),
+            Parameter(name: "type", type: .string, default: .string("stream"), choices: ["stream", "datagram"]),
+            Parameter(name: "mode", type: .string, default: .string("0600"), constraint: .permissions),
+        ],
+        shortForm: "path",
+        outcomes: [
+            outcome("onMessage", [("text", .string), ("json", .dyn), ("number", .int), ("user", .int)]),
+            outcome("onInvalid", [("text", .string), ("reason", .string), ("number", .int), ("user", .int)]),
+        ],
+        isLasting: true)
+
+    /// An outcome whose result has these fields.
+    private static func outcome(_ name: String, _ fields: [(String, ValueType)]) -> Outcome {
+        Outcome(
+            name: name,
+            result: StructureType(
+                name: "result", fields: fields.map { StructureType.Field(name: $0.0, type: $0.1) }))
+    }
+}
