@@ -19,6 +19,30 @@ extension EffectSchema {
         ],
         isLasting: true)
 
+    /// Watches a file or directory: whether it is there, and when it changes.
+    ///
+    /// `name` is the entry of a directory that changed last, else empty; `size` counts bytes; `content` is what a file
+    /// begins with, as much as was asked for.
+    public static let path = EffectSchema(
+        name: "path",
+        parameters: [
+            Parameter(name: "path", type: .string, required: true, constraint: .absolutePath),
+            Parameter(name: "content", type: .int, default: .int(0), constraint: .whole(0...65_536)),
+            Parameter(
+                name: "settle", type: .duration, default: TimeSpan(.milliseconds(100)).map { .duration($0) },
+                constraint: .time(.milliseconds(1)...(.seconds(3_600)))),
+        ],
+        shortForm: "path",
+        outcomes: ["onAppear", "onChange", "onVanish"].map {
+            outcome(
+                $0,
+                [
+                    ("path", .string), ("name", .string), ("kind", .string), ("size", .int), ("modified", .timestamp),
+                    ("content", .string),
+                ])
+        },
+        isLasting: true)
+
     /// An outcome whose result has these fields.
     private static func outcome(_ name: String, _ fields: [(String, ValueType)]) -> Outcome {
         Outcome(

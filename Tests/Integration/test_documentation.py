@@ -156,6 +156,19 @@ def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) 
     assert not path.exists()
 
 
+def test_the_path_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    path = tmp_path / "maintenance"
+    one = daemon({"maintenance.yaml": example("path").replace("/run/maintenance", str(path))})
+    one.wait_log("serving")
+    path.write_text("a new disk\n")
+    one.wait_log("paused: a new disk")
+    (tmp_path / "new").write_text("still at it\n")
+    (tmp_path / "new").rename(path)
+    one.wait_log("paused: still at it")
+    path.unlink()
+    one.wait_log("Paused → Serving")
+
+
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
     work = shipped.directory / "work"
