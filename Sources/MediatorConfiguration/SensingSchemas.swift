@@ -43,6 +43,32 @@ extension EffectSchema {
         },
         isLasting: true)
 
+    /// Tells how full a file system is, in hundredths as `df` counts them, and when that crosses a limit.
+    public static let filesystem = EffectSchema(
+        name: "filesystem",
+        parameters: [
+            Parameter(name: "path", type: .string, required: true, constraint: .absolutePath),
+            Parameter(
+                name: "every", type: .duration, default: TimeSpan(.seconds(30)).map { .duration($0) },
+                constraint: interval),
+            Parameter(name: "above", type: .int, constraint: .whole(1...99)),
+            Parameter(name: "below", type: .int, constraint: .whole(1...99), upperBound: "above"),
+        ],
+        shortForm: "path",
+        outcomes: ["onSample", "onAbove", "onBelow"].map {
+            outcome(
+                $0,
+                [
+                    ("path", .string), ("percent", .int), ("freeBytes", .int), ("usedBytes", .int),
+                    ("totalBytes", .int),
+                    ("freeInodesPercent", .int),
+                ])
+        },
+        isLasting: true)
+
+    /// How often something may be measured.
+    private static let interval = Parameter.Constraint.time(.seconds(1)...(.seconds(86_400)))
+
     /// An outcome whose result has these fields.
     private static func outcome(_ name: String, _ fields: [(String, ValueType)]) -> Outcome {
         Outcome(

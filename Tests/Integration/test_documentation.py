@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -167,6 +168,17 @@ def test_the_path_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) ->
     one.wait_log("paused: still at it")
     path.unlink()
     one.wait_log("Paused → Serving")
+
+
+def test_the_filesystem_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    usage = shutil.disk_usage("/")
+    percent = math.ceil(100 * usage.used / (usage.used + usage.free))
+    text = example("filesystem").replace("/srv/data", "/")
+    one = daemon({"disk.yaml": text.replace("above: 90, below: 80", f"above: {max(1, percent - 3)}, below: 1")})
+    said = one.wait_log("the disk is ") if percent > 4 else None
+    if said:
+        assert abs(int(re.search(r"is (\d+) % full", said).group(1)) - percent) <= 2
+    assert "HasRoom" in one.ctl("show", "data-disk").stdout
 
 
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
