@@ -99,6 +99,8 @@ extension Diagnostic {
         public static let wrongType = Code(rawValue: "wrong-type")
         /// A number or duration too small or too large.
         public static let outOfRange = Code(rawValue: "out-of-range")
+        /// A text that a parameter cannot be, such as a path that does not begin at the root.
+        public static let unsuitableText = Code(rawValue: "unsuitable-text")
         /// An expression with variables where only a fixed value can stand.
         public static let notConstant = Code(rawValue: "not-constant")
 
@@ -161,7 +163,8 @@ extension Diagnostic {
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownKind, .unknownEffect,
             .unknownParameter,
-            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
+            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
+            .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,

@@ -50,6 +50,7 @@ extension Diagnostic.Code {
         .missingParameter: "A parameter that must be given and is not",
         .wrongType: "Data or an expression of the wrong type",
         .outOfRange: "A number or duration too small or too large",
+        .unsuitableText: "A text that a parameter cannot be",
         .notConstant: "An expression with variables where only a fixed value can stand",
         .unavailableValue: "An environment variable or credential that is not there, or cannot be used",
         .misplacedSecret: "A credential where its value would be shown",
