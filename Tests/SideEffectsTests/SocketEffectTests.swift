@@ -21,11 +21,11 @@ private final class Socket: Sendable {
             }
         }
         guard code == 0, !listens || kind == SOCK_DGRAM || listen(descriptor, 5) == 0 else {
-            close(descriptor)
             return nil
         }
     }
 
+    // Also of one whose initializer fails once it has the descriptor.
     deinit { close(descriptor) }
 
     func send(_ text: String) { send(Array(text.utf8)) }
