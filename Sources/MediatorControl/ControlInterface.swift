@@ -418,8 +418,8 @@ public enum ControlInterface {
         # system is stopped.
         error NotAccepted (name: string, reason: string)
 
-        # There will be no more replies to a watch: what it watched was removed, or the
-        # daemon is stopping.
+        # There will be no more replies to a watch: what it watched began anew or was
+        # removed, or the daemon is stopping.
         error WatchEnded (name: string, reason: string)
 
         # The daemon is at fault; its log says more.
