@@ -218,4 +218,16 @@ import Musl
         #expect(merged.selecting(["c"]).selection.documents[0].root["buses"]?.entries.map(\.key) == ["c"])
         #expect(merged.selecting(["x", "s"]).unknown == ["x"])
     }
+
+    @Test func `all instances of a template are found with it`() {
+        let merged = ConfigurationCompiler.merged(files: [
+            ConfigurationFile(path: "/etc/a.yaml", text: "system: t@\n---\nsystem: u@\n"),
+            ConfigurationFile(path: "/etc/b.yaml", text: "instances: { t@one: {}, u@one: {}, t@two: {} }\n"),
+        ])
+        let (selection, unknown) = merged.selecting(["t@*"])
+        #expect(unknown == [])
+        #expect(selection.documents.compactMap(\.system) == ["t@"])
+        #expect(selection.documents.last?.root["instances"]?.entries.map(\.key) == ["t@one", "t@two"])
+        #expect(merged.selecting(["v@*"]).unknown == ["v@*"])
+    }
 }

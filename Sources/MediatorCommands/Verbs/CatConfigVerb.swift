@@ -27,7 +27,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
             """
     )
 
-    @Argument(help: "Systems, buses, links, instances or files; everything when left out.")
+    @Argument(help: "Systems, buses, links, instances (one, or all as TEMPLATE@*) or files; everything when left out.")
     var names: [String] = []
 
     @Option(
