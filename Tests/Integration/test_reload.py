@@ -118,10 +118,11 @@ def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daem
 
 
 def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
-    one = daemon(CONFIGURATION, arguments=["--ready-limit", "1"])
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "3"])
     slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
-    result = one.ctl("reload", check=False)
+    # The time limit is for a sign of life, not for the new systems.
+    result = one.ctl("reload", "--timeout", "1", check=False)
     assert result.returncode == 3
     assert "not ready in time: slow" in result.stdout
     assert "slow" in systems(one)
