@@ -18,9 +18,8 @@ final class Reloader: Sendable {
         var isDue = false
         var verdict: ReloadVerdict?
         var counters = ReloadCounters()
-        /// By generation, what a configuration was made of: the one that runs, the one before, and while one is applied
-        /// the next.
-        var bases: [Int: Basis]
+        /// What the configurations were made of.
+        var bases: Generations<Basis>
     }
 
     let daemon: Daemon
@@ -33,7 +32,7 @@ final class Reloader: Sendable {
     init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
-        machine = Mutex(Machine(bases: [host.generation: basis]))
+        machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
         let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
         self.queue = queue
         Task.detached(priority: .management) { for await job in jobs { await job() } }
@@ -54,7 +53,7 @@ final class Reloader: Sendable {
     var running: (snapshot: HostSnapshot, basis: Basis) {
         while true {
             let snapshot = host.snapshot
-            // It is gone only where two others have taken its place since.
+            // It is gone only where another has taken its place since.
             if let basis = machine.withLock({ $0.bases[snapshot.generation] }) { return (snapshot, basis) }
         }
     }
@@ -215,16 +214,15 @@ final class Reloader: Sendable {
     func apply(
         _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
-        let present = host.generation
         // Known before it runs, so that whoever looks at what runs knows what it was made of.
-        let old = machine.withLock { machine in
-            let old = machine.bases
-            machine.bases = old.filter { $0.key == present }
-            machine.bases[present + 1] = basis
-            return old
+        let present = host.generation
+        machine.withLock { $0.bases.expect(basis, of: present + 1) }
+        defer {
+            let runs = host.generation
+            let old = machine.withLock { $0.bases.settle(on: runs) }
+            // What is over is let go outside the lock.
+            withExtendedLifetime(old) {}
         }
-        // What is over is let go outside the lock.
-        withExtendedLifetime(old) {}
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)
         if !applied.late.isEmpty {
