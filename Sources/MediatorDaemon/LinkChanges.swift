@@ -48,11 +48,7 @@ extension Reloader {
     /// - Throws: if there is no such link, or there is one already, or the file cannot be written. Then nothing has
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
-        let result = await inTurn { [self] isAwaited -> Result<ChangeReply, ControlError> in
-            guard isAwaited else {
-                daemon.logger.notice("link not changed, since who asked for it has gone", metadata: request.metadata)
-                return .success(reply(Rejection(summary: "\(ApplyError.cancelled)")))
-            }
+        let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
             let basis = basis
             let layer = Result { () throws(LinkChangeError) in
                 try basis.layer.applying(request.change, to: basis.contents.files, known: basis.parts)
@@ -70,7 +66,10 @@ extension Reloader {
                 await perform(request, layer)
             }
         }
-        return try result.get()
+        switch result {
+        case .success(let reply): return try reply.get()
+        case .failure(let reason): return reply(Rejection(summary: reason.description))
+        }
     }
 
     /// What has to be done for a change in which nothing is wrong.

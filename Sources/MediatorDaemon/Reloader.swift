@@ -11,11 +11,17 @@ import Systemd
 final class Reloader: Sendable {
     /// How many findings a reply carries at most.
     static let findingLimit = 200
+    /// How many reloads and changes may wait for their turn.
+    static let waitingLimit = 1_000
 
     private struct Machine {
         var isReady = false
         /// Whether a reload that nobody waits for has been asked for and not begun.
         var isDue = false
+        /// Whether something is being done now.
+        var isBusy = false
+        /// How many who waited for their turn have gone since that was last logged.
+        var gone = 0
         var verdict: ReloadVerdict?
         var counters = ReloadCounters()
         /// What the configurations were made of.
@@ -25,7 +31,7 @@ final class Reloader: Sendable {
     let daemon: Daemon
     let host: Host
     /// One reload or change at a time, reading included: the last to ask gets what was written when it asked, or later.
-    private let queue: AsyncStream<@Sendable () async -> Void>.Continuation
+    private let turns = Turnstile(limit: waitingLimit)
     private let machine: Mutex<Machine>
 
     /// - Parameter basis: what the host's configuration was made of.
@@ -33,12 +39,7 @@ final class Reloader: Sendable {
         self.daemon = daemon
         self.host = host
         machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
-        let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
-        self.queue = queue
-        Task.detached(priority: .management) { for await job in jobs { await job() } }
     }
-
-    deinit { queue.finish() }
 
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
@@ -96,31 +97,73 @@ final class Reloader: Sendable {
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
     ///   - cause: who asked for it, for the log.
     func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
-        await inTurn { [self] isAwaited in
-            if isAwaited { return await perform(dropsTransient: dropsTransient, cause) }
-            daemon.logger.notice("not reloaded, since who asked for it has gone", metadata: cause)
+        switch await inTurn({ [self] in await perform(dropsTransient: dropsTransient, cause) }) {
+        case .success(let reply): return reply
+        case .failure(let reason):
             return ReloadReply(
-                applied: false, generation: host.generation, summary: "\(ApplyError.cancelled)",
-                transient: basis.layer.links)
+                applied: false, generation: host.generation, summary: reason.description, transient: basis.layer.links)
         }
     }
 
-    /// Does something when everything that was asked for before is done. It is told whether anyone still waits for it:
-    /// who has gone meanwhile believes that nothing was done.
-    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable (_ isAwaited: Bool) async -> Reply) async -> Reply {
-        let isAwaited = Mutex(true)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Reply, Never>) in
-                let result = queue.yield {
-                    continuation.resume(returning: await job(isAwaited.withLock { $0 }))
-                }
-                // The queue has no limit, and ends only with the reloader, which is in use here.
-                if case .enqueued = result { return }
-                preconditionFailure("a queue in use is open")
+    /// Why something was not done at all.
+    enum NoTurn: Error, CustomStringConvertible {
+        /// Who asked for it has gone before it was their turn.
+        case gone
+        /// Too many wait.
+        case full
+
+        var description: String {
+            switch self {
+            case .gone: "\(ApplyError.cancelled)"
+            case .full: "\(waitingLimit) reloads and changes of links wait for their turn already; try again later"
             }
-        } onCancel: {
-            isAwaited.withLock { $0 = false }
         }
+    }
+
+    /// Does something when everything that was asked for before is done, unless who asks for it has gone by then: they
+    /// believe that nothing was done. They go at once, and do not wait for their turn.
+    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable () async -> Reply) async -> Result<Reply, NoTurn> {
+        switch await turns.enter() {
+        case .entered: break
+        case .full: return .failure(.full)
+        case .cancelled:
+            noteGone()
+            return .failure(.gone)
+        }
+        // In a task of its own, which the caller's cancellation does not reach.
+        return .success(await Task.detached(priority: .management) { [self] in await occupy(job) }.value)
+    }
+
+    /// Does something that has its turn, and ends the turn.
+    private func occupy<Reply: Sendable>(_ job: @Sendable () async -> Reply) async -> Reply {
+        machine.withLock { $0.isBusy = true }
+        defer { turns.leave() }
+        let reply = await job()
+        logGone(
+            machine.withLock { machine in
+                machine.isBusy = false
+                defer { machine.gone = 0 }
+                return machine.gone
+            })
+        return reply
+    }
+
+    /// Counts one who has gone. While something is being done that is not logged, so that there is one line for all.
+    private func noteGone() {
+        logGone(
+            machine.withLock { machine in
+                machine.gone += 1
+                guard !machine.isBusy else { return 0 }
+                defer { machine.gone = 0 }
+                return machine.gone
+            })
+    }
+
+    private func logGone(_ count: Int) {
+        guard count > 0 else { return }
+        daemon.logger.notice(
+            "reloads or changes of links were not done, since who asked for them has gone",
+            metadata: ["count": "\(count)"])
     }
 
     /// Reloads soon, and returns at once. Several that are asked for before the first begins are one.
@@ -130,9 +173,13 @@ final class Reloader: Sendable {
             return machine.isDue
         }
         guard !isDue else { return }
-        queue.yield { [self] in
-            machine.withLock { $0.isDue = false }
-            _ = await perform(dropsTransient: false, cause)
+        Task.detached(priority: .management) { [self] in
+            // There is one at most that waits in this way, and it is never cancelled.
+            guard await turns.enter(isLimited: false) == .entered else { return }
+            await occupy { [self] in
+                machine.withLock { $0.isDue = false }
+                _ = await perform(dropsTransient: false, cause)
+            }
         }
     }
 

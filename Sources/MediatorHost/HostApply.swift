@@ -88,7 +88,7 @@ extension Host {
     public func apply(
         _ graph: Graph, readyLimit: Duration = .seconds(30), stopLimit: Duration = .seconds(10)
     ) async throws(ApplyError) -> Applied {
-        guard await applies.enter() else { throw .cancelled }
+        guard await applies.enter() == .entered else { throw .cancelled }
         defer { applies.leave() }
         let change = try exchange(for: graph)
         // In a task of its own, which the caller's cancellation does not reach.

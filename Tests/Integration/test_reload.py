@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import select
 import signal
 from collections.abc import Callable
 
 from daemon import Daemon
+from varlink_socket import VarlinkSocket
 
 
 def counter(name: str, more: str = "", field: str = "count") -> str:
@@ -126,3 +129,53 @@ def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., D
     assert result.returncode == 3
     assert "not ready in time: slow" in result.stdout
     assert "slow" in systems(one)
+
+
+SLOW = (
+    "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\nready: B\n"
+    "transitions: { A: { Go: B } }\n"
+)
+
+
+def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    with VarlinkSocket(one.socket, timeout=60.0) as reloading:
+        reloading.call("io.mediatord.Control.Reload")
+        while "slow" not in systems(one):
+            pass
+        # More than there may be connections at a time.
+        count = 1500
+        for _ in range(count):
+            with VarlinkSocket(one.socket) as leaving:
+                leaving.call("io.mediatord.Control.Reload")
+        assert systems(one)
+        one.ctl("emit", "slow", "Go")
+        reply = reloading.reply()
+        assert reply is not None and reply["parameters"]["applied"], reply
+    one.wait_log("since who asked for them has gone")
+    assert one.ctl("reload").returncode == 0
+    # One line for all, or a few: where the daemon learns late of those who came last, it has one more for them.
+    assert one.log.count("since who asked for them has gone") < 50
+    assert "control client refused" not in one.log
+
+
+def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    with contextlib.ExitStack() as stack:
+        reloading = stack.enter_context(VarlinkSocket(one.socket, timeout=60.0))
+        reloading.call("io.mediatord.Control.Reload")
+        while "slow" not in systems(one):
+            pass
+        waiting = [stack.enter_context(VarlinkSocket(one.socket, timeout=60.0)) for _ in range(1001)]
+        for connection in waiting:
+            connection.call("io.mediatord.Control.Reload")
+        # All of them have asked, but only one is answered: which one is up to the daemon's threads.
+        ready, _, _ = select.select([connection.socket for connection in waiting], [], [], 30.0)
+        assert len(ready) == 1
+        (full,) = [connection for connection in waiting if connection.socket in ready]
+        reply = full.reply()
+        assert reply is not None and not reply["parameters"]["applied"]
+        assert "1000 reloads and changes of links wait for their turn already" in reply["parameters"]["summary"]
+    one.ctl("emit", "slow", "Go")

@@ -1,0 +1,44 @@
+import MediatorHost
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A turnstile` {
+    @Test func `lets who is cancelled go at once, though it is not their turn`() async {
+        let turnstile = Turnstile()
+        #expect(await turnstile.enter() == .entered)
+        let leaving = Task { await turnstile.enter() }
+        while turnstile.waiting < 1 { await Task.yield() }
+        leaving.cancel()
+        #expect(await leaving.value == .cancelled)
+        #expect(turnstile.waiting == 0)
+        let next = Task { await turnstile.enter() }
+        while turnstile.waiting < 1 { await Task.yield() }
+        turnstile.leave()
+        #expect(await next.value == .entered)
+    }
+
+    @Test func `turns away who comes when as many wait as may`() async {
+        let turnstile = Turnstile(limit: 2)
+        #expect(await turnstile.enter() == .entered)
+        let order = Mutex<[Int]>([])
+        var waiting: [Task<Void, Never>] = []
+        for number in 0..<2 {
+            waiting.append(
+                Task {
+                    guard await turnstile.enter() == .entered else { return }
+                    order.withLock { $0.append(number) }
+                    turnstile.leave()
+                })
+            while turnstile.waiting <= number { await Task.yield() }
+        }
+        #expect(await turnstile.enter() == .full)
+        let exempt = Task { await turnstile.enter(isLimited: false) }
+        while turnstile.waiting < 3 { await Task.yield() }
+        turnstile.leave()
+        #expect(await exempt.value == .entered)
+        for task in waiting { await task.value }
+        #expect(order.withLock { $0 } == [0, 1])
+        turnstile.leave()
+        #expect(await turnstile.enter() == .entered)
+    }
+}
