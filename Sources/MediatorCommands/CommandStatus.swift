@@ -24,7 +24,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .refused: "refused, nothing has changed: unknown name, wrong value, not valid"
         case .usage: "wrong command line"
         case .appliedLate: "applied, but a system was not ready in time"
-        case .noConnection: "no daemon, no answer, or it went away"
+        case .noConnection: "no daemon, no answer, or it went away or is being stopped"
         case .notWritten: "the answer could not be written, such as to a full disk"
         case .permissionDenied: "the daemon does not allow it"
         case .unhealthy: "status only: something is starting, degraded or failed"

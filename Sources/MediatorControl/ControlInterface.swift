@@ -422,6 +422,10 @@ public enum ControlInterface {
         # removed, or the daemon is stopping.
         error WatchEnded (name: string, reason: string)
 
+        # The daemon is being stopped, and what was asked for was not carried through: nothing
+        # of what was asked for runs when it has ended.
+        error Stopping ()
+
         # The daemon is at fault; its log says more.
         error InternalError (message: string)
 

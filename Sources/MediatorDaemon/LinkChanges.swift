@@ -214,7 +214,11 @@ extension Reloader {
                 return (.success(reply(rejection)), Verdict(isApplied: false, summary: rejection.summary))
             }
         } catch {
-            logRejection(error.description, request)
+            if error == .stopping {
+                daemon.logger.warning("change of a link \(error)", metadata: request.metadata)
+            } else {
+                logRejection(error.description, request)
+            }
             return (.failure(error), Verdict(isApplied: false, summary: error.description))
         }
     }
@@ -258,6 +262,7 @@ extension Reloader {
                     "what was written for a change that was not made cannot be taken back",
                     metadata: ["file": "\(prepared.file?.path ?? "")"])
             }
+            guard error != .interrupted else { throw .stopping }
             return .failure(Rejection(summary: "\(error)"))
         }
     }

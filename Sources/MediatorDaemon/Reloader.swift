@@ -96,9 +96,10 @@ final class Reloader: Sendable {
     /// - Parameters:
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
     ///   - cause: who asked for it, for the log.
-    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+    /// - Throws: when the daemon is stopped meanwhile.
+    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async throws(ControlError) -> ReloadReply {
         switch await inTurn({ [self] in await perform(dropsTransient: dropsTransient, cause) }) {
-        case .success(let reply): return reply
+        case .success(let reply): return try reply.get()
         case .failure(let reason):
             return ReloadReply(
                 applied: false, generation: host.generation, summary: reason.description, transient: basis.layer.links)
@@ -183,10 +184,17 @@ final class Reloader: Sendable {
         }
     }
 
-    private func perform(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+    private func perform(
+        dropsTransient: Bool, _ cause: Logger.Metadata
+    ) async -> Result<ReloadReply, ControlError> {
         await telling("reloading the configuration", of: nil) {
-            let reply = await apply(dropsTransient: dropsTransient, cause)
-            return (reply, Verdict(isApplied: reply.applied, summary: reply.summary))
+            do throws(ControlError) {
+                let reply = try await apply(dropsTransient: dropsTransient, cause)
+                return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary))
+            } catch {
+                daemon.logger.warning("reload \(error)", metadata: cause)
+                return (.failure(error), Verdict(isApplied: false, summary: "\(error)"))
+            }
         }
     }
 
@@ -215,11 +223,14 @@ final class Reloader: Sendable {
         }
         let name = link == nil ? "reload" : "change of a link"
         let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
-        if tellsManager { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
+        // A daemon that is being stopped does not become ready again.
+        if tellsManager, !host.isStopped { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
         return reply
     }
 
-    private func apply(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+    private func apply(
+        dropsTransient: Bool, _ cause: Logger.Metadata
+    ) async throws(ControlError) -> ReloadReply {
         let logger = daemon.logger
         let (layer, known) = (basis.layer, basis.parts)
         let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)
@@ -250,8 +261,11 @@ final class Reloader: Sendable {
                 findings: Self.findings(result.diagnostics), late: applied.result.late,
                 leftBehind: applied.result.leftBehind, transient: draft.basis.layer.links)
         } catch {
-            guard case .initialState(let cause) = error else { return rejected("\(error)") }
-            return rejected("\(error)", cause.diagnostics)
+            switch error {
+            case .interrupted: throw .stopping
+            case .initialState(let cause): return rejected("\(error)", cause.diagnostics)
+            case .notStarted, .stopped, .cancelled: return rejected("\(error)")
+            }
         }
     }
 

@@ -2,7 +2,7 @@ import FeedbackKit
 public import MediatorConfiguration
 import Synchronization
 
-/// Why a host goes on with what it runs instead of what it was given. Nothing has changed.
+/// Why a host does not run what it was given. Unless it was stopped meanwhile, nothing has changed.
 public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A new system has no first state, or cannot be made.
     case initialState(InitialStateError)
@@ -10,6 +10,8 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     case notStarted
     /// The host has been stopped.
     case stopped
+    /// The host was stopped while the new configuration took the place of the old one; nothing of either runs.
+    case interrupted
     /// The task was cancelled while it waited for its turn.
     case cancelled
 
@@ -20,6 +22,7 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(error) (\(error.source))" + (error.others.isEmpty ? "" : ", and \(error.others.count) more")
         case .notStarted: "nothing has been started yet; try again when it is"
         case .stopped: "everything is being stopped"
+        case .interrupted: "not carried through: everything is being stopped"
         case .cancelled: "who asked for it no longer waits"
         }
     }
@@ -77,8 +80,8 @@ extension Host {
     ///    see it again.
     /// 6. Systems that are gone stop in the same way.
     ///
-    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail,
-    /// and cancelling the task has no effect.
+    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail but by
+    /// ``stop(within:)``, and cancelling the task has no effect.
     ///
     /// - Parameters:
     ///   - graph: what to run; checked against the same side effects as the host.
@@ -92,7 +95,11 @@ extension Host {
         defer { applies.leave() }
         let change = try exchange(for: graph)
         // In a task of its own, which the caller's cancellation does not reach.
-        return await Task.detached(priority: .management) { await self.carryOut(change, readyLimit, stopLimit) }.value
+        let applied = await Task.detached(priority: .management) {
+            await self.carryOut(change, readyLimit, stopLimit)
+        }.value
+        guard !isStopped else { throw .interrupted }
+        return applied
     }
 
     private struct Change: Sendable {

@@ -6,6 +6,7 @@ import contextlib
 import json
 import select
 import signal
+import subprocess
 from collections.abc import Callable
 
 from daemon import Daemon
@@ -179,3 +180,23 @@ def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon
         assert reply is not None and not reply["parameters"]["applied"]
         assert "1000 reloads and changes of links wait for their turn already" in reply["parameters"]["summary"]
     one.ctl("emit", "slow", "Go")
+
+
+def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    command = [str(one.binaries.mediatorctl), "reload"]
+    with subprocess.Popen(
+        command, env=one.client_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while "slow" not in systems(one):
+            pass
+        assert one.stop() == 0
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == 69, output + errors
+    assert "not carried through: the daemon is stopping" in errors and not output
+    assert "reload not carried through: the daemon is stopping" in one.log
+    assert "reloaded" not in one.log and "not everything is ready" not in one.log
+    datagrams = one.notify.datagrams
+    stopping = next(index for index, found in enumerate(datagrams) if found.get("STOPPING") == "1")
+    assert not any(found.get("READY") == "1" for found in datagrams[stopping:])

@@ -276,7 +276,7 @@ struct DefinitionTests {
         .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),
-        .internalError(message: "text"),
+        .stopping, .internalError(message: "text"),
     ]
 
     @Test(arguments: errors)
