@@ -288,9 +288,10 @@ public enum ControlInterface {
         )
 
         # Makes what runs into what is written. If applied is false nothing has changed,
-        # and findings or summary tell why. late names the new systems that were not ready
-        # in time, leftBehind the old ones whose side effects did not end in time. Changes of
-        # links that are in no file stay in force unless dropTransient forgets them;
+        # and findings or summary tell why. late names the new, migrated and
+        # restarted systems that were not ready in time, or are failed, and lateReasons tells
+        # of each how it is, and why; leftBehind names the old ones whose side effects did not
+        # end in time. Changes of links that are in no file stay in force unless dropTransient forgets them;
         # transient names the links.
         method Reload(dropTransient: ?bool) -> (
           applied: bool,
@@ -301,6 +302,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           leftBehind: []string,
           transient: []string
         )
@@ -332,6 +334,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )
@@ -348,6 +351,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )
@@ -370,6 +374,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )

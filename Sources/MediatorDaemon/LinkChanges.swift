@@ -255,6 +255,7 @@ extension Reloader {
             var reply = reply(prepared, applied.result.plan)
             reply.applied = true
             reply.late = applied.result.late
+            reply.lateReasons = applied.result.lateReasons
             return .success(reply)
         } catch {
             if let written, !written.undo() {

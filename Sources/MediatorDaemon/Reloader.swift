@@ -259,7 +259,8 @@ final class Reloader: Sendable {
                 applied: true, generation: applied.result.generation, summary: applied.summary,
                 steps: PlanStep.all(of: applied.result.plan), errors: 0, warnings: result.warnings,
                 findings: Self.findings(result.diagnostics), late: applied.result.late,
-                leftBehind: applied.result.leftBehind, transient: draft.basis.layer.links)
+                lateReasons: applied.result.lateReasons, leftBehind: applied.result.leftBehind,
+                transient: draft.basis.layer.links)
         } catch {
             switch error {
             case .interrupted: throw .stopping
@@ -287,9 +288,12 @@ final class Reloader: Sendable {
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)
         if !applied.late.isEmpty {
+            let systems = applied.late.map { name in
+                name + (applied.lateReasons[name].map { " (\($0))" } ?? "")
+            }
             daemon.logger.warning(
-                "not everything is ready; going on without",
-                metadata: ["systems": "\(applied.late.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
+                "not everything is ready and well; going on without",
+                metadata: ["systems": "\(systems.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
         }
         if !applied.leftBehind.isEmpty {
             daemon.logger.error(

@@ -34,8 +34,10 @@ public struct Applied: Sendable, Hashable {
     public var plan: Plan
     /// The number of the configuration that now runs.
     public var generation: Int
-    /// The new, migrated and restarted systems that were not ready in time, sorted.
+    /// The new, migrated and restarted systems that were not ready in time, or are failed in the end, sorted.
     public var late: [String]
+    /// By their names, how they are, and why.
+    public var lateReasons: [String: String]
     /// The old systems whose side effects did not end in time, sorted; they were left behind.
     public var leftBehind: [String]
 }
@@ -155,7 +157,7 @@ extension Host {
         }
         let started = begun
         var leftBehind: [String] = []
-        async let lateAtOnce = ready(started, within: readyLimit)
+        async let areReady = ready(started, within: readyLimit)
         await withTaskGroup(of: (index: Int, isRestart: Bool, hasEnded: Bool).self) { group in
             for (index, step) in plan.systems.enumerated() {
                 guard step.fate != .keep, let old = change.old.system(step.name) else { continue }
@@ -183,10 +185,24 @@ extension Host {
         machine.withLock { $0.retiring.removeAll { $0.loop.phase == .stopped } }
         let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
             .compactMap { change.new.system($0.name) }
-        let late = await lateAtOnce + ready(successors, within: readyLimit)
+        _ = await areReady + ready(successors, within: readyLimit)
         healthChanged.yield()
+        let reasons = Self.lateReasons(started + successors)
         return Applied(
-            plan: plan, generation: change.new.generation, late: late.sorted(), leftBehind: leftBehind.sorted())
+            plan: plan, generation: change.new.generation, late: reasons.keys.sorted(), lateReasons: reasons,
+            leftBehind: leftBehind.sorted())
+    }
+
+    /// Of those that are not ready, or are failed: how they are, and why.
+    private static func lateReasons(_ systems: [HostedSystem]) -> [String: String] {
+        var reasons: [String: String] = [:]
+        for system in systems {
+            let health = system.health
+            guard health == .failed || !system.isReady else { continue }
+            let word = health == .failed ? "failed" : "not ready in time"
+            reasons[system.definition.name] = word + (system.reason(for: health).reason.map { ": \($0)" } ?? "")
+        }
+        return reasons
     }
 
     private func join(_ change: Change) async {

@@ -128,7 +128,8 @@ def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., D
     # The time limit is for a sign of life, not for the new systems.
     result = one.ctl("reload", "--timeout", "1", check=False)
     assert result.returncode == 3
-    assert "not ready in time: slow" in result.stdout
+    assert "slow: not ready in time: its state is 'A', and it is ready in 'B'" in result.stdout
+    assert "slow (not ready in time: its state is 'A'" in one.wait_log("not everything is ready and well")
     assert "slow" in systems(one)
 
 
@@ -200,3 +201,14 @@ def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemo
     datagrams = one.notify.datagrams
     stopping = next(index for index, found in enumerate(datagrams) if found.get("STOPPING") == "1")
     assert not any(found.get("READY") == "1" for found in datagrams[stopping:])
+
+
+def test_a_system_that_a_reload_makes_fail_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    (one.config / "migrate.yaml").write_text(counter("migrate", "health: { Here: failed }"))
+    result = one.ctl("reload", check=False)
+    assert result.returncode == 3
+    assert "migrate: failed: its state is 'Here'" in result.stdout
+    assert "migrate (failed: its state is 'Here')" in one.wait_log("not everything is ready and well")
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["late"] == [] and reply["lateReasons"] == {}

@@ -243,7 +243,26 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         // Who watches from now on sees the first state of "c" after those who wait for it.
         for await _ in try fixture.host.watchSystem("c") { break }
         fixture.clock.advance(by: .seconds(30))
+        #expect(
+            try await applied.lateReasons == ["b": "not ready in time: its state is 'Count', and it is ready in 'Done'"]
+        )
         #expect(try await applied.late == ["b"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `systems that are failed as soon as they are ready are named at once, with the reason`() async throws {
+        let fixture = try Fixture(counter("a") + counter("r") + counter("k", "health: { Count: failed }"))
+        fixture.host.start()
+        await fixture.settle()
+        // What is kept is not new, however it is. The clock stands still: nothing waits for a limit.
+        let applied = try await fixture.apply(
+            counter("a", "health: { Count: failed }") + counter("k", "health: { Count: failed }")
+                + counter("n", "health: { Count: failed, Done: degraded }")
+                + counter("r", "health: { Count: failed }", fields: "more")
+                + counter("s", "health: { Count: degraded }"))
+        #expect(applied.plan.systems.map(\.fate) == [.migrate, .keep, .add, .restart, .add])
+        #expect(applied.late == ["a", "n", "r"])
+        #expect(Set(applied.lateReasons.values) == ["failed: its state is 'Count'"])
         await fixture.host.stop(within: .zero)
     }
 
