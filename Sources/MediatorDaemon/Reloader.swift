@@ -73,6 +73,11 @@ final class Reloader: Sendable {
             let result = draft.result
             let findings = Self.findings(result.diagnostics)
             let links = draft.basis.layer.links
+            if directory == nil, let refusal = refusal(of: draft, insteadOf: basis) {
+                return PlanReply(
+                    valid: false, summary: refusal, errors: result.errors, warnings: result.warnings,
+                    findings: findings, transient: links)
+            }
             guard let graph = draft.graph else {
                 return PlanReply(
                     valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
@@ -232,7 +237,8 @@ final class Reloader: Sendable {
         dropsTransient: Bool, _ cause: Logger.Metadata
     ) async throws(ControlError) -> ReloadReply {
         let logger = daemon.logger
-        let (layer, known) = (basis.layer, basis.parts)
+        let present = basis
+        let (layer, known) = (present.layer, present.parts)
         let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
@@ -243,6 +249,7 @@ final class Reloader: Sendable {
                 applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
                 warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)
         }
+        if let refusal = refusal(of: draft, insteadOf: present) { return rejected(refusal) }
         guard let graph = draft.graph else { return rejected(Self.rejection(result.diagnostics)) }
         do throws(ApplyError) {
             let applied = try await apply(graph, madeOf: draft.basis) { plan in
@@ -301,6 +308,16 @@ final class Reloader: Sendable {
                 metadata: ["systems": "\(applied.leftBehind.joined(separator: ", "))"])
         }
         return (applied, summary)
+    }
+
+    /// Why a configuration is not to run though nothing is wrong with it: all files of the one that runs have gone. So it
+    /// is where a file system is not mounted; nobody means by that that everything is to stop.
+    private func refusal(of draft: Draft, insteadOf running: Basis) -> String? {
+        guard draft.result.errors == 0, draft.basis.contents.files.isEmpty, !running.contents.files.isEmpty else {
+            return nil
+        }
+        return "there is no configuration file in '\(daemon.configuration)' any longer; to stop every system, stop the "
+            + "daemon"
     }
 
     /// Why something was rejected that has these findings.

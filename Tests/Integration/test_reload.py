@@ -212,3 +212,29 @@ def test_a_system_that_a_reload_makes_fail_is_told(daemon: Callable[..., Daemon]
     assert "migrate (failed: its state is 'Here')" in one.wait_log("not everything is ready and well")
     reply = json.loads(one.ctl("reload", "--json").stdout)
     assert reply["late"] == [] and reply["lateReasons"] == {}
+
+
+def test_a_directory_that_has_become_empty_stops_nothing(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    for path in one.config.iterdir():
+        path.unlink()
+    message = f"there is no configuration file in '{one.config}' any longer; to stop every system, stop the daemon"
+    for verb in ("plan", "reload"):
+        result = one.ctl(verb, check=False)
+        assert result.returncode == 1 and message in result.stdout
+    one.wait_log(f"reload rejected: {message}; nothing was changed")
+    one.signal(signal.SIGHUP)
+    assert one.wait_status(lambda text: text.startswith("reload rejected: there is no configuration file"))
+    assert len(systems(one)) == 4
+    # Who means it says so.
+    (one.config / "none.yaml").write_text("# Nothing runs here.\n")
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["applied"] and [finding["code"] for finding in reply["findings"]] == ["no-files"]
+    assert systems(one) == {}
+
+
+def test_where_there_was_no_file_there_may_be_none(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({})
+    assert one.ctl("reload").returncode == 0
+    (one.config / "keep.yaml").write_text(counter("keep"))
+    assert one.ctl("reload").returncode == 0

@@ -148,6 +148,14 @@ import Musl
         #expect(findings() == ["warning: every configuration file in 'etc, run, local, lib' is empty [no-files]"])
     }
 
+    @Test func `nothing but comments is an empty configuration, too`() throws {
+        try root.add("etc/a.yaml", "\u{FEFF}# One.\r\n\n  # Two.\n--- # Three.\n...\n")
+        let message = "there is nothing but comments in the configuration files of 'etc, run, local, lib'"
+        #expect(findings() == ["warning: \(message) [no-files]"])
+        try root.add("lib/a.yaml.d/1.yaml", "buses: {}")
+        #expect(findings() == [])
+    }
+
     @Test func `a file that cannot be read does not make way for the one it overrides`() throws {
         try root.add("lib/a.yaml", "text")
         root.make("etc")
