@@ -78,7 +78,7 @@ extension CommandError {
     private init(_ error: ControlError) {
         let code = error.word
         switch error {
-        case .watchEnded: self.init(.noConnection, error.description, code: code)
+        case .watchEnded, .stopping: self.init(.noConnection, error.description, code: code)
         case .linkExists(let name):
             self.init(
                 .refused, error.description,

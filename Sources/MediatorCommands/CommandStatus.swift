@@ -6,7 +6,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     case refused = 1
     /// The command line is wrong.
     case usage = 2
-    /// Applied, but a new system was not ready in time.
+    /// Applied, but a new system did not become healthy in time: it is not ready, or failed.
     case appliedLate = 3
     /// The daemon does not allow it.
     case permissionDenied = 4
@@ -23,8 +23,8 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .success: "done; for status: everything is healthy or stopped on purpose"
         case .refused: "refused, nothing has changed: unknown name, wrong value, not valid"
         case .usage: "wrong command line"
-        case .appliedLate: "applied, but a system was not ready in time"
-        case .noConnection: "no daemon, no answer, or it went away"
+        case .appliedLate: "applied, but a new system did not become healthy in time"
+        case .noConnection: "no daemon, no answer, or it went away or is being stopped"
         case .notWritten: "the answer could not be written, such as to a full disk"
         case .permissionDenied: "the daemon does not allow it"
         case .unhealthy: "status only: something is starting, degraded or failed"

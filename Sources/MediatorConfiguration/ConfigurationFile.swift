@@ -22,6 +22,23 @@ public struct ConfigurationFile: Sendable, Hashable {
         dropIns.sorted { ($0.isTransient ? 1 : 0, $0.name, $0.path) < ($1.isTransient ? 1 : 0, $1.name, $1.path) }
     }
 
+    /// Whether there is nothing in it, nor in its drop-ins, but comments and marks where documents begin and end.
+    var holdsNothing: Bool {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var rest = contents[...]
+        if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+        while !rest.isEmpty {
+            let end = rest.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? rest.endIndex
+            var line = rest[..<end].drop(while: isBlank)
+            rest = rest[end...].dropFirst()
+            if line.starts(with: "---".utf8) || line.starts(with: "...".utf8) {
+                line = line.dropFirst(3).drop(while: isBlank)
+            }
+            guard line.isEmpty || line.first == UInt8(ascii: "#") else { return false }
+        }
+        return dropIns.allSatisfy(\.holdsNothing)
+    }
+
     /// The path without its directories.
     package var name: Substring { path.split(separator: "/", omittingEmptySubsequences: true).last ?? "" }
 

@@ -41,7 +41,9 @@ extension ConfigurationCompiler {
             } else {
                 do throws(Diagnostic) {
                     if case .file(let contents) = try ConfigurationDirectory.entry(path) {
-                        files[path] = ConfigurationFile(path: path, contents: contents)
+                        let file = ConfigurationFile(path: path, contents: contents)
+                        files[path] = file
+                        if file.holdsNothing { diagnostics.append(.onlyComments(in: path, isFile: true)) }
                     } else {
                         diagnostics.append(.noFiles(in: path, areEmpty: true))
                     }

@@ -149,8 +149,10 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]
-    /// The systems that were not ready in time.
+    /// The systems that were not ready in time, or are failed.
     public var late: [String]
+    /// By their names, how they are, and why.
+    public var lateReasons: [String: String]
     /// The links that are changed and in no file, with this change.
     public var transient: [String]
     /// The file that was written, or would be.
@@ -159,7 +161,8 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     /// A reply.
     public init(
         valid: Bool, applied: Bool, changed: Bool = true, generation: Int, summary: String, steps: [PlanStep] = [],
-        errors: Int = 0, warnings: Int = 0, findings: [Finding] = [], late: [String] = [], transient: [String] = [],
+        errors: Int = 0, warnings: Int = 0, findings: [Finding] = [], late: [String] = [],
+        lateReasons: [String: String] = [:], transient: [String] = [],
         file: WrittenFile? = nil
     ) {
         self.changed = changed
@@ -172,6 +175,7 @@ public struct ChangeReply: Codable, Sendable, Hashable {
         self.warnings = warnings
         self.findings = findings
         self.late = late
+        self.lateReasons = lateReasons
         self.transient = transient
         self.file = file
     }

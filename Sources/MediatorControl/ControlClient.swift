@@ -26,6 +26,17 @@ public struct ControlClient: Sendable {
         await client.close()
     }
 
+    /// Returns when the daemon has answered something that it can answer at once, with whatever.
+    ///
+    /// - Throws: ``/Varlink/VarlinkError`` when the connection fails or the limit passes.
+    public func checkAlive(within limit: Duration) async throws {
+        do {
+            _ = try await client.call("org.varlink.service.GetInfo", limit: limit)
+        } catch is ErrorReply {
+            // It answers.
+        }
+    }
+
     /// The daemon as a whole.
     public func status() async throws -> StatusReply {
         try await call("Status", Nothing())
@@ -120,13 +131,25 @@ public struct ControlClient: Sendable {
     }
 
     /// The files that the configuration that runs was made of. Takes the connection for itself.
-    public func readConfiguration() async throws -> [ReadConfigurationReply] {
+    ///
+    /// - Parameter limit: how long to wait for all of them.
+    public func readConfiguration(within limit: Duration = .seconds(30)) async throws -> [ReadConfigurationReply] {
         do {
-            var files: [ReadConfigurationReply] = []
-            let replies: ReplySequence<ReadConfigurationReply> = try await client.callMore(
-                ControlInterface.qualified("ReadConfiguration"), Nothing())
-            for try await reply in replies where reply.path != nil { files.append(reply) }
-            return files
+            return try await withThrowingTaskGroup(of: [ReadConfigurationReply].self) { group in
+                group.addTask {
+                    var files: [ReadConfigurationReply] = []
+                    let replies: ReplySequence<ReadConfigurationReply> = try await client.callMore(
+                        ControlInterface.qualified("ReadConfiguration"), Nothing())
+                    for try await reply in replies where reply.path != nil { files.append(reply) }
+                    return files
+                }
+                group.addTask {
+                    try await Task.sleep(for: limit)
+                    throw VarlinkError(.timedOut, "the service did not send all files within \(limit)")
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? []
+            }
         } catch let reply as ErrorReply {
             throw Self.typed(reply)
         }

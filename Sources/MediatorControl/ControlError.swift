@@ -26,6 +26,8 @@ public enum ControlError: Error, Sendable, Hashable {
     case notAccepted(name: String, reason: String)
     /// There will be no more replies to a watch.
     case watchEnded(name: String, reason: String)
+    /// The daemon is being stopped, and what was asked for was not carried through.
+    case stopping
     /// The daemon is at fault.
     case internalError(message: String)
 }
@@ -48,6 +50,7 @@ extension ControlError: ErrorReplyConvertible {
             Self.reply("InvalidValue", ["path": path, "expected": expected, "message": message])
         case .notAccepted(let name, let reason): Self.reply("NotAccepted", ["name": name, "reason": reason])
         case .watchEnded(let name, let reason): Self.reply("WatchEnded", ["name": name, "reason": reason])
+        case .stopping: Self.reply("Stopping", [:])
         case .internalError(let message): Self.reply("InternalError", ["message": message])
         }
     }
@@ -80,6 +83,7 @@ extension ControlError: ErrorReplyConvertible {
             self = .invalidValue(path: text("path"), expected: text("expected"), message: text("message"))
         case "NotAccepted": self = .notAccepted(name: text("name"), reason: text("reason"))
         case "WatchEnded": self = .watchEnded(name: text("name"), reason: text("reason"))
+        case "Stopping": self = .stopping
         case "InternalError": self = .internalError(message: text("message"))
         default: return nil
         }
@@ -104,6 +108,7 @@ extension ControlError: CustomStringConvertible {
             path.isEmpty ? "\(message) (expected: \(expected))" : "'\(path)': \(message) (expected: \(expected))"
         case .notAccepted(let name, let reason): "'\(name)' did not accept it: \(reason)"
         case .watchEnded(let name, let reason): "'\(name)' can no longer be watched: \(reason)"
+        case .stopping: "not carried through: the daemon is stopping"
         case .internalError(let message): "the daemon failed: \(message)"
         }
     }

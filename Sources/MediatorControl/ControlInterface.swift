@@ -288,9 +288,10 @@ public enum ControlInterface {
         )
 
         # Makes what runs into what is written. If applied is false nothing has changed,
-        # and findings or summary tell why. late names the new systems that were not ready
-        # in time, leftBehind the old ones whose side effects did not end in time. Changes of
-        # links that are in no file stay in force unless dropTransient forgets them;
+        # and findings or summary tell why. late names the new, migrated and
+        # restarted systems that were not ready in time, or are failed, and lateReasons tells
+        # of each how it is, and why; leftBehind names the old ones whose side effects did not
+        # end in time. Changes of links that are in no file stay in force unless dropTransient forgets them;
         # transient names the links.
         method Reload(dropTransient: ?bool) -> (
           applied: bool,
@@ -301,6 +302,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           leftBehind: []string,
           transient: []string
         )
@@ -332,6 +334,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )
@@ -348,6 +351,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )
@@ -370,6 +374,7 @@ public enum ControlInterface {
           warnings: int,
           findings: []Finding,
           late: []string,
+          lateReasons: [string]string,
           transient: []string,
           file: ?WrittenFile
         )
@@ -418,9 +423,13 @@ public enum ControlInterface {
         # system is stopped.
         error NotAccepted (name: string, reason: string)
 
-        # There will be no more replies to a watch: what it watched was removed, or the
-        # daemon is stopping.
+        # There will be no more replies to a watch: what it watched began anew or was
+        # removed, or the daemon is stopping.
         error WatchEnded (name: string, reason: string)
+
+        # The daemon is being stopped, and what was asked for was not carried through: nothing
+        # of what was asked for runs when it has ended.
+        error Stopping ()
 
         # The daemon is at fault; its log says more.
         error InternalError (message: string)

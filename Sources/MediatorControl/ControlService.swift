@@ -114,6 +114,6 @@ public enum ControlService {
             guard call.wantsMore else { return reply }
             try await call.send(reply)
         }
-        throw ControlError.watchEnded(name: name, reason: "it was removed, or the daemon is stopping")
+        throw ControlError.watchEnded(name: name, reason: "it began anew, was removed, or the daemon is stopping")
     }
 }

@@ -235,8 +235,10 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]
-    /// The new systems that were not ready in time.
+    /// The new systems that were not ready in time, or are failed.
     public var late: [String]
+    /// By their names, how they are, and why.
+    public var lateReasons: [String: String]
     /// The old systems whose side effects did not end in time.
     public var leftBehind: [String]
     /// The links whose changes, which are in no file, are in force.
@@ -245,7 +247,8 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     /// A reply.
     public init(
         applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
-        findings: [Finding] = [], late: [String] = [], leftBehind: [String] = [], transient: [String] = []
+        findings: [Finding] = [], late: [String] = [], lateReasons: [String: String] = [:], leftBehind: [String] = [],
+        transient: [String] = []
     ) {
         self.transient = transient
         self.applied = applied
@@ -256,6 +259,7 @@ public struct ReloadReply: Codable, Sendable, Hashable {
         self.warnings = warnings
         self.findings = findings
         self.late = late
+        self.lateReasons = lateReasons
         self.leftBehind = leftBehind
     }
 }

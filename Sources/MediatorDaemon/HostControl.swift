@@ -125,7 +125,7 @@ struct HostControl: ControlHandler {
     }
 
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
-        await reloader.reload(
+        try await reloader.reload(
             dropsTransient: parameters.dropTransient ?? false, ["cause": "client", "uid": "\(peer.userID)"])
     }
 

@@ -48,11 +48,7 @@ extension Reloader {
     /// - Throws: if there is no such link, or there is one already, or the file cannot be written. Then nothing has
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
-        let result = await inTurn { [self] isAwaited -> Result<ChangeReply, ControlError> in
-            guard isAwaited else {
-                daemon.logger.notice("link not changed, since who asked for it has gone", metadata: request.metadata)
-                return .success(reply(Rejection(summary: "\(ApplyError.cancelled)")))
-            }
+        let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
             let basis = basis
             let layer = Result { () throws(LinkChangeError) in
                 try basis.layer.applying(request.change, to: basis.contents.files, known: basis.parts)
@@ -70,7 +66,10 @@ extension Reloader {
                 await perform(request, layer)
             }
         }
-        return try result.get()
+        switch result {
+        case .success(let reply): return try reply.get()
+        case .failure(let reason): return reply(Rejection(summary: reason.description))
+        }
     }
 
     /// What has to be done for a change in which nothing is wrong.
@@ -215,7 +214,11 @@ extension Reloader {
                 return (.success(reply(rejection)), Verdict(isApplied: false, summary: rejection.summary))
             }
         } catch {
-            logRejection(error.description, request)
+            if error == .stopping {
+                daemon.logger.warning("change of a link \(error)", metadata: request.metadata)
+            } else {
+                logRejection(error.description, request)
+            }
             return (.failure(error), Verdict(isApplied: false, summary: error.description))
         }
     }
@@ -252,6 +255,7 @@ extension Reloader {
             var reply = reply(prepared, applied.result.plan)
             reply.applied = true
             reply.late = applied.result.late
+            reply.lateReasons = applied.result.lateReasons
             return .success(reply)
         } catch {
             if let written, !written.undo() {
@@ -259,6 +263,7 @@ extension Reloader {
                     "what was written for a change that was not made cannot be taken back",
                     metadata: ["file": "\(prepared.file?.path ?? "")"])
             }
+            guard error != .interrupted else { throw .stopping }
             return .failure(Rejection(summary: "\(error)"))
         }
     }

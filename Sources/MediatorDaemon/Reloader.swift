@@ -11,35 +11,35 @@ import Systemd
 final class Reloader: Sendable {
     /// How many findings a reply carries at most.
     static let findingLimit = 200
+    /// How many reloads and changes may wait for their turn.
+    static let waitingLimit = 1_000
 
     private struct Machine {
         var isReady = false
         /// Whether a reload that nobody waits for has been asked for and not begun.
         var isDue = false
+        /// Whether something is being done now.
+        var isBusy = false
+        /// How many who waited for their turn have gone since that was last logged.
+        var gone = 0
         var verdict: ReloadVerdict?
         var counters = ReloadCounters()
-        /// By generation, what a configuration was made of: the one that runs, the one before, and while one is applied
-        /// the next.
-        var bases: [Int: Basis]
+        /// What the configurations were made of.
+        var bases: Generations<Basis>
     }
 
     let daemon: Daemon
     let host: Host
     /// One reload or change at a time, reading included: the last to ask gets what was written when it asked, or later.
-    private let queue: AsyncStream<@Sendable () async -> Void>.Continuation
+    private let turns = Turnstile(limit: waitingLimit)
     private let machine: Mutex<Machine>
 
     /// - Parameter basis: what the host's configuration was made of.
     init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
-        machine = Mutex(Machine(bases: [host.generation: basis]))
-        let (jobs, queue) = AsyncStream<@Sendable () async -> Void>.makeStream()
-        self.queue = queue
-        Task.detached(priority: .management) { for await job in jobs { await job() } }
+        machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
     }
-
-    deinit { queue.finish() }
 
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
@@ -54,7 +54,7 @@ final class Reloader: Sendable {
     var running: (snapshot: HostSnapshot, basis: Basis) {
         while true {
             let snapshot = host.snapshot
-            // It is gone only where two others have taken its place since.
+            // It is gone only where another has taken its place since.
             if let basis = machine.withLock({ $0.bases[snapshot.generation] }) { return (snapshot, basis) }
         }
     }
@@ -73,6 +73,11 @@ final class Reloader: Sendable {
             let result = draft.result
             let findings = Self.findings(result.diagnostics)
             let links = draft.basis.layer.links
+            if directory == nil, let refusal = refusal(of: draft, insteadOf: basis) {
+                return PlanReply(
+                    valid: false, summary: refusal, errors: result.errors, warnings: result.warnings,
+                    findings: findings, transient: links)
+            }
             guard let graph = draft.graph else {
                 return PlanReply(
                     valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
@@ -96,32 +101,75 @@ final class Reloader: Sendable {
     /// - Parameters:
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
     ///   - cause: who asked for it, for the log.
-    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
-        await inTurn { [self] isAwaited in
-            if isAwaited { return await perform(dropsTransient: dropsTransient, cause) }
-            daemon.logger.notice("not reloaded, since who asked for it has gone", metadata: cause)
+    /// - Throws: when the daemon is stopped meanwhile.
+    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async throws(ControlError) -> ReloadReply {
+        switch await inTurn({ [self] in await perform(dropsTransient: dropsTransient, cause) }) {
+        case .success(let reply): return try reply.get()
+        case .failure(let reason):
             return ReloadReply(
-                applied: false, generation: host.generation, summary: "\(ApplyError.cancelled)",
-                transient: basis.layer.links)
+                applied: false, generation: host.generation, summary: reason.description, transient: basis.layer.links)
         }
     }
 
-    /// Does something when everything that was asked for before is done. It is told whether anyone still waits for it:
-    /// who has gone meanwhile believes that nothing was done.
-    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable (_ isAwaited: Bool) async -> Reply) async -> Reply {
-        let isAwaited = Mutex(true)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Reply, Never>) in
-                let result = queue.yield {
-                    continuation.resume(returning: await job(isAwaited.withLock { $0 }))
-                }
-                // The queue has no limit, and ends only with the reloader, which is in use here.
-                if case .enqueued = result { return }
-                preconditionFailure("a queue in use is open")
+    /// Why something was not done at all.
+    enum NoTurn: Error, CustomStringConvertible {
+        /// Who asked for it has gone before it was their turn.
+        case gone
+        /// Too many wait.
+        case full
+
+        var description: String {
+            switch self {
+            case .gone: "\(ApplyError.cancelled)"
+            case .full: "\(waitingLimit) reloads and changes of links wait for their turn already; try again later"
             }
-        } onCancel: {
-            isAwaited.withLock { $0 = false }
         }
+    }
+
+    /// Does something when everything that was asked for before is done, unless who asks for it has gone by then: they
+    /// believe that nothing was done. They go at once, and do not wait for their turn.
+    func inTurn<Reply: Sendable>(_ job: @escaping @Sendable () async -> Reply) async -> Result<Reply, NoTurn> {
+        switch await turns.enter() {
+        case .entered: break
+        case .full: return .failure(.full)
+        case .cancelled:
+            noteGone()
+            return .failure(.gone)
+        }
+        // In a task of its own, which the caller's cancellation does not reach.
+        return .success(await Task.detached(priority: .management) { [self] in await occupy(job) }.value)
+    }
+
+    /// Does something that has its turn, and ends the turn.
+    private func occupy<Reply: Sendable>(_ job: @Sendable () async -> Reply) async -> Reply {
+        machine.withLock { $0.isBusy = true }
+        defer { turns.leave() }
+        let reply = await job()
+        logGone(
+            machine.withLock { machine in
+                machine.isBusy = false
+                defer { machine.gone = 0 }
+                return machine.gone
+            })
+        return reply
+    }
+
+    /// Counts one who has gone. While something is being done that is not logged, so that there is one line for all.
+    private func noteGone() {
+        logGone(
+            machine.withLock { machine in
+                machine.gone += 1
+                guard !machine.isBusy else { return 0 }
+                defer { machine.gone = 0 }
+                return machine.gone
+            })
+    }
+
+    private func logGone(_ count: Int) {
+        guard count > 0 else { return }
+        daemon.logger.notice(
+            "reloads or changes of links were not done, since who asked for them has gone",
+            metadata: ["count": "\(count)"])
     }
 
     /// Reloads soon, and returns at once. Several that are asked for before the first begins are one.
@@ -131,16 +179,27 @@ final class Reloader: Sendable {
             return machine.isDue
         }
         guard !isDue else { return }
-        queue.yield { [self] in
-            machine.withLock { $0.isDue = false }
-            _ = await perform(dropsTransient: false, cause)
+        Task.detached(priority: .management) { [self] in
+            // There is one at most that waits in this way, and it is never cancelled.
+            guard await turns.enter(isLimited: false) == .entered else { return }
+            await occupy { [self] in
+                machine.withLock { $0.isDue = false }
+                _ = await perform(dropsTransient: false, cause)
+            }
         }
     }
 
-    private func perform(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+    private func perform(
+        dropsTransient: Bool, _ cause: Logger.Metadata
+    ) async -> Result<ReloadReply, ControlError> {
         await telling("reloading the configuration", of: nil) {
-            let reply = await apply(dropsTransient: dropsTransient, cause)
-            return (reply, Verdict(isApplied: reply.applied, summary: reply.summary))
+            do throws(ControlError) {
+                let reply = try await apply(dropsTransient: dropsTransient, cause)
+                return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary))
+            } catch {
+                daemon.logger.warning("reload \(error)", metadata: cause)
+                return (.failure(error), Verdict(isApplied: false, summary: "\(error)"))
+            }
         }
     }
 
@@ -169,13 +228,17 @@ final class Reloader: Sendable {
         }
         let name = link == nil ? "reload" : "change of a link"
         let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
-        if tellsManager { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
+        // A daemon that is being stopped does not become ready again.
+        if tellsManager, !host.isStopped { daemon.notifier.notify(.ready, .status(prefix + host.statusText)) }
         return reply
     }
 
-    private func apply(dropsTransient: Bool, _ cause: Logger.Metadata) async -> ReloadReply {
+    private func apply(
+        dropsTransient: Bool, _ cause: Logger.Metadata
+    ) async throws(ControlError) -> ReloadReply {
         let logger = daemon.logger
-        let (layer, known) = (basis.layer, basis.parts)
+        let present = basis
+        let (layer, known) = (present.layer, present.parts)
         let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
@@ -186,6 +249,7 @@ final class Reloader: Sendable {
                 applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
                 warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)
         }
+        if let refusal = refusal(of: draft, insteadOf: present) { return rejected(refusal) }
         guard let graph = draft.graph else { return rejected(Self.rejection(result.diagnostics)) }
         do throws(ApplyError) {
             let applied = try await apply(graph, madeOf: draft.basis) { plan in
@@ -202,10 +266,14 @@ final class Reloader: Sendable {
                 applied: true, generation: applied.result.generation, summary: applied.summary,
                 steps: PlanStep.all(of: applied.result.plan), errors: 0, warnings: result.warnings,
                 findings: Self.findings(result.diagnostics), late: applied.result.late,
-                leftBehind: applied.result.leftBehind, transient: draft.basis.layer.links)
+                lateReasons: applied.result.lateReasons, leftBehind: applied.result.leftBehind,
+                transient: draft.basis.layer.links)
         } catch {
-            guard case .initialState(let cause) = error else { return rejected("\(error)") }
-            return rejected("\(error)", cause.diagnostics)
+            switch error {
+            case .interrupted: throw .stopping
+            case .initialState(let cause): return rejected("\(error)", cause.diagnostics)
+            case .notStarted, .stopped, .cancelled: return rejected("\(error)")
+            }
         }
     }
 
@@ -215,22 +283,24 @@ final class Reloader: Sendable {
     func apply(
         _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
-        let present = host.generation
         // Known before it runs, so that whoever looks at what runs knows what it was made of.
-        let old = machine.withLock { machine in
-            let old = machine.bases
-            machine.bases = old.filter { $0.key == present }
-            machine.bases[present + 1] = basis
-            return old
+        let present = host.generation
+        machine.withLock { $0.bases.expect(basis, of: present + 1) }
+        defer {
+            let runs = host.generation
+            let old = machine.withLock { $0.bases.settle(on: runs) }
+            // What is over is let go outside the lock.
+            withExtendedLifetime(old) {}
         }
-        // What is over is let go outside the lock.
-        withExtendedLifetime(old) {}
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)
         if !applied.late.isEmpty {
+            let systems = applied.late.map { name in
+                name + (applied.lateReasons[name].map { " (\($0))" } ?? "")
+            }
             daemon.logger.warning(
-                "not everything is ready; going on without",
-                metadata: ["systems": "\(applied.late.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
+                "not everything is ready and well; going on without",
+                metadata: ["systems": "\(systems.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
         }
         if !applied.leftBehind.isEmpty {
             daemon.logger.error(
@@ -238,6 +308,16 @@ final class Reloader: Sendable {
                 metadata: ["systems": "\(applied.leftBehind.joined(separator: ", "))"])
         }
         return (applied, summary)
+    }
+
+    /// Why a configuration is not to run though nothing is wrong with it: all files of the one that runs have gone. So it
+    /// is where a file system is not mounted; nobody means by that that everything is to stop.
+    private func refusal(of draft: Draft, insteadOf running: Basis) -> String? {
+        guard draft.result.errors == 0, draft.basis.contents.files.isEmpty, !running.contents.files.isEmpty else {
+            return nil
+        }
+        return "there is no configuration file in '\(daemon.configuration)' any longer; to stop every system, stop the "
+            + "daemon"
     }
 
     /// Why something was rejected that has these findings.

@@ -127,7 +127,7 @@ final class EffectRunner: Sendable {
             return
         }
         let isExclusive = definition.strategy == .cancelOnNewState
-        if isExclusive { guard await turnstile.enter() else { return } }
+        if isExclusive { guard await turnstile.enter() == .entered else { return } }
         defer { if isExclusive { turnstile.leave() } }
         // Nothing begins once the system is stopping, or the state has been left.
         guard !waits.isClosed, !Task.isCancelled else { return }

@@ -114,6 +114,9 @@ public final class Host: Sendable {
         return waiting.withLock { $0.systems.sorted() }.map { systems[$0].definition.name }
     }
 
+    /// Whether it has been stopped, or is being stopped.
+    public var isStopped: Bool { machine.withLock { $0.phase == .stopped } }
+
     /// Stops every system gently, all at once: no new events, side effects may finish. Past the limit they are cancelled.
     public func stop(within limit: Duration) async {
         let (set, retiring) = machine.withLock { machine in

@@ -2,7 +2,7 @@ import FeedbackKit
 public import MediatorConfiguration
 import Synchronization
 
-/// Why a host goes on with what it runs instead of what it was given. Nothing has changed.
+/// Why a host does not run what it was given. Unless it was stopped meanwhile, nothing has changed.
 public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A new system has no first state, or cannot be made.
     case initialState(InitialStateError)
@@ -10,6 +10,8 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
     case notStarted
     /// The host has been stopped.
     case stopped
+    /// The host was stopped while the new configuration took the place of the old one; nothing of either runs.
+    case interrupted
     /// The task was cancelled while it waited for its turn.
     case cancelled
 
@@ -20,6 +22,7 @@ public enum ApplyError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(error) (\(error.source))" + (error.others.isEmpty ? "" : ", and \(error.others.count) more")
         case .notStarted: "nothing has been started yet; try again when it is"
         case .stopped: "everything is being stopped"
+        case .interrupted: "not carried through: everything is being stopped"
         case .cancelled: "who asked for it no longer waits"
         }
     }
@@ -31,8 +34,10 @@ public struct Applied: Sendable, Hashable {
     public var plan: Plan
     /// The number of the configuration that now runs.
     public var generation: Int
-    /// The new, migrated and restarted systems that were not ready in time, sorted.
+    /// The new, migrated and restarted systems that were not ready in time, or are failed in the end, sorted.
     public var late: [String]
+    /// By their names, how they are, and why.
+    public var lateReasons: [String: String]
     /// The old systems whose side effects did not end in time, sorted; they were left behind.
     public var leftBehind: [String]
 }
@@ -77,8 +82,8 @@ extension Host {
     ///    see it again.
     /// 6. Systems that are gone stop in the same way.
     ///
-    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail,
-    /// and cancelling the task has no effect.
+    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail but by
+    /// ``stop(within:)``, and cancelling the task has no effect.
     ///
     /// - Parameters:
     ///   - graph: what to run; checked against the same side effects as the host.
@@ -88,11 +93,15 @@ extension Host {
     public func apply(
         _ graph: Graph, readyLimit: Duration = .seconds(30), stopLimit: Duration = .seconds(10)
     ) async throws(ApplyError) -> Applied {
-        guard await applies.enter() else { throw .cancelled }
+        guard await applies.enter() == .entered else { throw .cancelled }
         defer { applies.leave() }
         let change = try exchange(for: graph)
         // In a task of its own, which the caller's cancellation does not reach.
-        return await Task.detached(priority: .management) { await self.carryOut(change, readyLimit, stopLimit) }.value
+        let applied = await Task.detached(priority: .management) {
+            await self.carryOut(change, readyLimit, stopLimit)
+        }.value
+        guard !isStopped else { throw .interrupted }
+        return applied
     }
 
     private struct Change: Sendable {
@@ -148,7 +157,7 @@ extension Host {
         }
         let started = begun
         var leftBehind: [String] = []
-        async let lateAtOnce = ready(started, within: readyLimit)
+        async let areReady = ready(started, within: readyLimit)
         await withTaskGroup(of: (index: Int, isRestart: Bool, hasEnded: Bool).self) { group in
             for (index, step) in plan.systems.enumerated() {
                 guard step.fate != .keep, let old = change.old.system(step.name) else { continue }
@@ -176,10 +185,24 @@ extension Host {
         machine.withLock { $0.retiring.removeAll { $0.loop.phase == .stopped } }
         let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
             .compactMap { change.new.system($0.name) }
-        let late = await lateAtOnce + ready(successors, within: readyLimit)
+        _ = await areReady + ready(successors, within: readyLimit)
         healthChanged.yield()
+        let reasons = Self.lateReasons(started + successors)
         return Applied(
-            plan: plan, generation: change.new.generation, late: late.sorted(), leftBehind: leftBehind.sorted())
+            plan: plan, generation: change.new.generation, late: reasons.keys.sorted(), lateReasons: reasons,
+            leftBehind: leftBehind.sorted())
+    }
+
+    /// Of those that are not ready, or are failed: how they are, and why.
+    private static func lateReasons(_ systems: [HostedSystem]) -> [String: String] {
+        var reasons: [String: String] = [:]
+        for system in systems {
+            let health = system.health
+            guard health == .failed || !system.isReady else { continue }
+            let word = health == .failed ? "failed" : "not ready in time"
+            reasons[system.definition.name] = word + (system.reason(for: health).reason.map { ": \($0)" } ?? "")
+        }
+        return reasons
     }
 
     private func join(_ change: Change) async {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -393,3 +394,25 @@ def test_a_watcher_that_does_not_read_slows_nobody(one: Daemon) -> None:
             values.append(reply["parameters"]["value"])
             dropped += reply["parameters"]["dropped"]
         assert len(values) + dropped == 20_000
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("status",),
+        ("reload",),
+        ("attach", "more", "{ attach: door, toSystem: bell, onState: Open, emitEvent: Ring }"),
+        ("detach", "ring"),
+        ("set", "ring", "onState=Closed"),
+        ("cat-config", "--running"),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_a_daemon_that_does_not_answer_is_given_up_in_time(one: Daemon, verb: tuple[str, ...]) -> None:
+    one.signal(signal.SIGSTOP)
+    try:
+        result = one.ctl(*verb, "--timeout", "0.5", check=False)
+    finally:
+        one.signal(signal.SIGCONT)
+    assert result.returncode == 69
+    assert "does not answer in time" in result.stderr

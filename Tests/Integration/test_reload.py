@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import select
 import signal
+import subprocess
 from collections.abc import Callable
 
 from daemon import Daemon
+from varlink_socket import VarlinkSocket
 
 
 def counter(name: str, more: str = "", field: str = "count") -> str:
@@ -118,10 +122,119 @@ def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daem
 
 
 def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
-    one = daemon(CONFIGURATION, arguments=["--ready-limit", "1"])
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "3"])
     slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
+    # The time limit is for a sign of life, not for the new systems.
+    result = one.ctl("reload", "--timeout", "1", check=False)
+    assert result.returncode == 3
+    assert "slow: not ready in time: its state is 'A', and it is ready in 'B'" in result.stdout
+    assert "slow (not ready in time: its state is 'A'" in one.wait_log("not everything is ready and well")
+    assert "slow" in systems(one)
+
+
+SLOW = (
+    "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\nready: B\n"
+    "transitions: { A: { Go: B } }\n"
+)
+
+
+def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    with VarlinkSocket(one.socket, timeout=60.0) as reloading:
+        reloading.call("io.mediatord.Control.Reload")
+        while "slow" not in systems(one):
+            pass
+        # More than there may be connections at a time.
+        count = 1500
+        for _ in range(count):
+            with VarlinkSocket(one.socket) as leaving:
+                leaving.call("io.mediatord.Control.Reload")
+        assert systems(one)
+        one.ctl("emit", "slow", "Go")
+        reply = reloading.reply()
+        assert reply is not None and reply["parameters"]["applied"], reply
+    one.wait_log("since who asked for them has gone")
+    assert one.ctl("reload").returncode == 0
+    # One line for all, or a few: where the daemon learns late of those who came last, it has one more for them.
+    assert one.log.count("since who asked for them has gone") < 50
+    assert "control client refused" not in one.log
+
+
+def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    with contextlib.ExitStack() as stack:
+        reloading = stack.enter_context(VarlinkSocket(one.socket, timeout=60.0))
+        reloading.call("io.mediatord.Control.Reload")
+        while "slow" not in systems(one):
+            pass
+        waiting = [stack.enter_context(VarlinkSocket(one.socket, timeout=60.0)) for _ in range(1001)]
+        for connection in waiting:
+            connection.call("io.mediatord.Control.Reload")
+        # All of them have asked, but only one is answered: which one is up to the daemon's threads.
+        ready, _, _ = select.select([connection.socket for connection in waiting], [], [], 30.0)
+        assert len(ready) == 1
+        (full,) = [connection for connection in waiting if connection.socket in ready]
+        reply = full.reply()
+        assert reply is not None and not reply["parameters"]["applied"]
+        assert "1000 reloads and changes of links wait for their turn already" in reply["parameters"]["summary"]
+    one.ctl("emit", "slow", "Go")
+
+
+def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    (one.config / "slow.yaml").write_text(SLOW)
+    command = [str(one.binaries.mediatorctl), "reload"]
+    with subprocess.Popen(
+        command, env=one.client_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while "slow" not in systems(one):
+            pass
+        assert one.stop() == 0
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == 69, output + errors
+    assert "not carried through: the daemon is stopping" in errors and not output
+    assert "reload not carried through: the daemon is stopping" in one.log
+    assert "reloaded" not in one.log and "not everything is ready" not in one.log
+    datagrams = one.notify.datagrams
+    stopping = next(index for index, found in enumerate(datagrams) if found.get("STOPPING") == "1")
+    assert not any(found.get("READY") == "1" for found in datagrams[stopping:])
+
+
+def test_a_system_that_a_reload_makes_fail_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    (one.config / "migrate.yaml").write_text(counter("migrate", "health: { Here: failed }"))
     result = one.ctl("reload", check=False)
     assert result.returncode == 3
-    assert "not ready in time: slow" in result.stdout
-    assert "slow" in systems(one)
+    assert "migrate: failed: its state is 'Here'" in result.stdout
+    assert "migrate (failed: its state is 'Here')" in one.wait_log("not everything is ready and well")
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["late"] == [] and reply["lateReasons"] == {}
+
+
+def test_a_directory_that_has_become_empty_stops_nothing(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION)
+    for path in one.config.iterdir():
+        path.unlink()
+    message = f"there is no configuration file in '{one.config}' any longer; to stop every system, stop the daemon"
+    for verb in ("plan", "reload"):
+        result = one.ctl(verb, check=False)
+        assert result.returncode == 1 and message in result.stdout
+    one.wait_log(f"reload rejected: {message}; nothing was changed")
+    one.signal(signal.SIGHUP)
+    assert one.wait_status(lambda text: text.startswith("reload rejected: there is no configuration file"))
+    assert len(systems(one)) == 4
+    # Who means it says so.
+    (one.config / "none.yaml").write_text("# Nothing runs here.\n")
+    reply = json.loads(one.ctl("reload", "--json").stdout)
+    assert reply["applied"] and [finding["code"] for finding in reply["findings"]] == ["no-files"]
+    assert systems(one) == {}
+
+
+def test_where_there_was_no_file_there_may_be_none(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({})
+    assert one.ctl("reload").returncode == 0
+    (one.config / "keep.yaml").write_text(counter("keep"))
+    assert one.ctl("reload").returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ class VarlinkSocket:
 
     def __init__(self, path: Path, timeout: float = 10.0) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(timeout)
+        # With a timeout of Python's own, connecting would fail where many wait to be accepted.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(timeout), 0))
         self.socket.connect(str(path))
+        self.socket.settimeout(timeout)
         self._buffer = b""
 
     def __enter__(self) -> VarlinkSocket:

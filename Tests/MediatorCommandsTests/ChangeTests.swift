@@ -90,7 +90,7 @@ struct ChangeTests {
         let slow = try await Bench(health: .starting)
         let late = await slow.run("detach", "tell-full")
         #expect(late.status == .appliedLate)
-        #expect(late.output.hasSuffix("not ready in time: slow\n"))
+        #expect(late.output.hasSuffix("slow: not ready in time\n"))
         await slow.service.close()
     }
 

@@ -226,6 +226,18 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test func `an event's values may be one JSON object`() async throws {
+        let bench = try await Bench()
+        let data: JSONObject = ["percent": -5, "mount": "1", "within": "500ms"]
+        #expect(await bench.run("emit", "disk-guard", "Measured", "\(JSONValue.object(data))").status == .success)
+        #expect(bench.handler.emitted == [EmitParameters(system: "disk-guard", event: "Measured", data: data)])
+        let wrong = await bench.run("emit", "disk-guard", "Measured", #"{"percnt": 5}"#)
+        #expect(wrong.status == .refused)
+        #expect(
+            wrong.error.hasPrefix("mediatorctl: the event 'Measured' has no field 'percnt'; did you mean 'percent'?"))
+        await bench.service.close()
+    }
+
     @Test func `a value arrives typed, as fields, as JSON and as a scalar`() async throws {
         let bench = try await Bench()
         for arguments in [

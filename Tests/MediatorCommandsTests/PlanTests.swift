@@ -51,7 +51,8 @@ struct PlanTests {
             .starting, .appliedLate,
             """
             reloaded: 1 added
-            not ready in time: slow
+            bad: failed: its state is 'Down'
+            slow: not ready in time: its state is 'A', and it is ready in 'B'
             side effects did not end in time, and were left behind: old
 
             """

@@ -264,7 +264,12 @@ final class SampleHandler: ControlHandler {
         case .failed:
             ReloadReply(applied: false, generation: 1, summary: "everything is being stopped")
         default:
-            ReloadReply(applied: true, generation: 2, summary: "1 added", late: ["slow"], leftBehind: ["old"])
+            ReloadReply(
+                applied: true, generation: 2, summary: "1 added", late: ["bad", "slow"],
+                lateReasons: [
+                    "bad": "failed: its state is 'Down'",
+                    "slow": "not ready in time: its state is 'A', and it is ready in 'B'",
+                ], leftBehind: ["old"])
         }
     }
 

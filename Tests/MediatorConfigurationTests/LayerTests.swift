@@ -148,6 +148,14 @@ import Musl
         #expect(findings() == ["warning: every configuration file in 'etc, run, local, lib' is empty [no-files]"])
     }
 
+    @Test func `nothing but comments is an empty configuration, too`() throws {
+        try root.add("etc/a.yaml", "\u{FEFF}# One.\r\n\n  # Two.\n--- # Three.\n...\n")
+        let message = "there is nothing but comments in the configuration files of 'etc, run, local, lib'"
+        #expect(findings() == ["warning: \(message) [no-files]"])
+        try root.add("lib/a.yaml.d/1.yaml", "buses: {}")
+        #expect(findings() == [])
+    }
+
     @Test func `a file that cannot be read does not make way for the one it overrides`() throws {
         try root.add("lib/a.yaml", "text")
         root.make("etc")
@@ -217,5 +225,17 @@ import Musl
         }
         #expect(merged.selecting(["c"]).selection.documents[0].root["buses"]?.entries.map(\.key) == ["c"])
         #expect(merged.selecting(["x", "s"]).unknown == ["x"])
+    }
+
+    @Test func `all instances of a template are found with it`() {
+        let merged = ConfigurationCompiler.merged(files: [
+            ConfigurationFile(path: "/etc/a.yaml", text: "system: t@\n---\nsystem: u@\n"),
+            ConfigurationFile(path: "/etc/b.yaml", text: "instances: { t@one: {}, u@one: {}, t@two: {} }\n"),
+        ])
+        let (selection, unknown) = merged.selecting(["t@*"])
+        #expect(unknown == [])
+        #expect(selection.documents.compactMap(\.system) == ["t@"])
+        #expect(selection.documents.last?.root["instances"]?.entries.map(\.key) == ["t@one", "t@two"])
+        #expect(merged.selecting(["v@*"]).unknown == ["v@*"])
     }
 }

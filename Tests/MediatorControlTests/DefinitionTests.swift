@@ -90,7 +90,8 @@ struct DefinitionTests {
 
     static let change = ChangeReply(
         valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
-        findings: [finding], late: ["disk"], transient: ["tell"], file: WrittenFile(path: "a.yaml", text: "links: {}"))
+        findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], transient: ["tell"],
+        file: WrittenFile(path: "a.yaml", text: "links: {}"))
 
     /// Every method with its parameters and its reply, each field of them filled.
     static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
@@ -147,7 +148,8 @@ struct DefinitionTests {
             "Reload", ReloadParameters(dropTransient: true),
             ReloadReply(
                 applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
-                findings: [finding], late: ["disk"], leftBehind: ["backup"], transient: ["tell"])
+                findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], leftBehind: ["backup"],
+                transient: ["tell"])
         ),
         (
             "ListChanges", Nothing(),
@@ -276,7 +278,7 @@ struct DefinitionTests {
         .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),
-        .internalError(message: "text"),
+        .stopping, .internalError(message: "text"),
     ]
 
     @Test(arguments: errors)

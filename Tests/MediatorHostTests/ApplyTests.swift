@@ -259,17 +259,36 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         // Who watches from now on sees the first state of "c" after those who wait for it.
         for await _ in try fixture.host.watchSystem("c") { break }
         fixture.clock.advance(by: .seconds(30))
+        #expect(
+            try await applied.lateReasons == ["b": "not ready in time: its state is 'Count', and it is ready in 'Done'"]
+        )
         #expect(try await applied.late == ["b"])
         await fixture.host.stop(within: .zero)
     }
 
-    @Test func `a stop ends the waiting for new systems`() async throws {
+    @Test func `systems that are failed as soon as they are ready are named at once, with the reason`() async throws {
+        let fixture = try Fixture(counter("a") + counter("r") + counter("k", "health: { Count: failed }"))
+        fixture.host.start()
+        await fixture.settle()
+        // What is kept is not new, however it is. The clock stands still: nothing waits for a limit.
+        let applied = try await fixture.apply(
+            counter("a", "health: { Count: failed }") + counter("k", "health: { Count: failed }")
+                + counter("n", "health: { Count: failed, Done: degraded }")
+                + counter("r", "health: { Count: failed }", fields: "more")
+                + counter("s", "health: { Count: degraded }"))
+        #expect(applied.plan.systems.map(\.fate) == [.migrate, .keep, .add, .restart, .add])
+        #expect(applied.late == ["a", "n", "r"])
+        #expect(Set(applied.lateReasons.values) == ["failed: its state is 'Count'"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a stop ends the waiting for new systems, and nothing counts as applied`() async throws {
         let fixture = try Fixture(counter("a"))
         fixture.host.start()
-        async let applied = fixture.apply(counter("a") + counter("b", "ready: Done"))
+        let applied = Task { try await fixture.apply(counter("a") + counter("b", "ready: Done")) }
         while (try? fixture.host.systemStatus("b").loop.phase) != .running { await Task.yield() }
         await fixture.host.stop(within: .zero)
-        #expect(try await applied.late == ["b"])
+        await #expect(throws: ApplyError.interrupted) { try await applied.value }
         #expect(try fixture.host.systemStatus("b").loop.phase == .stopped)
     }
 

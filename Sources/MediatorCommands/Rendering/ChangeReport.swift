@@ -41,7 +41,7 @@ struct ChangeReport: Report {
             lines +=
                 "It is in no file, and holds until mediatord ends; 'mediatorctl \(verb) \(name) --persist' writes it.\n"
         }
-        if !reply.late.isEmpty { lines += "not ready in time: \(PlainText.names(reply.late))\n" }
+        lines += LateText.text(reply.late, reply.lateReasons)
         return lines
     }
 

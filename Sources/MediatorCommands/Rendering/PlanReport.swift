@@ -33,7 +33,7 @@ struct ReloadReport: Report {
         guard reply.applied else { return findings + "reload rejected, nothing has changed: \(summary)\n" }
         var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
         lines += "reloaded: \(summary)\n"
-        if !reply.late.isEmpty { lines += "not ready in time: \(PlainText.names(reply.late))\n" }
+        lines += LateText.text(reply.late, reply.lateReasons)
         if !reply.leftBehind.isEmpty {
             lines += "side effects did not end in time, and were left behind: \(PlainText.names(reply.leftBehind))\n"
         }
@@ -50,6 +50,13 @@ enum FindingText {
         let hidden = errors + warnings - findings.count
         if hidden > 0 { lines.append("… and \(hidden) more; see mediatorctl validate\n") }
         return lines.joined()
+    }
+}
+
+/// The systems that were not ready in time, or are failed, a line each.
+enum LateText {
+    static func text(_ late: [String], _ reasons: [String: String]) -> String {
+        late.map { PlainText.cleaned("\($0): \(reasons[$0] ?? "not ready in time")") + "\n" }.joined()
     }
 }
 

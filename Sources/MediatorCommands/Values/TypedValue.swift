@@ -72,6 +72,23 @@ package struct TypedValue {
         return type.hasPrefix(prefix) && type.hasSuffix(")") ? String(type.dropFirst(prefix.count).dropLast()) : type
     }
 
+    /// Reads arguments by the declared fields: `key=value` for each of them, or all as one JSON object.
+    ///
+    /// - Parameters:
+    ///   - owner: whose fields they are, for messages: "the event 'Full'".
+    ///   - name: what the object is the value of, for messages: "Full".
+    /// - Throws: as ``object(_:fields:owner:)`` and ``check(_:fields:owner:)``.
+    package func fields(
+        _ arguments: [String], of fields: [Field], owner: String, name: String
+    ) throws(CommandError) -> JSONObject {
+        guard arguments.count == 1, arguments[0].hasPrefix("{") else {
+            return try object(arguments, fields: fields, owner: owner)
+        }
+        let values = try value(arguments[0], type: "an object", name: name).objectValue ?? [:]
+        try check(values, fields: fields, owner: owner)
+        return values
+    }
+
     /// Reads `key=value` arguments by the declared fields, all of which must be there unless they are optional.
     ///
     /// - Parameter owner: whose fields they are, for messages: "the event 'Full'".

@@ -27,7 +27,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
             """
     )
 
-    @Argument(help: "Systems, buses, links, instances or files; everything when left out.")
+    @Argument(help: "Systems, buses, links, instances (one, or all as TEMPLATE@*) or files; everything when left out.")
     var names: [String] = []
 
     @Option(
@@ -57,7 +57,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         var files: [ConfigurationFile] = []
-        for reply in try await session.client.readConfiguration() {
+        for reply in try await session.client.readConfiguration(within: session.limit) {
             guard let path = reply.path else { continue }
             var file = ConfigurationFile(path: path, text: reply.text)
             file.isTransient = reply.transient

@@ -12,7 +12,10 @@ struct CommandOptions: ParsableArguments {
     @Flag(help: "Print JSON, one object on a line, instead of text for people.")
     var json = false
 
-    @Option(help: ArgumentHelp("How long to wait for the daemon.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for an answer; reload, attach, detach and set: for a sign of life, then two minutes more.",
+            valueName: "seconds"))
     var timeout = 10.0
 
     func validate() throws {
@@ -25,7 +28,8 @@ struct CommandOptions: ParsableArguments {
 /// A verb: parsed by ArgumentParser, performed in a session.
 protocol ControlVerb: ParsableCommand {
     var options: CommandOptions { get }
-    /// How many seconds beyond `--timeout` the daemon may take for what the verb asks.
+    /// How many seconds beyond `--timeout` the daemon may take for what the verb asks, once it has shown within
+    /// `--timeout` that it answers.
     var patience: Double { get }
 
     func perform(in session: Session) async throws -> CommandStatus

@@ -8,11 +8,12 @@ struct EmitVerb: ControlVerb {
         abstract: "Send an event to a system.",
         discussion: """
             The values are read by the types the system declares: bool, int, double, string, timestamp (RFC 3339 or \
-            now), duration (1h30m, 500ms); lists and maps as JSON.
+            now), duration (1h30m, 500ms); lists and maps as JSON. All fields can also be given as one JSON object.
 
             EXAMPLES
               mediatorctl emit backup Pause
               mediatorctl emit uplink ProbeFailed reason="no route to host"
+              mediatorctl emit uplink ProbeFailed '{"reason": "no route to host"}'
               mediatorctl emit speaker SetTarget decibels=-12.5 within=500ms
 
             \(CommandStatus.help(.ofControl))
@@ -25,7 +26,7 @@ struct EmitVerb: ControlVerb {
     @Argument(help: "The name of the event.")
     var event: String
 
-    @Argument(help: ArgumentHelp("The value of each field of the event.", valueName: "key=value"))
+    @Argument(help: ArgumentHelp("The value of each field of the event, or one JSON object.", valueName: "key=value"))
     var fields: [String] = []
 
     @OptionGroup var options: CommandOptions
@@ -48,7 +49,7 @@ struct EmitVerb: ControlVerb {
                 code: "no-such-event"
             )
         }
-        let data = try session.typedValue.object(fields, fields: type.fields, owner: "the event '\(event)'")
+        let data = try session.typedValue.fields(fields, of: type.fields, owner: "the event '\(event)'", name: event)
         try await session.client.emit(event, to: target.name, data: data.isEmpty ? nil : data)
         try session.show(
             EmittedReport(event: EmitParameters(system: target.name, event: event, data: data.isEmpty ? nil : data))

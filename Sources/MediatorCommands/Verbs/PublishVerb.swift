@@ -50,13 +50,8 @@ struct PublishVerb: ControlVerb {
     static func value(_ arguments: [String], of bus: BusDescription, _ typedValue: TypedValue) throws -> JSONValue {
         let name = bus.summary.name
         guard bus.fields.isEmpty else {
-            let owner = "the value of bus '\(name)'"
-            guard arguments.count == 1, arguments[0].hasPrefix("{") else {
-                return .object(try typedValue.object(arguments, fields: bus.fields, owner: owner))
-            }
-            let value = try typedValue.value(arguments[0], type: "an object", name: name)
-            try typedValue.check(value.objectValue ?? [:], fields: bus.fields, owner: owner)
-            return value
+            return .object(
+                try typedValue.fields(arguments, of: bus.fields, owner: "the value of bus '\(name)'", name: name))
         }
         guard arguments.count == 1 else {
             throw CommandError(

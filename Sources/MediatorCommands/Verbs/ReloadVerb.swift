@@ -9,8 +9,9 @@ struct ReloadVerb: ControlVerb {
         discussion: """
             The daemon reads and checks its configuration; if it is valid, what has changed is exchanged, and the rest \
             goes on undisturbed: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Changes of links that are in no \
-            file (attach, detach, set) stay in force, unless --drop-transient forgets them. Beyond --timeout \
-            it waits two minutes for old side effects to end and for new systems to become ready.
+            file (attach, detach, set) stay in force, unless --drop-transient forgets them. A daemon that \
+            shows no sign of life within --timeout is given up; beyond that, reload waits two minutes for old side \
+            effects to end and for new systems to become ready.
 
             EXAMPLES
               mediatorctl reload

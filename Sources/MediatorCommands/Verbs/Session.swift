@@ -6,21 +6,30 @@ struct Session: Sendable {
     let client: ControlClient
     let environment: CommandEnvironment
     let renderer: Renderer
+    /// How long the daemon may take to answer what it can answer at once.
+    let limit: Duration
 
-    /// Connects as the options say.
+    /// Connects as the options say. Where calls may take longer than the options say, the daemon shows first, within
+    /// their time, that it answers at all.
     ///
-    /// - Parameter patience: how much longer than a connection a call may take, in seconds.
+    /// - Parameter patience: how much longer a call may take, in seconds.
     static func open(
         _ options: CommandOptions, _ environment: CommandEnvironment, socket: String, patience: Double
     ) async throws -> Session {
         var configuration = ClientConfiguration()
         configuration.connectLimit = .seconds(options.timeout)
         configuration.callLimit = .seconds(options.timeout + patience)
+        let limit = Duration.seconds(options.timeout)
+        let client = try await ControlClient.connect(toPath: socket, configuration: configuration)
+        do {
+            if patience > 0 { try await client.checkAlive(within: limit) }
+        } catch {
+            await client.close()
+            throw error
+        }
         return Session(
-            client: try await ControlClient.connect(toPath: socket, configuration: configuration),
-            environment: environment,
-            renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment)))
-        )
+            client: client, environment: environment,
+            renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment))), limit: limit)
     }
 
     /// Shows a report to the user.

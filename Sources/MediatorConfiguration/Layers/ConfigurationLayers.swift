@@ -57,6 +57,15 @@ extension Diagnostic {
             : "there is no configuration file in '\(place)'; files must end in .yaml or .yml"
         return Diagnostic(severity: .warning, code: .noFiles, message: message)
     }
+
+    /// That nothing but comments was found in the files of some directories, or in a file.
+    static func onlyComments(in place: String, isFile: Bool) -> Diagnostic {
+        Diagnostic(
+            severity: .warning, code: .noFiles,
+            message: isFile
+                ? "there is nothing but comments in '\(place)'"
+                : "there is nothing but comments in the configuration files of '\(place)'")
+    }
 }
 
 /// Reads layers.
@@ -98,8 +107,11 @@ private struct LayerReader {
             if isFull { return full() }
         }
         complainOfUnused(files, masked)
-        if files.isEmpty, !findings.contains(where: { $0.severity == .error }) {
-            findings.append(.noFiles(in: "\(layers)", areEmpty: !masked.isEmpty))
+        if files.allSatisfy(\.holdsNothing), !findings.contains(where: { $0.severity == .error }) {
+            findings.append(
+                files.isEmpty
+                    ? .noFiles(in: "\(layers)", areEmpty: !masked.isEmpty)
+                    : .onlyComments(in: "\(layers)", isFile: false))
         }
         return ConfigurationLayers.Contents(files: files, findings: findings)
     }

@@ -41,15 +41,20 @@ extension MergedConfiguration {
         return nil
     }
 
-    /// Only what has one of some names: a system, a bus, a link, an instance with its template, a file with or without
-    /// its directories; and the names that nothing has. Of what exists once for each instance there is what makes it,
+    /// Only what has one of some names: a system, a bus, a link, an instance with its template, all instances with theirs
+    /// (`template@*`), a file with or without its directories; and the names that nothing has. Of what exists once for each instance there is what makes it,
     /// with a remark.
     public func selecting(_ names: [String]) -> (selection: MergedConfiguration, unknown: [String]) {
         var found: Set<String> = []
         var wanted = Set(names)
         var remarks: [String] = []
+        // By template, the name that stands for all its instances.
+        var every: [String: String] = [:]
         for name in names {
-            if let parts = InstanceName(name), !parts.instance.isEmpty { wanted.insert(parts.template) }
+            if let parts = InstanceName(name), !parts.instance.isEmpty {
+                wanted.insert(parts.template)
+                if parts.isEvery { every[parts.template] = name }
+            }
             if let maker = maker(of: name) {
                 found.insert(name)
                 wanted.insert(maker.name)
@@ -61,6 +66,7 @@ extension MergedConfiguration {
             let whole = [document.file, Self.name(ofFile: document.file), document.system].compactMap(\.self)
             if whole.contains(where: wanted.contains) {
                 found.formUnion(whole)
+                if let name = document.system.flatMap({ every[$0] }) { found.insert(name) }
                 selection.documents.append(document)
                 continue
             }
@@ -70,7 +76,11 @@ extension MergedConfiguration {
                 document.root.entries.compactMap { section in
                     guard Self.sections.contains(section.key) else { return nil }
                     var section = section
-                    let entries = section.value.entries.filter { wanted.contains($0.key) }
+                    let entries = section.value.entries.filter { entry in
+                        if wanted.contains(entry.key) { return true }
+                        guard section.key == "instances", let parts = InstanceName(entry.key) else { return false }
+                        return every[parts.template] != nil
+                    }
                     found.formUnion(entries.map(\.key))
                     section.value.content = .mapping(entries)
                     return entries.isEmpty ? nil : section
