@@ -139,6 +139,19 @@ extension DataCompiler {
     }
 }
 
+extension Session {
+    /// The name of a reference, with an instance's constants put in; nil if it is none. Nothing is reported.
+    func fixedName(_ reference: ExternalReference) -> String? {
+        if let text = literal(reference.name) {
+            return ExternalReference.isValid(text, reference.kind) ? text : nil
+        }
+        guard case .string(let text)? = fittingTemplate(reference.name, as: .string, .fixed)?.constant,
+            ExternalReference.isValid(text, reference.kind)
+        else { return nil }
+        return text
+    }
+}
+
 extension UnavailableValue.Kind {
     /// What to call one in a message.
     fileprivate var words: String { self == .environment ? "environment variable" : "credential" }

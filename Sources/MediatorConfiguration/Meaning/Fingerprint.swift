@@ -263,10 +263,11 @@ struct Fingerprinter {
         }
     }
 
-    /// What is found elsewhere counts by what is found there: a new credential is a change.
+    /// What is found elsewhere counts by what is found there: a new credential is a change. For a template without an
+    /// instance nothing is looked up.
     private mutating func add(_ reference: ExternalReference) {
         add([reference.text, reference.fallback?.text ?? ""])
-        let name = session.literal(reference.name) ?? reference.name.text
+        guard !session.isGeneric, let name = session.fixedName(reference) else { return print.add(-1) }
         let found = try? session.value(reference.kind, name)
         print.add(found)
     }
