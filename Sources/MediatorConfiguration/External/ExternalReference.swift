@@ -95,10 +95,7 @@ extension DataCompiler {
         do throws(ExternalValues.Failure) {
             let text = try session.value(reference.kind, name)
             let resolved = type == .string ? CoreSchema.text : CoreSchema(plain: text)
-            if let value = Self.converted(resolved, text, as: type) {
-                if let text = value.text, !text.isEmpty { session.foreign.insert(text) }
-                return .constant(value)
-            }
+            if let value = Self.converted(resolved, text, as: type) { return .constant(value) }
             // Neither is printed: who wrote it elsewhere may have meant it to stay there.
             report(
                 .wrongType, at: span,
@@ -108,7 +105,6 @@ extension DataCompiler {
             if error.isMissing, session.mayLackValues {
                 session.unavailable.insert(
                     UnavailableValue(kind: reference.kind, name: name, source: source.location(at: span.start)))
-                if let text = type.sample.text { session.foreign.insert(text) }
                 return .constant(type.sample)
             }
             report(.unavailableValue, at: span, error.message, hint: error.hint)

@@ -5,7 +5,7 @@ extension InstanceTable {
     /// One of the buses that a written one stands for.
     struct Bus {
         var bus: WrittenBus
-        var constants: [Environment.Constant] = []
+        var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
     }
@@ -25,14 +25,15 @@ extension InstanceTable {
         return (all(each, in: bus.source) ?? []).map { instance in
             var copy = bus
             copy.name = Self.naming(instance.written.instance, in: bus.name)
-            return Bus(bus: copy, constants: instance.constants ?? [], instance: instance.written.name.text)
+            return Bus(
+                bus: copy, constants: instance.constants ?? InstanceConstants(), instance: instance.written.name.text)
         }
     }
 
     /// One of the links that a written one stands for.
     struct Link {
         var link: WrittenLink
-        var constants: [Environment.Constant] = []
+        var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
         /// What takes the place of a system of its name in it.
