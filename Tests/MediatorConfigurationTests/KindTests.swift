@@ -244,6 +244,15 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(confidential(whole) == [["hidden"], ["hidden"]])
     }
 
+    @Test func `have another fingerprint when the same is to be hidden`() throws {
+        let text = "system: kitchen\nkind: speaker\nwith: { target: 1, key: abc }\n"
+        let values = ExternalValues(environment: { ["KEY": "abc"][$0] })
+        let written = try definition(text)
+        let hidden = try definition(text.replacing("abc", with: "!env KEY"), values: values)
+        #expect(written.kind?.parameters == hidden.kind?.parameters)
+        #expect(written.fingerprint != hidden.fingerprint)
+    }
+
     @Test func `are linked by templates too, whose mistakes are told once`() throws {
         func text(_ field: String) -> String {
             """

@@ -89,6 +89,8 @@ struct Fingerprinter {
                 printer.print.add("kind")
                 printer.print.add(kind.kind)
                 printer.add(.structure(kind.parameters))
+                // What must not be shown is part of what runs, though the values may be the same.
+                printer.add(kind.confidential.sorted())
             }
             for records in [system.states ?? [], system.events ?? []] {
                 printer.print.add(records.count)
