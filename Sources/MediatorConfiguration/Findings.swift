@@ -14,8 +14,10 @@ final class Findings {
     var count: Int { gathered.count }
     /// How many errors there are.
     private(set) var errors = 0
-    /// The instance of a template whose body is being compiled, once that has been checked for all.
+    /// The instance of a template whose body is being compiled.
     var instance: String?
+    /// Whether that body has been checked for all instances before, so that what there is to be warned of has been said.
+    var isChecked = false
     /// What has been said of some instance.
     private var saidOfInstances: Set<String> = []
     /// Whether what is said of a place is said once: the body of a template is looked at for each instance.
@@ -28,15 +30,19 @@ final class Findings {
         hint: @autoclosure () -> String? = nil,
         severity: Diagnostic.Severity = .error, notes: [Diagnostic.Note] = []
     ) {
-        if severity == .error { errors += 1 }
+        if severity == .error {
+            errors += 1
+        } else if instance != nil, isChecked {
+            // It was given with the body.
+            return
+        }
         let (source, span) = source.resolved(span)
         guard !saysOnce || saidOfInstances.insert("\(source.path):\(span.start):\(code)").inserted else { return }
         var message = message
         if let instance {
-            // A warning is about the body, and was given with it.
-            guard severity == .error, saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted
-            else { return }
-            message += " (for '\(instance)')"
+            guard saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted else { return }
+            // A warning is about the body, whatever the instance.
+            if severity == .error { message += " (for '\(instance)')" }
         }
         if code == .tag {
             tagged[source.path, default: []].insert(span.start)

@@ -179,7 +179,9 @@ struct Assembly {
         for (index, place) in unique(places, "bus").enumerated() {
             let each = expanded[place.index]
             let written = each.bus
-            let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }
+            let bus = session.withConstants(each.constants, of: each.instance, isChecked: false) {
+                wiring.bus(written, index: index)
+            }
             table.scopes[written.name.text] = bus.scope
             table.names.append(written.name.text)
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
@@ -244,7 +246,7 @@ struct Assembly {
         }
         var definition: LinkDefinition?
         let isQuiet = Self.isQuiet(session) {
-            definition = session.withConstants(link.constants, of: link.instance) {
+            definition = session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
                 wiring.link(link.link, buses: buses)
             }
         }

@@ -161,12 +161,18 @@ final class Session {
             }
             if let program { conditions[key] = program }
         }
-        if case .bool(let constant) = program?.constant {
+        if case .bool(let constant) = program?.constant, !isDecidedByConstants(parsed, scope) {
             findings.report(
                 .constantCondition, in: source, at: scalar.span, "this condition is always \(constant)",
                 hint: constant ? "leave it out" : nil, severity: .warning)
         }
         return program
+    }
+
+    /// Whether a condition is always the same only because of the values of an instance's constants.
+    private func isDecidedByConstants(_ parsed: Parsed<Expression>, _ scope: VariableScope) -> Bool {
+        guard !constants.isEmpty, !isGeneric, case .success(let expression) = parsed.result else { return false }
+        return (try? expression.checked(in: genericEnvironment(scope), expecting: .bool))?.constant == nil
     }
 
     /// Compiles text that may hold expressions; nil after reporting, or if the scope is broken.

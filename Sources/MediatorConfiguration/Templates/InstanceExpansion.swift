@@ -38,6 +38,8 @@ extension InstanceTable {
         var instance: String?
         /// What takes the place of a system of its name in it.
         var template: SystemScope?
+        /// Whether one has been checked for all.
+        var isChecked = false
     }
 
     /// The links that a written one stands for.
@@ -63,7 +65,10 @@ extension InstanceTable {
             guard let constants = instance.constants else { continue }
             var copy = Self.naming(instance.written.instance, in: link)
             copy.name.text = "\(link.name.text)@\(instance.written.instance)"
-            links.links.append(Link(link: copy, constants: constants, instance: instance.written.name.text))
+            links.links.append(
+                Link(
+                    link: copy, constants: constants, instance: instance.written.name.text,
+                    isChecked: links.generic != nil))
         }
         return links
     }

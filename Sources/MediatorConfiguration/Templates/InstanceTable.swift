@@ -176,12 +176,15 @@ extension StructureType {
 extension Session {
     /// Compiles something in which constants can be used. What is found of an instance names it, unless it has been
     /// said of another; of a template's body without values, nothing is said that depends on them.
+    ///
+    /// - Parameter isChecked: Whether what is compiled for an instance has been checked without values before.
     func withConstants<Result>(
-        _ constants: InstanceConstants, of instance: String? = nil, isGeneric: Bool = false,
+        _ constants: InstanceConstants, of instance: String? = nil, isGeneric: Bool = false, isChecked: Bool = true,
         _ body: () -> Result
     ) -> Result {
         enter(constants, isGeneric: isGeneric)
         findings.instance = instance
+        findings.isChecked = isChecked
         defer {
             leave()
             findings.instance = nil
