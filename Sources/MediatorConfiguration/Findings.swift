@@ -10,8 +10,9 @@ final class Findings {
     private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
     var hasErrors: Bool { errors > 0 }
-    /// How many there are.
-    var count: Int { gathered.count }
+    /// How often something was reported, whether it is shown or not; but for what was given with a body that was checked
+    /// for all instances.
+    private(set) var reports = 0
     /// How many errors there are.
     private(set) var errors = 0
     /// The instance of a template whose body is being compiled.
@@ -36,6 +37,7 @@ final class Findings {
             // It was given with the body.
             return
         }
+        reports += 1
         let (source, span) = source.resolved(span)
         guard !saysOnce || saidOfInstances.insert("\(source.path):\(span.start):\(code)").inserted else { return }
         var message = message
@@ -95,6 +97,7 @@ final class Findings {
     /// Reports what has no place in a text.
     func report(_ diagnostic: Diagnostic) {
         if diagnostic.severity == .error { errors += 1 }
+        reports += 1
         gathered.append(diagnostic)
     }
 

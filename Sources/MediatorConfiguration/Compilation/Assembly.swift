@@ -94,13 +94,13 @@ struct Assembly {
             links: whole.links.map(\.definition))
     }
 
-    /// Does something; whether nothing was found meanwhile, and no value from elsewhere looked at, so that its outcome
+    /// Does something; whether nothing was reported meanwhile, and no value from elsewhere looked at, so that its outcome
     /// may be used again.
     private static func isQuiet(_ session: Session, _ body: () -> Void) -> Bool {
-        let before = session.findings.count
+        let before = session.findings.reports
         session.looksElsewhere = false
         body()
-        return session.findings.count == before && !session.looksElsewhere
+        return session.findings.reports == before && !session.looksElsewhere
     }
 
     private mutating func addTemplate(_ place: Place, to table: inout InstanceTable) {
