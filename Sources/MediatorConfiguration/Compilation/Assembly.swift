@@ -179,11 +179,16 @@ struct Assembly {
         for (index, place) in unique(places, "bus").enumerated() {
             let each = expanded[place.index]
             let written = each.bus
+            table.names.append(written.name.text)
+            guard !each.isBroken else {
+                table.scopes[written.name.text] = BusScope(index: index, type: .dyn, isBroken: true)
+                whole.buses.append(AnalysedBus(definition: nil, written: written))
+                continue
+            }
             let bus = session.withConstants(each.constants, of: each.instance, isChecked: false) {
                 wiring.bus(written, index: index)
             }
             table.scopes[written.name.text] = bus.scope
-            table.names.append(written.name.text)
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
         let links = unique(self.places(\.links) { ($0.name, $0.source) }, "link").map { place in

@@ -8,6 +8,8 @@ extension InstanceTable {
         var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
+        /// Whether something is wrong with that, so that nothing is known of the bus but its name.
+        var isBroken = false
     }
 
     /// The buses that one stands for: `NAME@*` for each instance of the template that it names, else itself.
@@ -26,7 +28,8 @@ extension InstanceTable {
             var copy = bus
             copy.name = Self.naming(instance.written.instance, in: bus.name)
             return Bus(
-                bus: copy, constants: instance.constants ?? InstanceConstants(), instance: instance.written.name.text)
+                bus: copy, constants: instance.constants ?? InstanceConstants(), instance: instance.written.name.text,
+                isBroken: instance.constants == nil)
         }
     }
 

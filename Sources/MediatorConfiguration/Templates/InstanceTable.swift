@@ -132,7 +132,10 @@ struct InstanceTable {
                 entry.value, as: template.parameters.fields[index].type, subject)
             note(index, entry.value)
         }
-        let missing = names.indices.filter { !given.contains($0) && template.written.parameters[$0].fallback == nil }
+        let missing = names.indices.filter { index in
+            let parameter = template.written.parameters[index]
+            return !given.contains(index) && parameter.fallback == nil && !parameter.mayHideFallback
+        }
         if isWhole, !missing.isEmpty {
             let list = missing.map { "'\(names[$0])'" }.joined(separator: ", ")
             report(
