@@ -51,6 +51,26 @@ import Testing
               hint: did you mean 'default'?
             """),
         Mistake(
+            "a value that cannot be computed for some instance",
+            """
+            system: t@
+            parameters: { n: int }
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            external: any
+            ---
+            instances: { t@one: { n: 1 }, t@two: { n: 0 } }
+            ---
+            buses: { r: { kind: passthrough, value: int, external: both } }
+            links: { l: { attach: t@*, to: r, onValue: "${2 / parameters.n}", emitEvent: E } }
+            """,
+            """
+            a.yaml:11:47: error: 'onValue' cannot be computed: 2 / 0: division by zero (for 't@two') [invalid-expression]
+              links: { l: { attach: t@*, to: r, onValue: "${2 / parameters.n}", emitEvent: E } }
+                                                            ^~~~~~~~~~~~~~~~
+            """),
+        Mistake(
             "a missing parameter", head + "instances: { t@x: {} }",
             """
             a.yaml:6:14: error: 't@x' needs the parameter 'name' [missing-parameter]

@@ -259,6 +259,33 @@ import Testing
         }
     }
 
+    @Test func `what is computed of a value from elsewhere shows it to nobody`() {
+        let text = """
+            system: t@
+            parameters: { e: string }
+            states: { A: {} }
+            initialState: A
+            ---
+            instances: { t@x: { e: !env E } }
+            ---
+            buses: { b@*: { for: t@*, kind: currentValue, value: int, initial: "${int(parameters.e)}", external: both } }
+            """
+        func compiled(_ values: ExternalValues) -> [Diagnostic] {
+            ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], values: values)
+                .partial
+        }
+        let wrong = compiled(ExternalValues(environment: { _ in "hidden" }))
+        #expect(wrong.map(\.code) == [.invalidExpression])
+        #expect(
+            wrong.map(\.message) == [
+                "'initial' cannot be computed of what comes from elsewhere: invalidConversion (for 't@x')"
+            ])
+        #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") })
+        #expect(compiled(ExternalValues(environment: { _ in "7" })) == [])
+        // Where it is only checked, nobody knows what it will be.
+        #expect(compiled(ExternalValues(environment: { _ in nil }, mayBeMissing: true)) == [])
+    }
+
     @Test func `an instance may be changed by a drop-in`() throws {
         var file = ConfigurationFile(path: "a.yaml", text: Self.uplink + Self.instances)
         file.dropIns = [

@@ -118,10 +118,11 @@ extension DataCompiler {
         if name == nil {
             guard let program = session.template(scalar, as: .string, .fixed, in: source) else { return nil }
             if session.isGeneric { return "" }
-            guard case .string(let text)? = program.constant else {
-                report(.notConstant, at: scalar.span, "the name of the \(reference.kind.words) must be a fixed value")
-                return nil
-            }
+            let subject = Subject("the name of the \(reference.kind.words)", "")
+            guard
+                case .constant(.string(let text))? = data(
+                    program, scalar, subject, .fixed, sample: ValueType.string.sample)
+            else { return nil }
             name = text
         }
         guard let name, ExternalReference.isValid(name, reference.kind) else {
