@@ -111,7 +111,7 @@ extension Diagnostic {
 
         // Expressions
 
-        /// An expression that cannot be read, or is too long or too deep.
+        /// An expression that cannot be read, is too long or too deep, or should give a fixed value and fails.
         public static let invalidExpression = Code(rawValue: "invalid-expression")
         /// An expression uses a name that is not there.
         public static let unknownVariable = Code(rawValue: "unknown-variable")

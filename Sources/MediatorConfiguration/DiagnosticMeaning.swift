@@ -54,7 +54,8 @@ extension Diagnostic.Code {
         .notConstant: "An expression with variables where only a fixed value can stand",
         .unavailableValue: "An environment variable or credential that is not there, or cannot be used",
         .misplacedSecret: "A credential where its value would be shown",
-        .invalidExpression: "An expression that cannot be read, or is too long or too deep",
+        .invalidExpression:
+            "An expression that cannot be read, is too long or too deep, or should give a fixed value and fails",
         .unknownVariable: "An expression uses a name that is not there",
         .unknownFunction: "An expression calls a function that is not there",
         .unreachableRule: "A rule after one that always holds",

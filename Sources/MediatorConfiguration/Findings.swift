@@ -10,12 +10,15 @@ final class Findings {
     private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
     /// Whether some finding is an error.
     var hasErrors: Bool { errors > 0 }
-    /// How many there are.
-    var count: Int { gathered.count }
+    /// How often something was reported, whether it is shown or not; but for what was given with a body that was checked
+    /// for all instances.
+    private(set) var reports = 0
     /// How many errors there are.
     private(set) var errors = 0
-    /// The instance of a template whose body is being compiled, once that has been checked for all.
+    /// The instance of a template whose body is being compiled.
     var instance: String?
+    /// Whether that body has been checked for all instances before, so that what there is to be warned of has been said.
+    var isChecked = false
     /// What has been said of some instance.
     private var saidOfInstances: Set<String> = []
     /// Whether what is said of a place is said once: the body of a template is looked at for each instance.
@@ -28,15 +31,20 @@ final class Findings {
         hint: @autoclosure () -> String? = nil,
         severity: Diagnostic.Severity = .error, notes: [Diagnostic.Note] = []
     ) {
-        if severity == .error { errors += 1 }
+        if severity == .error {
+            errors += 1
+        } else if instance != nil, isChecked {
+            // It was given with the body.
+            return
+        }
+        reports += 1
         let (source, span) = source.resolved(span)
         guard !saysOnce || saidOfInstances.insert("\(source.path):\(span.start):\(code)").inserted else { return }
         var message = message
         if let instance {
-            // A warning is about the body, and was given with it.
-            guard severity == .error, saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted
-            else { return }
-            message += " (for '\(instance)')"
+            guard saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted else { return }
+            // A warning is about the body, whatever the instance.
+            if severity == .error { message += " (for '\(instance)')" }
         }
         if code == .tag {
             tagged[source.path, default: []].insert(span.start)
@@ -89,6 +97,7 @@ final class Findings {
     /// Reports what has no place in a text.
     func report(_ diagnostic: Diagnostic) {
         if diagnostic.severity == .error { errors += 1 }
+        reports += 1
         gathered.append(diagnostic)
     }
 

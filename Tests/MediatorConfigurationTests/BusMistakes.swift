@@ -19,6 +19,28 @@ import Testing
               hint: write kind: passthrough or kind: currentValue
             """#),
         Mistake(
+            "an initial value that cannot be computed",
+            #"""
+            buses:
+              a: { kind: currentValue, value: int, initial: "${1 / 0}", external: both }
+            """#,
+            #"""
+            a.yaml:2:52: error: 'initial' cannot be computed: 1 / 0: division by zero [invalid-expression]
+                a: { kind: currentValue, value: int, initial: "${1 / 0}", external: both }
+                                                                 ^~~~~
+            """#),
+        Mistake(
+            "an element of an initial value that cannot be computed",
+            #"""
+            buses:
+              b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], external: both }
+            """#,
+            #"""
+            a.yaml:2:76: error: an element of 'initial' cannot be computed: "x" is not an int [invalid-expression]
+                b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], external: both }
+                                                                                         ^~~~~~~~
+            """#),
+        Mistake(
             "a bus of unknown kind",
             #"""
             buses:

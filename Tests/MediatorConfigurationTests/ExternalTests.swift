@@ -1,5 +1,6 @@
 import CommonExpression
 import MediatorConfiguration
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -164,6 +165,55 @@ import Musl
                 "a.yaml:6:72 credential vpn.key", "a.yaml:8:56 env N",
             ])
         #expect(compile(Self.login).unavailable.isEmpty)
+    }
+
+    @Test func `what an instance names elsewhere makes its fingerprint another when it is another`() throws {
+        let text = """
+            system: t@
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            external: any
+            feedbacks:
+              f: { onState: A, run: { command: [a], environment: { K: !credential "pw-${instance}" } }, onSuccess: E }
+            ---
+            instances: { t@one: {}, t@two: {} }
+            ---
+            buses: { b@*: { for: t@*, kind: currentValue, value: string, initial: !env "B_${instance}", external: both } }
+            links: { l: { attach: t@*, to: b@*, onState: A, emitValue: !env "L_${instance}" } }
+            """
+        func fingerprints(_ environment: [String: String]) throws -> [String] {
+            let result = compile(
+                text, ["B_one": "1", "B_two": "1", "L_one": "1", "L_two": "1"].merging(environment) { $1 })
+            let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
+            return graph.systems.map(\.fingerprint) + graph.buses.map(\.fingerprint) + graph.links.map(\.fingerprint)
+        }
+        func changed(_ one: [String], _ other: [String]) -> [Int] { one.indices.filter { one[$0] != other[$0] } }
+        try credentials.write("pw-one", "first")
+        try credentials.write("pw-two", "first")
+        let first = try fingerprints([:])
+        #expect(try fingerprints([:]) == first)
+        try credentials.write("pw-two", "second")
+        #expect(changed(first, try fingerprints([:])) == [1])
+        #expect(changed(first, try fingerprints(["B_one": "2", "L_two": "2"])) == [1, 2, 5])
+    }
+
+    @Test func `for a template without instances nothing is looked up`() {
+        let asked = Mutex<[String]>([])
+        let values = ExternalValues(environment: { name in
+            asked.withLock { $0.append(name) }
+            return nil
+        })
+        let text = """
+            system: t@
+            states: { A: {} }
+            initialState: A
+            feedbacks: { f: { onState: A, run: { command: [a], environment: { K: !env "K_${instance}", L: !env L } } } }
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)], values: values)
+        #expect(result.partial == [])
+        #expect(asked.withLock { $0 } == [])
     }
 
     @Test func `a link shows that a value is from elsewhere`() throws {

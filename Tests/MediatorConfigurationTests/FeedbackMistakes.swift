@@ -296,10 +296,9 @@ import Testing
                 run: [df]
             """#,
             #"""
-            a.yaml:7:14: error: the field 'used' must be a fixed value here [not-constant]
+            a.yaml:7:33: error: the field 'used' cannot be computed: 1 / 0: division by zero [invalid-expression]
                   onState: { Full: { used: "${1 / 0}" } }
-                           ^
-              hint: use 'when'
+                                              ^~~~~
             """#),
         Mistake(
             "an unknown strategy",

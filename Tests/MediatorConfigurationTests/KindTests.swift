@@ -161,6 +161,98 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(result(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).diagnostics.isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `are checked wherever a value was found`(mayBeMissing: Bool) {
+        let text = """
+            system: plain
+            kind: server
+            with: { port: !env PORT, more: [80, !env MISSING, !env PORT] }
+            ---
+            system: s@
+            parameters: { mode: string, port: { type: uint, default: !env PORT } }
+            kind: server
+            with: { peers: [{ modes: ["${parameters.mode}"], port: "${parameters.port}" }] }
+            ---
+            instances: { s@a: { mode: !env MISSING } }
+
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds,
+            values: ExternalValues(
+                environment: { ["PORT": "70123", "MISSING": mayBeMissing ? nil : "fast"][$0] ?? nil },
+                mayBeMissing: mayBeMissing))
+        // Among them, when it is not a number, what is missing.
+        let ranges = result.diagnostics.filter { $0.code == .outOfRange }
+        #expect(
+            ranges.map { "\($0.location?.line ?? 0) \($0.message)" }
+                == [
+                    "3 'port' is between 0 and 65535, not that", "3 'more[2]' is between 0 and 65535, not that",
+                    "8 'peers[0].port' is between 0 and 65535, not that (for 's@a')",
+                ].filter { mayBeMissing || !$0.contains("more") })
+        #expect(result.diagnostics.allSatisfy { !$0.rendered().contains("70123") })
+        #expect(result.diagnostics.filter { $0.code == .unknownChoice } == [])
+    }
+
+    @Test func `are shown what is written, and nothing that is made of what comes from elsewhere`() throws {
+        let text = """
+            system: s@
+            parameters: { mode: string, one: { type: uint, default: !env ONE } }
+            kind: server
+            with:
+              port: "${70000u + 123u}"
+              more: ["${parameters.one + 70000u}"]
+              peers: [{ modes: ["${parameters.mode}", "${parameters.mode.substring(0, 4)}x"], port: 1 }]
+            ---
+            instances: { s@a: { mode: !env MODE }, s@b: { mode: fastt } }
+
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds,
+            values: ExternalValues(environment: { ["MODE": "hidden and fast", "ONE": "1"][$0] }))
+        #expect(
+            result.diagnostics.map(\.message) == [
+                "'port' is between 0 and 65535, not 70123 (for 's@a')",
+                "'more[0]' is between 0 and 65535, not that (for 's@a')",
+                "'peers[0].modes[0]' is 'fast' or 'slow', not 'fastt' (for 's@b')",
+                "'peers[0].modes[0]' is 'fast' or 'slow', not that (for 's@a')",
+                "'peers[0].modes[1]' is 'fast' or 'slow', not 'fastx' (for 's@b')",
+                "'peers[0].modes[1]' is 'fast' or 'slow', not that (for 's@a')",
+            ])
+        #expect(result.diagnostics.allSatisfy { !$0.rendered().contains("hidd") })
+        let given = """
+            system: speaker@
+            parameters: { key: string, note: string }
+            kind: speaker
+            with: { target: 1, place: kitchen, key: "${parameters.key}" }
+            ---
+            instances:
+              speaker@a: { key: !env KEY, note: kitchen }
+              speaker@b: { key: hidden, note: !env KEY }
+
+            """
+        func confidential(_ text: String) -> [Set<String>]? {
+            ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], kinds: kinds,
+                values: ExternalValues(environment: { ["KEY": "hidden"][$0] })
+            ).graph?.systems.compactMap { $0.kind?.confidential }
+        }
+        #expect(confidential(given) == [["hidden"], []])
+        let part = given.replacing("parameters.key}", with: "parameters.key.substring(0, 3)}")
+        #expect(confidential(part) == [["hid"], []])
+        // Of the whole nobody knows which part is meant.
+        let whole = given.replacing("parameters.key}", with: "[parameters].map(p, p.key)[0]}")
+        #expect(confidential(whole) == [["hidden"], ["hidden"]])
+    }
+
+    @Test func `have another fingerprint when the same is to be hidden`() throws {
+        let text = "system: kitchen\nkind: speaker\nwith: { target: 1, key: abc }\n"
+        let values = ExternalValues(environment: { ["KEY": "abc"][$0] })
+        let written = try definition(text)
+        let hidden = try definition(text.replacing("abc", with: "!env KEY"), values: values)
+        #expect(written.kind?.parameters == hidden.kind?.parameters)
+        #expect(written.fingerprint != hidden.fingerprint)
+    }
+
     @Test func `are linked by templates too, whose mistakes are told once`() throws {
         func text(_ field: String) -> String {
             """

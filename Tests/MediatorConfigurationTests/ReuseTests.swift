@@ -244,6 +244,33 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(anew == 2)
     }
 
+    @Test func `is not used for a link of which there was more to be said than is shown`() {
+        let count = ConfigurationLimits.findings + 2
+        let links = (0..<count).map { "  l\($0): { attach: s, to: b, when: 1 == 1, emitEvent: E }\n" }.joined()
+        let file = ConfigurationFile(
+            path: "a.yaml",
+            text: """
+                system: s
+                states: { A: {} }
+                events: { E: {} }
+                initialState: A
+                transitions: { A: { E: stay } }
+                ---
+                buses: { b: { kind: passthrough, value: int, external: write } }
+                links:
+                \(links)
+                """)
+        func compiled(_ parts: CompiledParts) -> CompilationResult {
+            ConfigurationCompiler.compile(
+                files: [file], effects: EffectSchema.builtin, values: .none, unreadable: [], now: nil, reusing: parts)
+        }
+        let first = compiled(CompiledParts())
+        #expect(first.diagnostics.count == ConfigurationLimits.findings + 1)
+        let second = compiled(first.parts)
+        #expect(first.parts.shared(with: second.parts).links == 0)
+        #expect(second.diagnostics == first.diagnostics)
+    }
+
     @Test func `is not used where a side effect or a kind is another`() {
         let file = ConfigurationFile(path: "a.yaml", text: Self.variants[1].texts[0])
         func compiled(_ kinds: [SystemKind], _ parts: CompiledParts) -> CompilationResult {

@@ -14,6 +14,63 @@ import Testing
 
     static let all = [
         Mistake(
+            "a mistake in a template that has a bus for each instance",
+            """
+            system: t@
+            parameters: { n: int }
+            states: { A: { v: int } }
+            initialState: { A: { v: "${parameters.m}" } }
+            ---
+            instances: { t@one: { n: 1 } }
+            ---
+            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", external: both } }
+            links: { l: { attach: t@*, to: r@*, onState: A, emitValue: "${instance}" } }
+            """,
+            """
+            a.yaml:4:39: error: 'parameters' has no field 'm'; its fields are n [unknown-field]
+              initialState: { A: { v: "${parameters.m}" } }
+                                                    ^
+            """),
+        Mistake(
+            "a misspelt key of a parameter, which may be its default",
+            """
+            system: t@
+            parameters: { n: int, d: { type: int, defalt: 1 } }
+            states: { A: {} }
+            initialState: A
+            ---
+            instances: { t@one: { n: 1 } }
+            ---
+            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", external: both } }
+            links: { l: { attach: t@one, to: r@one, onState: A, emitValue: "x" } }
+            """,
+            """
+            a.yaml:2:39: error: the parameter 'd' has no key 'defalt' [unknown-key]
+              parameters: { n: int, d: { type: int, defalt: 1 } }
+                                                    ^~~~~~
+              hint: did you mean 'default'?
+            """),
+        Mistake(
+            "a value that cannot be computed for some instance",
+            """
+            system: t@
+            parameters: { n: int }
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            external: any
+            ---
+            instances: { t@one: { n: 1 }, t@two: { n: 0 } }
+            ---
+            buses: { r: { kind: passthrough, value: int, external: both } }
+            links: { l: { attach: t@*, to: r, onValue: "${2 / parameters.n}", emitEvent: E } }
+            """,
+            """
+            a.yaml:11:47: error: 'onValue' cannot be computed: 2 / 0: division by zero (for 't@two') [invalid-expression]
+              links: { l: { attach: t@*, to: r, onValue: "${2 / parameters.n}", emitEvent: E } }
+                                                            ^~~~~~~~~~~~~~~~
+            """),
+        Mistake(
             "a missing parameter", head + "instances: { t@x: {} }",
             """
             a.yaml:6:14: error: 't@x' needs the parameter 'name' [missing-parameter]

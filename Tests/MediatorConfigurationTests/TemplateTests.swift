@@ -217,6 +217,75 @@ import Testing
                 """)
     }
 
+    /// Links whose buses exist for each instance too.
+    private static func paired(_ condition: String) -> String {
+        """
+        system: t@
+        parameters: { wanted: bool }
+        states: { A: {} }
+        events: { E: {} }
+        initialState: A
+        ---
+        instances: { t@x: { wanted: true }, t@y: { wanted: false } }
+        ---
+        buses: { b@*: { for: t@*, kind: passthrough, value: int, external: both } }
+        links: { l: { attach: t@*, to: b@*, when: "\(condition)", emitEvent: E } }
+        """
+    }
+
+    @Test func `a condition that is always the same is told once of links that lead to different ends`() {
+        func compiled(_ text: String, _ parts: CompiledParts) -> CompilationResult {
+            ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], effects: EffectSchema.builtin, values: .none,
+                unreadable: [], now: nil, reusing: parts)
+        }
+        let first = compiled(Self.paired("1 == 1"), CompiledParts())
+        #expect(
+            first.partial.map { $0.rendered() } == [
+                """
+                a.yaml:10:43: warning: this condition is always true [constant-condition]
+                  links: { l: { attach: t@*, to: b@*, when: "1 == 1", emitEvent: E } }
+                                                            ^~~~~~~~
+                  hint: leave it out
+                """
+            ])
+        #expect(compiled(Self.paired("1 == 1"), first.parts).diagnostics == first.diagnostics)
+        // Without the first instance it is the other that tells it.
+        let without = Self.paired("1 == 1").replacing("t@x: { wanted: true }, ", with: "")
+        #expect(compiled(without, first.parts).diagnostics == compiled(without, CompiledParts()).diagnostics)
+        #expect(compiled(without, CompiledParts()).partial.map(\.code) == [.constantCondition])
+        for condition in ["parameters.wanted", "instance == 'x'", "value > 1 || parameters.wanted"] {
+            #expect(compiled(Self.paired(condition), CompiledParts()).partial == [], "\(condition)")
+        }
+    }
+
+    @Test func `what is computed of a value from elsewhere shows it to nobody`() {
+        let text = """
+            system: t@
+            parameters: { e: string }
+            states: { A: {} }
+            initialState: A
+            ---
+            instances: { t@x: { e: !env E } }
+            ---
+            buses: { b@*: { for: t@*, kind: currentValue, value: int, initial: "${int(parameters.e)}", external: both } }
+            """
+        func compiled(_ values: ExternalValues) -> [Diagnostic] {
+            ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], values: values)
+                .partial
+        }
+        let wrong = compiled(ExternalValues(environment: { _ in "hidden" }))
+        #expect(wrong.map(\.code) == [.invalidExpression])
+        #expect(
+            wrong.map(\.message) == [
+                "'initial' cannot be computed of what comes from elsewhere: invalidConversion (for 't@x')"
+            ])
+        #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") })
+        #expect(compiled(ExternalValues(environment: { _ in "7" })) == [])
+        // Where it is only checked, nobody knows what it will be.
+        #expect(compiled(ExternalValues(environment: { _ in nil }, mayBeMissing: true)) == [])
+    }
+
     @Test func `an instance may be changed by a drop-in`() throws {
         var file = ConfigurationFile(path: "a.yaml", text: Self.uplink + Self.instances)
         file.dropIns = [

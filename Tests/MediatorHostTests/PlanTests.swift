@@ -131,6 +131,28 @@ private let wiring = """
 }
 
 @Suite struct `A plan` {
+    @Test(arguments: ["K_one", "K_${instance}"])
+    func `follows the value that an instance names elsewhere`(name: String) throws {
+        func graph(_ value: String) throws -> Graph {
+            let text = """
+                system: t@
+                states: { A: {} }
+                events: { E: {} }
+                initialState: A
+                feedbacks:
+                  f: { onState: A, run: { command: [a], environment: { K: !env "\(name)" } }, onSuccess: E }
+                ---
+                instances: { t@one: {} }
+                """
+            let result = ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)],
+                values: ExternalValues(environment: { $0 == "K_one" ? value : nil }))
+            return try #require(result.graph)
+        }
+        #expect(Plan(from: try graph("first"), to: try graph("first")).isEmpty)
+        #expect(Plan(from: try graph("first"), to: try graph("second")).systems.map(\.fate) == [.migrate])
+    }
+
     @Test func `compares buses and links`() throws {
         let new = wiring.replacing("initial: 0", with: "initial: 7").replacing("value > 3", with: "value > 4")
             .replacing("  up:", with: "  over:").replacing("b: string }", with: "b: int }")

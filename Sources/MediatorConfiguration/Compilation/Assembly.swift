@@ -94,13 +94,13 @@ struct Assembly {
             links: whole.links.map(\.definition))
     }
 
-    /// Does something; whether nothing was found meanwhile, and no value from elsewhere looked at, so that its outcome
+    /// Does something; whether nothing was reported meanwhile, and no value from elsewhere looked at, so that its outcome
     /// may be used again.
     private static func isQuiet(_ session: Session, _ body: () -> Void) -> Bool {
-        let before = session.findings.count
+        let before = session.findings.reports
         session.looksElsewhere = false
         body()
-        return session.findings.count == before && !session.looksElsewhere
+        return session.findings.reports == before && !session.looksElsewhere
     }
 
     private mutating func addTemplate(_ place: Place, to table: inout InstanceTable) {
@@ -179,9 +179,16 @@ struct Assembly {
         for (index, place) in unique(places, "bus").enumerated() {
             let each = expanded[place.index]
             let written = each.bus
-            let bus = session.withConstants(each.constants, of: each.instance) { wiring.bus(written, index: index) }
-            table.scopes[written.name.text] = bus.scope
             table.names.append(written.name.text)
+            guard !each.isBroken else {
+                table.scopes[written.name.text] = BusScope(index: index, type: .dyn, isBroken: true)
+                whole.buses.append(AnalysedBus(definition: nil, written: written))
+                continue
+            }
+            let bus = session.withConstants(each.constants, of: each.instance, isChecked: false) {
+                wiring.bus(written, index: index)
+            }
+            table.scopes[written.name.text] = bus.scope
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
         let links = unique(self.places(\.links) { ($0.name, $0.source) }, "link").map { place in
@@ -244,7 +251,7 @@ struct Assembly {
         }
         var definition: LinkDefinition?
         let isQuiet = Self.isQuiet(session) {
-            definition = session.withConstants(link.constants, of: link.instance) {
+            definition = session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
                 wiring.link(link.link, buses: buses)
             }
         }

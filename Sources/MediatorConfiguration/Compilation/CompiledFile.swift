@@ -26,7 +26,6 @@ final class CompiledFile: Sendable {
             session.findings = Findings(continuing: before)
             session.unavailable = []
             session.looksElsewhere = false
-            session.foreign = []
             let scope = SystemScope(system, session: session)
             let definition = SystemCompiler(scope, system, session).system()
             before = session.findings.part

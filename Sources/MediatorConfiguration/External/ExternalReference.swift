@@ -95,10 +95,7 @@ extension DataCompiler {
         do throws(ExternalValues.Failure) {
             let text = try session.value(reference.kind, name)
             let resolved = type == .string ? CoreSchema.text : CoreSchema(plain: text)
-            if let value = Self.converted(resolved, text, as: type) {
-                if let text = value.text, !text.isEmpty { session.foreign.insert(text) }
-                return .constant(value)
-            }
+            if let value = Self.converted(resolved, text, as: type) { return .constant(value) }
             // Neither is printed: who wrote it elsewhere may have meant it to stay there.
             report(
                 .wrongType, at: span,
@@ -108,7 +105,6 @@ extension DataCompiler {
             if error.isMissing, session.mayLackValues {
                 session.unavailable.insert(
                     UnavailableValue(kind: reference.kind, name: name, source: source.location(at: span.start)))
-                if let text = type.sample.text { session.foreign.insert(text) }
                 return .constant(type.sample)
             }
             report(.unavailableValue, at: span, error.message, hint: error.hint)
@@ -122,10 +118,11 @@ extension DataCompiler {
         if name == nil {
             guard let program = session.template(scalar, as: .string, .fixed, in: source) else { return nil }
             if session.isGeneric { return "" }
-            guard case .string(let text)? = program.constant else {
-                report(.notConstant, at: scalar.span, "the name of the \(reference.kind.words) must be a fixed value")
-                return nil
-            }
+            let subject = Subject("the name of the \(reference.kind.words)", "")
+            guard
+                case .constant(.string(let text))? = data(
+                    program, scalar, subject, .fixed, sample: ValueType.string.sample)
+            else { return nil }
             name = text
         }
         guard let name, ExternalReference.isValid(name, reference.kind) else {
@@ -136,6 +133,19 @@ extension DataCompiler {
             return nil
         }
         return name
+    }
+}
+
+extension Session {
+    /// The name of a reference, with an instance's constants put in; nil if it is none. Nothing is reported.
+    func fixedName(_ reference: ExternalReference) -> String? {
+        if let text = literal(reference.name) {
+            return ExternalReference.isValid(text, reference.kind) ? text : nil
+        }
+        guard case .string(let text)? = fittingTemplate(reference.name, as: .string, .fixed)?.constant,
+            ExternalReference.isValid(text, reference.kind)
+        else { return nil }
+        return text
     }
 }
 

@@ -76,7 +76,7 @@ struct DataCompiler {
         if let scalar = node.scalar, session.literal(scalar) == nil,
             let program = session.fittingTemplate(scalar, as: .optional(wrapped), scope)
         {
-            return program.constant.map { .constant($0) } ?? .template(program)
+            return data(program, scalar, what, scope, sample: .optional(nil))
         }
         guard let program = data(node, as: wrapped, what, scope) else { return nil }
         if case .constant(let value) = program { return .constant(.optional(value)) }
@@ -188,13 +188,35 @@ struct DataCompiler {
 
     private func scalar(_ scalar: Scalar, as type: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
         guard let text = session.literal(scalar) else {
-            return session.template(scalar, as: type, scope, in: source).map { program in
-                program.constant.map { .constant($0) } ?? .template(program)
+            return session.template(scalar, as: type, scope, in: source).flatMap { program in
+                data(program, scalar, what, scope, sample: type.sample)
             }
         }
         if case .dyn = type { return nil }
         let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text
         return value(resolved, text, as: type, what, at: scalar.span).map { .constant($0) }
+    }
+
+    /// What a program gives: where only a fixed value can stand at once, so that it is told if it gives none.
+    func data(
+        _ program: TemplateProgram, _ scalar: Scalar, _ what: Subject, _ scope: VariableScope, sample: Value
+    ) -> DataProgram? {
+        if let value = program.constant { return .constant(value) }
+        guard scope.isFixed, !session.isGeneric else { return .template(program) }
+        do throws(EvaluationError) {
+            return .constant(try program.evaluate([]))
+        } catch {
+            let origin = session.origin(scalar)
+            // A sample may be nothing that one can compute with.
+            if origin == .missing { return .constant(sample) }
+            let range = error.range.start..<max(error.range.start, error.range.end)
+            report(
+                .invalidExpression, at: ScalarMap(scalar, in: source)?.span(range) ?? scalar.span,
+                origin == .written
+                    ? "\(what) cannot be computed: \(error.message)"
+                    : "\(what) cannot be computed of what comes from elsewhere: \(error.code)")
+            return nil
+        }
     }
 
     /// A fixed scalar as a value of a type, or nil after reporting why not.

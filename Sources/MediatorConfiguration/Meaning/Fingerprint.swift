@@ -89,6 +89,8 @@ struct Fingerprinter {
                 printer.print.add("kind")
                 printer.print.add(kind.kind)
                 printer.add(.structure(kind.parameters))
+                // What must not be shown is part of what runs, though the values may be the same.
+                printer.add(kind.confidential.sorted())
             }
             for records in [system.states ?? [], system.events ?? []] {
                 printer.print.add(records.count)
@@ -263,10 +265,11 @@ struct Fingerprinter {
         }
     }
 
-    /// What is found elsewhere counts by what is found there: a new credential is a change.
+    /// What is found elsewhere counts by what is found there: a new credential is a change. For a template without an
+    /// instance nothing is looked up.
     private mutating func add(_ reference: ExternalReference) {
         add([reference.text, reference.fallback?.text ?? ""])
-        let name = session.literal(reference.name) ?? reference.name.text
+        guard !session.isGeneric, let name = session.fixedName(reference) else { return print.add(-1) }
         let found = try? session.value(reference.kind, name)
         print.add(found)
     }

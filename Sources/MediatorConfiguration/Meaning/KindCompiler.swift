@@ -125,9 +125,10 @@ extension Lookup {
         default: break
         }
         guard let breach = rule.breach(of: value, at: path) else { return true }
-        let isForeign = session.isForeign(value, node)
+        let origin = session.origin(node)
         // A sample takes the place of a value that is not to be had here.
-        if isForeign, session.mayLackValues { return true }
+        if origin == .missing { return true }
+        let isForeign = origin == .elsewhere
         let code: Diagnostic.Code =
             switch breach.kind {
             case .range: .outOfRange
@@ -142,14 +143,6 @@ extension Lookup {
 }
 
 extension Session {
-    /// Whether a value that is written in a place comes from elsewhere, or may hold something that does.
-    fileprivate func isForeign(_ value: Value, _ node: Node) -> Bool {
-        if node.external != nil { return true }
-        // By the parameters of a template.
-        guard !foreign.isEmpty, node.scalar?.text.contains("${") == true, let text = value.text else { return false }
-        return foreign.contains { text.contains($0) }
-    }
-
     /// What of a value comes from elsewhere, or may hold something that does, as texts.
     func confidential(_ value: Value, _ node: Node) -> Set<String> {
         switch (value, node.content) {
@@ -164,7 +157,7 @@ extension Session {
             return written.reduce(into: []) { texts, entry in
                 if let value = structure[entry.key.text] { texts.formUnion(confidential(value, entry.value)) }
             }
-        default: return value.texts.filter { isForeign(.string($0), node) && !$0.isEmpty }
+        default: return origin(node) == .written ? [] : value.texts.filter { !$0.isEmpty }
         }
     }
 }

@@ -156,6 +156,9 @@ struct VariableScope {
     /// Takes the place of a variable that cannot be named here.
     static let nameless = Environment.Variable(name: "", type: .dyn)
 
+    /// Whether only a fixed value can stand there.
+    var isFixed: Bool { absences == .fixed }
+
     /// No variables.
     static let fixed = VariableScope(environment: Environment(), absences: .fixed, key: Key(kind: 0))
     /// Only `now`.

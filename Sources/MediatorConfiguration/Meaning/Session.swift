@@ -37,12 +37,12 @@ final class Session {
     let kinds: KindTable
     /// The values that were not there.
     var unavailable: Set<UnavailableValue> = []
-    /// The texts of the values that came from elsewhere, and of the samples in the place of those that were not there.
-    var foreign: Set<String> = []
     /// Whether a template is compiled without an instance, so that types are known but no values.
     private(set) var isGeneric = false
     /// The constants that every expression may use.
     private(set) var constants: [Environment.Constant] = []
+    /// Where those parameters among them come from that are not written in the configuration.
+    private(set) var origins: [String: ValueOrigin] = [:]
     /// Tells sets of constants apart.
     private var constantsNumber: Int32 = 0
     private var constantsCount: Int32 = 0
@@ -60,7 +60,6 @@ final class Session {
         values = session.values
         kinds = session.kinds
         types = session.types
-        foreign = session.foreign
     }
 
     /// A session for a part of the links, which is compiled beside the others; without constants.
@@ -70,7 +69,6 @@ final class Session {
     func add(_ part: Session) {
         findings.add(part.findings.part)
         unavailable.formUnion(part.unavailable)
-        foreign.formUnion(part.foreign)
     }
 
     /// Whether a value from elsewhere that is missing is merely noted.
@@ -83,18 +81,20 @@ final class Session {
     }
 
     /// Begins what may use constants: by their values, or by their types only.
-    func enter(_ constants: [Environment.Constant], isGeneric: Bool) {
-        if !constants.isEmpty {
+    func enter(_ constants: InstanceConstants, isGeneric: Bool) {
+        if !constants.all.isEmpty {
             constantsCount += 1
             constantsNumber = constantsCount
         }
-        self.constants = constants
+        self.constants = constants.all
+        origins = constants.origins
         self.isGeneric = isGeneric
     }
 
     /// Ends it.
     func leave() {
         constants = []
+        origins = [:]
         constantsNumber = 0
         isGeneric = false
     }
@@ -102,12 +102,16 @@ final class Session {
     /// What an expression may use.
     private func environment(_ scope: VariableScope) -> Environment {
         guard !constants.isEmpty else { return scope.environment }
+        guard !isGeneric else { return genericEnvironment(scope) }
         var environment = scope.environment
-        if isGeneric {
-            environment.variables += constants.map { Environment.Variable(name: $0.name, type: $0.type) }
-        } else {
-            environment.constants = constants
-        }
+        environment.constants = constants
+        return environment
+    }
+
+    /// What an expression may use, whatever values the constants have.
+    private func genericEnvironment(_ scope: VariableScope) -> Environment {
+        var environment = scope.environment
+        environment.variables += constants.map { Environment.Variable(name: $0.name, type: $0.type) }
         return environment
     }
 
@@ -157,12 +161,18 @@ final class Session {
             }
             if let program { conditions[key] = program }
         }
-        if case .bool(let constant) = program?.constant {
+        if case .bool(let constant) = program?.constant, !isDecidedByConstants(parsed, scope) {
             findings.report(
                 .constantCondition, in: source, at: scalar.span, "this condition is always \(constant)",
                 hint: constant ? "leave it out" : nil, severity: .warning)
         }
         return program
+    }
+
+    /// Whether a condition is always the same only because of the values of an instance's constants.
+    private func isDecidedByConstants(_ parsed: Parsed<Expression>, _ scope: VariableScope) -> Bool {
+        guard !constants.isEmpty, !isGeneric, case .success(let expression) = parsed.result else { return false }
+        return (try? expression.checked(in: genericEnvironment(scope), expecting: .bool))?.constant == nil
     }
 
     /// Compiles text that may hold expressions; nil after reporting, or if the scope is broken.
@@ -186,6 +196,12 @@ final class Session {
         if parsed.mentionsState { mentionsState = true }
         guard case .success(let template) = parsed.result, !scope.isBroken else { return nil }
         return try? template.checked(in: environment(scope), expecting: type)
+    }
+
+    /// Which constants, or fields of them, a fixed text's expressions name; nil if that cannot be told.
+    func constantReferences(_ scalar: Scalar) -> Set<[String]>? {
+        guard case .success(let template) = parsedTemplate(scalar.text).result else { return nil }
+        return (try? template.checked(in: genericEnvironment(.fixed)))?.references
     }
 
     /// Checks what was parsed, unless its parsing failed or the scope is broken; nil after reporting.

@@ -5,9 +5,11 @@ extension InstanceTable {
     /// One of the buses that a written one stands for.
     struct Bus {
         var bus: WrittenBus
-        var constants: [Environment.Constant] = []
+        var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
+        /// Whether something is wrong with that, so that nothing is known of the bus but its name.
+        var isBroken = false
     }
 
     /// The buses that one stands for: `NAME@*` for each instance of the template that it names, else itself.
@@ -25,18 +27,22 @@ extension InstanceTable {
         return (all(each, in: bus.source) ?? []).map { instance in
             var copy = bus
             copy.name = Self.naming(instance.written.instance, in: bus.name)
-            return Bus(bus: copy, constants: instance.constants ?? [], instance: instance.written.name.text)
+            return Bus(
+                bus: copy, constants: instance.constants ?? InstanceConstants(), instance: instance.written.name.text,
+                isBroken: instance.constants == nil)
         }
     }
 
     /// One of the links that a written one stands for.
     struct Link {
         var link: WrittenLink
-        var constants: [Environment.Constant] = []
+        var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
         /// What takes the place of a system of its name in it.
         var template: SystemScope?
+        /// Whether one has been checked for all.
+        var isChecked = false
     }
 
     /// The links that a written one stands for.
@@ -62,7 +68,10 @@ extension InstanceTable {
             guard let constants = instance.constants else { continue }
             var copy = Self.naming(instance.written.instance, in: link)
             copy.name.text = "\(link.name.text)@\(instance.written.instance)"
-            links.links.append(Link(link: copy, constants: constants, instance: instance.written.name.text))
+            links.links.append(
+                Link(
+                    link: copy, constants: constants, instance: instance.written.name.text,
+                    isChecked: links.generic != nil))
         }
         return links
     }

@@ -19,7 +19,7 @@ struct SystemInstance {
     /// Its template.
     let template: SystemTemplate
     /// `instance` and `parameters`; nil after reporting.
-    let constants: [Environment.Constant]?
+    let constants: InstanceConstants?
 }
 
 /// The templates and instances of a configuration.
@@ -70,12 +70,13 @@ struct InstanceTable {
     mutating func add(_ template: SystemTemplate) { templates[template.written.name.text] = template }
 
     /// The constants of an instance; without parameters those that their defaults may use.
-    static func constants(_ name: String, _ parameters: Value?, _ type: StructureType)
-        -> [Environment.Constant]
-    {
+    static func constants(
+        _ name: String, _ parameters: Value?, _ type: StructureType, origins: [String: ValueOrigin] = [:]
+    ) -> InstanceConstants {
         let instance = Environment.Constant(name: "instance", type: .string, value: .string(name))
-        guard let parameters else { return [instance] }
-        return [instance, Environment.Constant(name: "parameters", type: .structure(type), value: parameters)]
+        guard let parameters else { return InstanceConstants(all: [instance]) }
+        let all = [instance, Environment.Constant(name: "parameters", type: .structure(type), value: parameters)]
+        return InstanceConstants(all: all, origins: origins)
     }
 
     /// Adds an instance: finds its template, and checks what is given for its parameters. Nil after reporting, or if
@@ -94,15 +95,15 @@ struct InstanceTable {
                         for: written.template, among: templates.keys.sorted(), followedBy: written.instance))
             return nil
         }
-        let parameters = written.arguments.flatMap { values($0, written, template) }
-        let instance = SystemInstance(
-            written: written, template: template,
-            constants: parameters.map { Self.constants(written.instance, $0, template.parameters) })
+        let constants = written.arguments.flatMap { instanceConstants($0, written, template) }
+        let instance = SystemInstance(written: written, template: template, constants: constants)
         instances[written.template, default: []].append(instance)
         return instance
     }
 
-    private func values(_ entries: [Node.Entry], _ written: WrittenInstance, _ template: SystemTemplate) -> Value? {
+    private func instanceConstants(
+        _ entries: [Node.Entry], _ written: WrittenInstance, _ template: SystemTemplate
+    ) -> InstanceConstants? {
         func report(_ code: Diagnostic.Code, _ span: Span, _ message: String, hint: String?) {
             session.findings.report(code, in: written.source, at: span, message, hint: hint)
         }
@@ -110,6 +111,11 @@ struct InstanceTable {
         let names = template.parameters.fields.map(\.name)
         var values: [Value?] = Array(repeating: nil, count: names.count)
         var given: Set<Int> = []
+        var origins: [String: ValueOrigin] = [:]
+        func note(_ index: Int, _ node: Node) {
+            let origin = session.origin(node)
+            if origin != .written { origins[names[index]] = origin }
+        }
         var isWhole = template.isSound
         for entry in entries {
             guard let index = template.parameters.index(of: entry.key.text) else {
@@ -124,8 +130,12 @@ struct InstanceTable {
             let subject = Subject("the parameter", entry.key.text)
             values[index] = DataCompiler(session, written.source).constant(
                 entry.value, as: template.parameters.fields[index].type, subject)
+            note(index, entry.value)
         }
-        let missing = names.indices.filter { !given.contains($0) && template.written.parameters[$0].fallback == nil }
+        let missing = names.indices.filter { index in
+            let parameter = template.written.parameters[index]
+            return !given.contains(index) && parameter.fallback == nil && !parameter.mayHideFallback
+        }
         if isWhole, !missing.isEmpty {
             let list = missing.map { "'\(names[$0])'" }.joined(separator: ", ")
             report(
@@ -139,11 +149,13 @@ struct InstanceTable {
                 guard let node = parameter.fallback else { continue }
                 values[index] = DataCompiler(session, template.written.source).constant(
                     node, as: template.parameters.fields[index].type, Subject("the default of", names[index]))
+                note(index, node)
             }
         }
         let whole = values.compactMap(\.self)
         guard whole.count == names.count else { return nil }
-        return .structure(Structure(type: template.parameters, fields: whole))
+        let parameters = Value.structure(Structure(type: template.parameters, fields: whole))
+        return Self.constants(written.instance, parameters, template.parameters, origins: origins)
     }
 
     /// The instances that `NAME@*` means; nil after reporting, or if the template could not be read.
@@ -167,12 +179,15 @@ extension StructureType {
 extension Session {
     /// Compiles something in which constants can be used. What is found of an instance names it, unless it has been
     /// said of another; of a template's body without values, nothing is said that depends on them.
+    ///
+    /// - Parameter isChecked: Whether what is compiled for an instance has been checked without values before.
     func withConstants<Result>(
-        _ constants: [Environment.Constant], of instance: String? = nil, isGeneric: Bool = false,
+        _ constants: InstanceConstants, of instance: String? = nil, isGeneric: Bool = false, isChecked: Bool = true,
         _ body: () -> Result
     ) -> Result {
         enter(constants, isGeneric: isGeneric)
         findings.instance = instance
+        findings.isChecked = isChecked
         defer {
             leave()
             findings.instance = nil

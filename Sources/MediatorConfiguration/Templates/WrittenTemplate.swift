@@ -4,6 +4,8 @@ struct WrittenParameter: Sendable {
     /// Its type; nil after reporting that there is none.
     var type: Node?
     var fallback: Node?
+    /// Whether it may have a default, under a key that is none.
+    var mayHideFallback = false
 }
 
 /// An instance of a template as written.
@@ -73,7 +75,8 @@ struct TemplateDecoder {
             keyed?.span = entry.key.span
             return WrittenParameter(
                 name: entry.key, type: keyed.flatMap { decoder.required("type", of: $0, what) },
-                fallback: keyed?["default"])
+                fallback: keyed?["default"],
+                mayHideFallback: keyed?.entries.contains { !Self.parameterKeys.contains($0.key.text) } ?? true)
         }
     }
 
