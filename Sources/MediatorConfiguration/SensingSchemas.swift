@@ -66,6 +66,18 @@ extension EffectSchema {
         },
         isLasting: true)
 
+    /// Tells when a network interface becomes able to carry packets, when it no longer is, and when it is gone.
+    ///
+    /// `state` is that of RFC 2863 in the kernel's words, `none` if there is no interface; `mtu` counts bytes.
+    public static let interface = EffectSchema(
+        name: "interface",
+        parameters: [Parameter(name: "name", type: .string, required: true, constraint: .component(limit: 15))],
+        shortForm: "name",
+        outcomes: ["onUp", "onDown", "onGone"].map {
+            outcome($0, [("name", .string), ("state", .string), ("carrier", .bool), ("mtu", .int)])
+        },
+        isLasting: true)
+
     /// How often something may be measured.
     private static let interval = Parameter.Constraint.time(.seconds(1)...(.seconds(86_400)))
 
