@@ -188,6 +188,13 @@ def test_the_interface_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     nothing.wait_log("no-such-one fails: none")
 
 
+@pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")
+def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    # At the beginning it is below, whatever the limit of this machine; that leaves the state as it is.
+    one = daemon({"load.yaml": example("pressure").replace("Relief: stay", "Relief: { to: Strained, set: { share: 0.0 } }")})
+    assert "waits for memory" in one.wait_log("work waits for memory")
+
+
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
     work = shipped.directory / "work"
