@@ -1,9 +1,16 @@
 #define _GNU_SOURCE
 #include "clinux.h"
 
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 // How many events are fetched with one call.
 #define BATCH 64
@@ -30,4 +37,117 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity) {
     int count = epoll_wait(queue, events, capacity < BATCH ? capacity : BATCH, -1);
     for (int index = 0; index < count; index++) numbers[index] = events[index].data.u64;
     return count;
+}
+
+// Longer than any message about an interface.
+#define MESSAGE 32768
+
+int linux_link_watch(void) {
+    int watch = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (watch < 0) return -1;
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+    if (bind(watch, (struct sockaddr *)&address, sizeof address) != 0) {
+        int failure = errno;
+        close(watch);
+        errno = failure;
+        return -1;
+    }
+    return watch;
+}
+
+// Reads the attributes behind the header of a message about an interface.
+static void read_link(const struct nlmsghdr *header, struct linux_link *link) {
+    const struct ifinfomsg *info = NLMSG_DATA(header);
+    memset(link, 0, sizeof *link);
+    link->number = info->ifi_index;
+    link->flags = info->ifi_flags;
+    link->is_gone = header->nlmsg_type == RTM_DELLINK;
+    int length = (int)IFLA_PAYLOAD(header);
+    for (const struct rtattr *attribute = IFLA_RTA(info); RTA_OK(attribute, length);
+         attribute = RTA_NEXT(attribute, length)) {
+        size_t size = RTA_PAYLOAD(attribute);
+        if (attribute->rta_type == IFLA_IFNAME) {
+            if (size > sizeof link->name - 1) size = sizeof link->name - 1;
+            memcpy(link->name, RTA_DATA(attribute), size);
+        } else if (attribute->rta_type == IFLA_OPERSTATE && size >= 1) {
+            link->state = *(const unsigned char *)RTA_DATA(attribute);
+        } else if (attribute->rta_type == IFLA_MTU && size >= sizeof link->mtu) {
+            memcpy(&link->mtu, RTA_DATA(attribute), sizeof link->mtu);
+        }
+    }
+}
+
+// Whether a message is one about an interface, and whole.
+static int is_link(const struct nlmsghdr *header) {
+    return (header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK)
+        && header->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifinfomsg));
+}
+
+int linux_link_receive(int watch, struct linux_link *links, int capacity) {
+    _Alignas(struct nlmsghdr) char buffer[MESSAGE];
+    struct sockaddr_nl sender = {0};
+    socklen_t size = sizeof sender;
+    ssize_t length = recvfrom(watch, buffer, sizeof buffer, 0, (struct sockaddr *)&sender, &size);
+    if (length < 0) return -1;
+    // Only the kernel speaks for interfaces.
+    if (sender.nl_pid != 0) return 0;
+    int count = 0;
+    unsigned rest = (unsigned)length;
+    for (struct nlmsghdr *header = (struct nlmsghdr *)buffer; NLMSG_OK(header, rest) && count < capacity;
+         header = NLMSG_NEXT(header, rest)) {
+        if (!is_link(header)) continue;
+        // What bridges tell of their ports has another family, and is not about the interface itself.
+        if (((struct ifinfomsg *)NLMSG_DATA(header))->ifi_family != AF_UNSPEC) continue;
+        read_link(header, &links[count++]);
+    }
+    return count;
+}
+
+int linux_link_find(const char *name, struct linux_link *link) {
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg info;
+        char attributes[RTA_SPACE(sizeof link->name)];
+    } request;
+    memset(&request, 0, sizeof request);
+    size_t size = strlen(name) + 1;
+    if (size > sizeof link->name) {
+        errno = EINVAL;
+        return -1;
+    }
+    request.header.nlmsg_type = RTM_GETLINK;
+    request.header.nlmsg_flags = NLM_F_REQUEST;
+    request.info.ifi_family = AF_UNSPEC;
+    struct rtattr *attribute = (struct rtattr *)request.attributes;
+    attribute->rta_type = IFLA_IFNAME;
+    attribute->rta_len = (unsigned short)RTA_LENGTH(size);
+    memcpy(RTA_DATA(attribute), name, size);
+    request.header.nlmsg_len = (unsigned)(NLMSG_LENGTH(sizeof request.info) + RTA_ALIGN(attribute->rta_len));
+
+    int channel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (channel < 0) return -1;
+    struct timeval limit = {.tv_sec = 5};
+    setsockopt(channel, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    int answer = -1;
+    int failure = 0;
+    _Alignas(struct nlmsghdr) char buffer[MESSAGE];
+    ssize_t length = send(channel, &request, request.header.nlmsg_len, 0);
+    if (length >= 0) length = recv(channel, buffer, sizeof buffer, 0);
+    const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
+    if (length < 0) {
+        failure = errno;
+    } else if (!NLMSG_OK(header, (unsigned)length)) {
+        failure = EBADMSG;
+    } else if (header->nlmsg_type == NLMSG_ERROR && header->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
+        failure = -((const struct nlmsgerr *)NLMSG_DATA(header))->error;
+        if (failure == ENODEV) answer = 0;
+    } else if (is_link(header)) {
+        read_link(header, link);
+        answer = 1;
+    } else {
+        failure = EBADMSG;
+    }
+    close(channel);
+    errno = failure;
+    return answer;
 }

@@ -66,6 +66,41 @@ extension EffectSchema {
         },
         isLasting: true)
 
+    /// Tells when a network interface becomes able to carry packets, when it no longer is, and when it is gone.
+    ///
+    /// `state` is that of RFC 2863 in the kernel's words, `none` if there is no interface; `mtu` counts bytes.
+    public static let interface = EffectSchema(
+        name: "interface",
+        parameters: [Parameter(name: "name", type: .string, required: true, constraint: .component(limit: 15))],
+        shortForm: "name",
+        outcomes: ["onUp", "onDown", "onGone"].map {
+            outcome($0, [("name", .string), ("state", .string), ("carrier", .bool), ("mtu", .int)])
+        },
+        isLasting: true)
+
+    /// Tells for how much of the time work has waited for the processor, memory or disks, in percent, and when the share
+    /// of the last ten seconds crosses a limit.
+    public static let pressure = EffectSchema(
+        name: "pressure",
+        parameters: [
+            Parameter(name: "of", type: .string, required: true, choices: ["cpu", "memory", "io"]),
+            Parameter(
+                name: "every", type: .duration, default: TimeSpan(.seconds(10)).map { .duration($0) },
+                constraint: interval),
+            Parameter(name: "above", type: .double, constraint: .number(0.1...100)),
+            Parameter(name: "below", type: .double, constraint: .number(0.01...100), upperBound: "above"),
+        ],
+        shortForm: "of",
+        outcomes: ["onSample", "onAbove", "onBelow"].map {
+            outcome(
+                $0,
+                [("of", .string)]
+                    + ["someAvg10", "someAvg60", "someAvg300", "fullAvg10", "fullAvg60", "fullAvg300"].map {
+                        ($0, .double)
+                    })
+        },
+        isLasting: true)
+
     /// How often something may be measured.
     private static let interval = Parameter.Constraint.time(.seconds(1)...(.seconds(86_400)))
 

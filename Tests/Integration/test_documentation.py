@@ -145,7 +145,7 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
 
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
     path = tmp_path / "doorbell.sock"
-    one = daemon({"doorbell.yaml": example("socket").replace("/run/doorbell.sock", str(path))})
+    one = daemon({"doorbell.yaml": example("socket").replace("/run/mediatord/doorbell.sock", str(path))})
     eventually(lambda: socket.socket(socket.AF_UNIX).connect_ex(str(path)) == 0)
     for number, name in enumerate(("Ada", "Grace"), 1):
         with socket.socket(socket.AF_UNIX) as client:
@@ -179,6 +179,20 @@ def test_the_filesystem_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     if said:
         assert abs(int(re.search(r"is (\d+) % full", said).group(1)) - percent) <= 2
     assert "HasRoom" in one.ctl("show", "data-disk").stdout
+
+
+def test_the_interface_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    loopback = daemon({"uplink.yaml": example("interface").replace("eth0", "lo")})
+    assert re.search(r"works, with packets of \d+ bytes|fails: down", loopback.wait_log("tell-"))
+    nothing = daemon({"uplink.yaml": example("interface").replace("eth0", "no-such-one")})
+    nothing.wait_log("no-such-one fails: none")
+
+
+@pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")
+def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    # At the beginning it is below, whatever the limit of this machine; that leaves the state as it is.
+    one = daemon({"load.yaml": example("pressure").replace("Relief: stay", "Relief: { to: Strained, set: { share: 0.0 } }")})
+    assert "waits for memory" in one.wait_log("work waits for memory")
 
 
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:

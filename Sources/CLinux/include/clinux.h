@@ -20,4 +20,30 @@ int linux_epoll_remove(int queue, int descriptor);
 /// Waits until there is something to tell (epoll_wait(2)); writes at most `capacity` numbers, and answers how many.
 int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 
+/// What the system says about a network interface (rtnetlink(7)).
+struct linux_link {
+    /// Its number, which no other has while it is there; 0 where there is none.
+    int number;
+    /// Its name, with a terminating zero.
+    char name[16];
+    /// Whether it has been removed.
+    int is_gone;
+    /// The flags of netdevice(7).
+    unsigned flags;
+    /// The state of RFC 2863, from 0: unknown, notpresent, down, lowerlayerdown, testing, dormant, up.
+    int state;
+    /// The longest packet, in bytes.
+    unsigned mtu;
+};
+
+/// A socket that tells of every change of an interface. It does not block, and is closed in programs that are started.
+int linux_link_watch(void);
+
+/// Takes one message from such a socket; writes at most `capacity` interfaces, and answers how many. `errno` is EAGAIN
+/// where there is none, ENOBUFS where some were lost.
+int linux_link_receive(int watch, struct linux_link *links, int capacity);
+
+/// Asks for the interface of a name, of at most 15 bytes. Answers 1, 0 where there is none, -1 with `errno`.
+int linux_link_find(const char *name, struct linux_link *link);
+
 #endif

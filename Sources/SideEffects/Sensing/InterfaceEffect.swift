@@ -1,0 +1,155 @@
+import CLinux
+public import CommonExpression
+import Glibc
+public import MediatorConfiguration
+public import MediatorHost
+import SystemPackage
+
+/// `interface`: tells when a network interface becomes able to carry packets, when it no longer is, and when it is gone.
+public struct InterfaceEffect: EffectImplementation {
+    /// How long it waits before it tries again to watch.
+    public let retryInterval: Duration
+
+    /// Its name, parameters and outcomes.
+    public var schema: EffectSchema { .interface }
+
+    /// The effect; it tries again so long after it could not watch.
+    public init(retryInterval: Duration = .seconds(10)) {
+        self.retryInterval = retryInterval
+    }
+
+    /// Watches until it is cancelled; reports first how the interface is, then what changes.
+    public func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard let name = arguments["name"]?.text else { return }
+        var complaints = Complaints()
+        while !Task.isCancelled {
+            do {
+                let watch = try InterfaceWatch(name)
+                defer { watch.close() }
+                var last: InterfaceWatch.Condition?
+                while true {
+                    for condition in try await watch.next() where condition.outcome != last?.outcome {
+                        context.report(
+                            condition.outcome, of: .interface,
+                            [
+                                .string(name), .string(condition.state), .bool(condition.hasCarrier),
+                                .int(condition.mtu),
+                            ])
+                        last = condition
+                    }
+                    complaints.clear()
+                }
+            } catch let problem as SensingProblem {
+                complaints.add(problem.message, context)
+            } catch let failure as Errno {
+                complaints.add("cannot watch the interface \(name): \(failure)", context)
+            } catch {
+                return
+            }
+            guard (try? await context.clock.sleep(for: retryInterval)) != nil else { return }
+        }
+    }
+}
+
+/// What the system tells of one network interface, over a netlink socket (rtnetlink(7)).
+private final class InterfaceWatch {
+    /// How an interface is.
+    struct Condition {
+        var outcome = "onGone"
+        var state = "none"
+        var hasCarrier = false
+        var mtu: Int64 = 0
+    }
+
+    /// The words for the states of RFC 2863, as the kernel has them in `/sys/class/net/*/operstate`.
+    private static let states = ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"]
+    /// The flags of netdevice(7).
+    private static let (isUp, isRunning, hasCarrier): (UInt32, UInt32, UInt32) = (1, 1 << 6, 1 << 16)
+    /// How many messages are taken before others have their turn.
+    private static let burst = 64
+
+    private let descriptor: Int32
+    private let name: String
+    /// The number of the interface that has the name; `nil`: none.
+    private var number: Int32?
+    private var isFirst = true
+
+    init(_ name: String) throws {
+        self.name = name
+        descriptor = linux_link_watch()
+        guard descriptor >= 0 else {
+            throw SensingProblem(
+                "cannot watch the interface \(name)", Errno(rawValue: errno),
+                hint: "does RestrictAddressFamilies= of the unit leave AF_NETLINK out?")
+        }
+    }
+
+    func close() { _ = Glibc.close(descriptor) }
+
+    /// How the interface is, one after the other; waits until there is something. First: how it is now.
+    func next() async throws -> [Condition] {
+        if isFirst {
+            isFirst = false
+            return [try await look()]
+        }
+        try await Poller.shared.readable(descriptor)
+        var conditions: [Condition] = []
+        var links = [linux_link](repeating: linux_link(), count: Self.burst)
+        for _ in 0..<Self.burst {
+            let count = linux_link_receive(descriptor, &links, Int32(links.count))
+            if count < 0 {
+                switch errno {
+                case EAGAIN: return conditions
+                case EINTR: continue
+                // Some were lost.
+                case ENOBUFS: return conditions + [try await look()]
+                default: throw Errno(rawValue: errno)
+                }
+            }
+            for link in links[..<Int(count)] {
+                if let condition = take(link) { conditions.append(condition) }
+            }
+        }
+        return conditions
+    }
+
+    /// Asks the system.
+    private func look() async throws -> Condition {
+        let name = name
+        let answer = try await Blocking.call { () -> Result<linux_link?, Errno> in
+            var link = linux_link()
+            switch linux_link_find(name, &link) {
+            case 1: return .success(link)
+            case 0: return .success(nil)
+            default: return .failure(Errno(rawValue: errno))
+            }
+        }
+        guard let link = try answer.get() else {
+            number = nil
+            return Condition()
+        }
+        number = link.number
+        return Self.condition(link)
+    }
+
+    /// What a message says about the interface; `nil`: nothing, it is about another.
+    private func take(_ link: linux_link) -> Condition? {
+        let name = withUnsafeBytes(of: link.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        if link.is_gone == 0, name == self.name {
+            number = link.number
+            return Self.condition(link)
+        }
+        // It has been removed, or has another name now.
+        guard link.number == number else { return nil }
+        number = nil
+        return Condition()
+    }
+
+    private static func condition(_ link: linux_link) -> Condition {
+        let works = link.flags & isUp != 0 && link.flags & isRunning != 0
+        return Condition(
+            outcome: works ? "onUp" : "onDown",
+            state: states.indices.contains(Int(link.state)) ? states[Int(link.state)] : "unknown",
+            hasCarrier: link.flags & hasCarrier != 0, mtu: Int64(link.mtu))
+    }
+}
