@@ -59,6 +59,8 @@ let package = Package(
         // RE2 behind a C header, for regular expressions in time linear in the input.
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
+        // Calls of Linux that Swift's module of the C library does not have.
+        .target(name: "CLinux"),
         .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
@@ -78,7 +80,8 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "MediatorHost", "MediatorConfiguration", "CommonExpression", logging, subprocess, systemPackage,
+                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", logging, subprocess,
+                systemPackage,
             ],
             swiftSettings: strict
         ),

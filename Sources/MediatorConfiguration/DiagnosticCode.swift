@@ -99,6 +99,8 @@ extension Diagnostic {
         public static let wrongType = Code(rawValue: "wrong-type")
         /// A number or duration too small or too large.
         public static let outOfRange = Code(rawValue: "out-of-range")
+        /// A text that a parameter cannot be, such as a path that does not begin at the root.
+        public static let unsuitableText = Code(rawValue: "unsuitable-text")
         /// An expression with variables where only a fixed value can stand.
         public static let notConstant = Code(rawValue: "not-constant")
 
@@ -131,6 +133,8 @@ extension Diagnostic {
 
         /// Links that make each other fire without end.
         public static let loop = Code(rawValue: "loop")
+        /// Feedbacks of a system that emit at once and keep it going round without end, whatever the data are.
+        public static let feedbackLoop = Code(rawValue: "feedback-loop")
         /// A limit on a link that is part of no loop (a warning).
         public static let needlessLoop = Code(rawValue: "needless-loop")
         /// A state that no transition leads to (a warning).
@@ -159,10 +163,12 @@ extension Diagnostic {
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownKind, .unknownEffect,
             .unknownParameter,
-            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .notConstant, .unavailableValue,
+            .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
+            .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
-            .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+            .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
+            .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
         ]
     }

@@ -50,6 +50,7 @@ extension Diagnostic.Code {
         .missingParameter: "A parameter that must be given and is not",
         .wrongType: "Data or an expression of the wrong type",
         .outOfRange: "A number or duration too small or too large",
+        .unsuitableText: "A text that a parameter cannot be",
         .notConstant: "An expression with variables where only a fixed value can stand",
         .unavailableValue: "An environment variable or credential that is not there, or cannot be used",
         .misplacedSecret: "A credential where its value would be shown",
@@ -62,6 +63,8 @@ extension Diagnostic.Code {
         .initialState:
             "A system has no initial state: its data cannot be computed, or its kind refuses what it is given",
         .loop: "Links that make each other fire without end",
+        .feedbackLoop:
+            "Feedbacks of a system that emit at once and keep it going round without end, whatever the data are",
         .needlessLoop: "A limit on a link that is part of no loop",
         .unreachableState: "A state that no transition leads to",
         .uncausedEvent: "An event that nothing emits",

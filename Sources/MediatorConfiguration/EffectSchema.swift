@@ -19,11 +19,16 @@ public struct EffectSchema: Sendable, Hashable {
         public let allowsEmpty: Bool
         /// Whether it may be a credential, or hold some: only where nobody is shown its value.
         public let acceptsSecrets: Bool
+        /// What a value must be besides being of the type; nil: nothing.
+        public let constraint: Constraint?
+        /// Another parameter, without which this one means nothing, and which it may not exceed; nil: none.
+        public let upperBound: String?
 
         /// A parameter.
         public init(
             name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
-            allowsEmpty: Bool = true, acceptsSecrets: Bool = false
+            allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
+            upperBound: String? = nil
         ) {
             self.name = name
             self.type = type
@@ -32,6 +37,8 @@ public struct EffectSchema: Sendable, Hashable {
             self.choices = choices
             self.allowsEmpty = allowsEmpty
             self.acceptsSecrets = acceptsSecrets
+            self.constraint = constraint
+            self.upperBound = upperBound
         }
     }
 
@@ -60,17 +67,42 @@ public struct EffectSchema: Sendable, Hashable {
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
     public let emitsDirectly: Bool
+    /// Whether it never finishes by itself, but goes on until it is ended, and reports again and again.
+    ///
+    /// Of such a one that goes on with new states there is at most one at a time for each feedback, and it ends as soon
+    /// as the system is to stop.
+    public let isLasting: Bool
 
     /// A side effect.
     public init(
         name: String, parameters: [Parameter] = [], shortForm: String? = nil, outcomes: [Outcome] = [],
-        emitsDirectly: Bool = false
+        emitsDirectly: Bool = false, isLasting: Bool = false
     ) {
         self.name = name
         self.parameters = parameters
         self.shortForm = shortForm
         self.outcomes = outcomes
         self.emitsDirectly = emitsDirectly
+        self.isLasting = isLasting
+    }
+
+    /// What is wrong with values, in the order of the parameters: the parameter, and a sentence about it without a full
+    /// stop. Those that are missing are passed over.
+    public func problems(with arguments: [String: Value]) -> [(parameter: Parameter, message: String)] {
+        parameters.compactMap { parameter in
+            guard let value = arguments[parameter.name] else { return nil }
+            if let problem = parameter.constraint?.problem(with: value) {
+                return (parameter, "the parameter '\(parameter.name)' \(problem)")
+            }
+            guard let name = parameter.upperBound, let bound = arguments[name] else { return nil }
+            let exceeds =
+                switch (value, bound) {
+                case (.int(let value), .int(let bound)): value > bound
+                case (.double(let value), .double(let bound)): value > bound
+                default: false
+                }
+            return exceeds ? (parameter, "the parameter '\(parameter.name)' must not exceed '\(name)'") : nil
+        }
     }
 
     /// The parameter of a name.
@@ -122,7 +154,7 @@ extension EffectSchema {
         shortForm: "message")
 
     /// What every host can do.
-    public static let builtin: [EffectSchema] = [run, emit, log]
+    public static let builtin: [EffectSchema] = [run, emit, log, socket, path, filesystem]
 
     private static let finished = StructureType(
         name: "result",

@@ -19,18 +19,21 @@ struct HostControl: ControlHandler {
     func status(peer: VarlinkPeer) async throws -> StatusReply {
         let (snapshot, basis) = reloader.running
         let graph = snapshot.graph
+        // All is told from one look, so that nothing contradicts itself.
+        let systems = snapshot.systemStatuses
+        let healths = systems.map(\.health)
         return StatusReply(
             version: Version.current,
             pid: Int(getpid()),
             started: "\(started)",
-            health: Health(snapshot.health),
-            statusText: snapshot.statusText,
+            health: Health(MediatorHost.Health(ofAll: healths)),
+            statusText: MediatorHost.Health.text(ofAll: healths),
             configuration: configuration,
             generation: snapshot.generation,
             reload: reloader.verdict,
             reloads: reloader.counters,
             transient: basis.layer.links.count,
-            systems: snapshot.systemStatuses.map { SystemSummary($0) },
+            systems: systems.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count)
     }

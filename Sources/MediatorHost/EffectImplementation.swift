@@ -1,6 +1,7 @@
 public import CommonExpression
 public import Logging
 public import MediatorConfiguration
+import Synchronization
 
 /// A kind of side effect that configured systems may use.
 ///
@@ -12,7 +13,8 @@ public protocol EffectImplementation: Sendable {
 
     /// Runs once, reports its outcomes through the context, and returns when nothing of it is left.
     ///
-    /// Cancellation of the task asks it to end; it must return soon, having ended whatever it started.
+    /// Cancellation of the task asks it to end; it must return soon, having ended whatever it started. One whose schema
+    /// says that it lasts is cancelled too when the system begins to stop.
     /// - Parameter arguments: by parameter name; optional ones may be missing.
     func run(_ arguments: [String: Value], in context: EffectContext) async
 }
@@ -27,17 +29,21 @@ public struct EffectContext: Sendable {
     public let clock: any Clock<Duration>
     /// Where to say what an administrator should know; it carries the system and the feedback.
     public let logger: Logger
+    /// What the side effect remembers from one run for this feedback to the next.
+    public let memory: EffectMemory
     private let outcome: @Sendable (String, Value) -> Bool
     private let fault: @Sendable (String) -> Void
 
     package init(
         system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
+        memory: EffectMemory = EffectMemory(),
         outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void
     ) {
         self.system = system
         self.feedback = feedback
         self.clock = clock
         self.logger = logger
+        self.memory = memory
         self.outcome = outcome
         self.fault = fault
     }
@@ -56,6 +62,25 @@ public struct EffectContext: Sendable {
     /// Says that the side effect could not do its work at all: it is logged, counted, and the system is degraded.
     public func fail(_ message: String) {
         fault(message)
+    }
+}
+
+/// What a side effect remembers from one of its runs to the next, for one feedback of one system, as long as that system
+/// runs: one value.
+public final class EffectMemory: Sendable {
+    private let storage = Mutex<(any Sendable)?>(nil)
+
+    /// An empty memory.
+    public init() {}
+
+    /// The value, if there is one of this type.
+    public func value<Kept: Sendable>(_ type: Kept.Type) -> Kept? {
+        storage.withLock { $0 as? Kept }
+    }
+
+    /// Keeps a value, instead of the one before.
+    public func keep(_ value: some Sendable) {
+        storage.withLock { $0 = value }
     }
 }
 

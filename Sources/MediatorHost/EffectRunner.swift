@@ -2,6 +2,7 @@ import CommonExpression
 import FeedbackKit
 import Logging
 import MediatorConfiguration
+import Synchronization
 
 /// Runs the side effect of one feedback of a configured system, as its schedule says, and turns outcomes into events.
 final class EffectRunner: Sendable {
@@ -17,6 +18,19 @@ final class EffectRunner: Sendable {
     private let waits: Waits
     private let turnstile = Turnstile()
     private let gate: RunGate
+    private let schema: EffectSchema?
+    private let memory = EffectMemory()
+    private let lasting = Mutex(Lasting())
+
+    /// What goes on until it is ended.
+    private struct Lasting {
+        var isUnderWay = false
+        var lastBegin: Duration?
+    }
+
+    /// How much time lies at least between two beginnings of a side effect that lasts and ends with each new state: one
+    /// that leads to a new state at once would otherwise begin again as fast as it can.
+    static let shortestCycle = Duration.milliseconds(100)
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
@@ -24,6 +38,7 @@ final class EffectRunner: Sendable {
     ) {
         self.definition = definition
         self.implementation = implementation
+        schema = implementation?.schema
         self.system = system
         self.events = events
         self.time = time
@@ -116,6 +131,10 @@ final class EffectRunner: Sendable {
         defer { if isExclusive { turnstile.leave() } }
         // Nothing begins once the system is stopping, or the state has been left.
         guard !waits.isClosed, !Task.isCancelled else { return }
+        if schema?.isLasting == true {
+            guard await beginLasting(isExclusive) else { return }
+        }
+        defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         var arguments: [String: Value] = [:]
         do {
             let variables = [state.data, .timestamp(time.now())]
@@ -126,15 +145,46 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: error.message))
             return
         }
+        if let problem = schema?.problems(with: arguments).first {
+            note(Fault(place: place, message: problem.message))
+            return
+        }
         let context = EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger,
+            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
             outcome: { [self] outcome, result in
                 let (hasRule, event) = event(for: outcome, result, in: state)
                 if let event, !turn.isReplaced { send(event) }
                 return hasRule
             },
             fault: { [self] in note(Fault(place: place, message: $0)) })
-        await implementation.run(arguments, in: context)
+        guard schema?.isLasting == true else { return await implementation.run(arguments, in: context) }
+        let given = arguments
+        // It has to end as soon as the system is to stop.
+        guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
+        _ = await waits.finish(ticket)
+    }
+
+    /// Whether a side effect that lasts may begin: one at a time, and not as fast as it can. `false`: one goes on
+    /// already, or it has been cancelled meanwhile.
+    private func beginLasting(_ isExclusive: Bool) async -> Bool {
+        let last: Duration?? = lasting.withLock { lasting in
+            guard !lasting.isUnderWay else { return nil }
+            lasting.isUnderWay = true
+            return .some(lasting.lastBegin)
+        }
+        guard let last else { return false }
+        var mayBegin = true
+        if isExclusive, let last {
+            let pause = last + Self.shortestCycle - time.elapsed()
+            if pause > .zero {
+                if let ticket = waits.begin(pause) { mayBegin = await waits.finish(ticket) } else { mayBegin = false }
+            }
+        }
+        let begin = time.elapsed()
+        lasting.withLock { lasting in
+            if mayBegin { lasting.lastBegin = begin } else { lasting.isUnderWay = false }
+        }
+        return mayBegin
     }
 
     /// The event an outcome leads to, and whether there are rules for it at all.

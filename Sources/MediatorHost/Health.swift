@@ -12,6 +12,21 @@ public enum Health: String, Sendable, Hashable, CaseIterable {
     case stopped
 }
 
+extension Health {
+    /// How a whole is: as its worst part.
+    public init(ofAll parts: [Health]) {
+        self = [.failed, .degraded, .starting, .stopped].first { parts.contains($0) } ?? .healthy
+    }
+
+    /// One line: how many systems are how.
+    public static func text(ofAll systems: [Health]) -> String {
+        let counts = Dictionary(grouping: systems) { $0 }.mapValues(\.count)
+        let parts = allCases.compactMap { health in counts[health].map { "\($0) \(health.rawValue)" } }
+        let noun = systems.count == 1 ? "system" : "systems"
+        return "\(systems.count) \(noun)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+}
+
 /// Something that went wrong inside a system while it ran.
 public struct Fault: Sendable, Hashable {
     /// What was being computed.

@@ -197,10 +197,10 @@ extension Host {
     private static func lateReasons(_ systems: [HostedSystem]) -> [String: String] {
         var reasons: [String: String] = [:]
         for system in systems {
-            let health = system.health
+            let (health, _, reason) = system.wellness
             guard health == .failed || !system.isReady else { continue }
             let word = health == .failed ? "failed" : "not ready in time"
-            reasons[system.definition.name] = word + (system.reason(for: health).reason.map { ": \($0)" } ?? "")
+            reasons[system.definition.name] = word + (reason.map { ": \($0)" } ?? "")
         }
         return reasons
     }

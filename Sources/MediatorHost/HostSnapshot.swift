@@ -36,16 +36,8 @@ public struct HostSnapshot: Sendable {
     public func plan(for graph: Graph) -> Plan { Plan(from: hosted.graph, running: hosted.running, to: graph) }
 
     /// How the whole is: as its worst system.
-    public var health: Health {
-        let all = Set(hosted.systems.map(\.health))
-        return [.failed, .degraded, .starting, .stopped].first { all.contains($0) } ?? .healthy
-    }
+    public var health: Health { Health(ofAll: hosted.systems.map(\.health)) }
 
     /// One line: how many systems are how.
-    public var statusText: String {
-        let counts = Dictionary(grouping: hosted.systems.map(\.health)) { $0 }.mapValues(\.count)
-        let parts = Health.allCases.compactMap { health in counts[health].map { "\($0) \(health.rawValue)" } }
-        let noun = hosted.systems.count == 1 ? "system" : "systems"
-        return "\(hosted.systems.count) \(noun)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
-    }
+    public var statusText: String { Health.text(ofAll: hosted.systems.map(\.health)) }
 }

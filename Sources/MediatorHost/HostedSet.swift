@@ -96,13 +96,12 @@ final class HostedSet: Sendable {
     func systemStatus(_ index: Int) -> SystemStatus {
         let system = systems[index]
         let faults = system.faults
-        let health = system.health
-        let reason = system.reason(for: health)
+        let wellness = system.wellness
         return SystemStatus(
             definition: system.described(graph.systems[index]),
-            health: health,
-            healthSince: reason.since,
-            healthReason: reason.reason,
+            health: wellness.health,
+            healthSince: wellness.since,
+            healthReason: wellness.reason,
             state: system.loop.state,
             loop: system.loop.snapshot,
             faults: faults.count,

@@ -15,13 +15,14 @@ final class HostedSystem: Sendable {
         var isReady = false
         var lastFault: Fault?
         var isFaulty = false
-        /// Whether it has failed for good: it got an event that it must handle, and did not.
-        var hasFailed = false
+        /// Why it has failed for good: it got an event that it must handle, and did not.
+        var failure: Fault?
         /// When the last fault was, by the host's clock and by the calendar.
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
         var faults: UInt64 = 0
-        /// How it is in its state, as its author says.
+        /// The index of its state, and how it is in it, as its author says.
+        var state: Int
         var inState = Health.healthy
         /// How it has been, and since when, as long as it runs.
         var health = Health.starting
@@ -31,8 +32,22 @@ final class HostedSystem: Sendable {
 
         /// How it is, as long as it runs.
         var present: Health {
-            hasFailed || inState == .failed
+            failure != nil || inState == .failed
                 ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
+        }
+
+        /// Why it is not healthy, as long as it runs.
+        func reason(in definition: SystemDefinition) -> String? {
+            let byState = "its state is '\(definition.states[state].name)'"
+            func text(_ fault: Fault) -> String { "\(fault.place): \(fault.message)" }
+            switch present {
+            case .healthy, .stopped: return nil
+            case .failed: return failure.map(text) ?? byState
+            case .degraded: return inState == .degraded ? byState : lastFault.map(text)
+            case .starting:
+                let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }
+                return wanted.isEmpty ? nil : "\(byState), and it is ready in \(wanted.joined(separator: " or "))"
+            }
         }
 
         /// Looks how it is; whether that is news.
@@ -72,7 +87,8 @@ final class HostedSystem: Sendable {
         repeats = RepeatLog(time: time)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
-        status = Mutex(Status(isReady: definition.readyStates.isEmpty, since: time.now()))
+        status = Mutex(
+            Status(isReady: definition.readyStates.isEmpty, state: behaviour.initial.index, since: time.now()))
         let faults = FaultBox()
         let first = behaviour.initial
         let (reduce, now) = (behaviour.reduce, time.now)
@@ -175,32 +191,14 @@ final class HostedSystem: Sendable {
     // MARK: Health
 
     /// How the system is.
-    var health: Health {
-        switch loop.phase {
-        case .notStarted: return .starting
-        case .stopping, .cancelling, .stopped: return .stopped
-        case .running:
-            return status.withLock { $0.present }
-        }
-    }
+    var health: Health { wellness.health }
 
-    /// Since when it has been so, if it runs or has not begun to, and why it is not healthy.
-    func reason(for health: Health) -> (since: Timestamp?, reason: String?) {
-        let status = status.withLock { $0 }
-        let state = loop.state
-        let name = definition.states[state.index].name
-        switch health {
-        case .healthy: return (status.since, nil)
-        case .stopped: return (nil, nil)
-        case .starting:
-            let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }.joined(separator: " or ")
-            return (status.since, wanted.isEmpty ? nil : "its state is '\(name)', and it is ready in \(wanted)")
-        case .degraded, .failed:
-            let isByState = Health(definition.stateHealth[state.index]) == health
-            let fault = status.lastFault.map { "\($0.place): \($0.message)" }
-            return (
-                status.since, isByState && !(health == .failed && status.hasFailed) ? "its state is '\(name)'" : fault
-            )
+    /// How the system is, since when unless it is stopped, and why it is not healthy.
+    var wellness: (health: Health, since: Timestamp?, reason: String?) {
+        switch loop.phase {
+        case .notStarted: return (.starting, status.withLock { $0.since }, nil)
+        case .stopping, .cancelling, .stopped: return (.stopped, nil, nil)
+        case .running: return status.withLock { ($0.present, $0.since, $0.reason(in: definition)) }
         }
     }
 
@@ -219,25 +217,29 @@ final class HostedSystem: Sendable {
             let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
             if isReadyState { status.isReady = true }
             if isOver { status.isFaulty = false }
+            status.state = state.index
             status.inState = Health(definition.stateHealth[state.index])
-            return status.note(at: state.since) || state.previous == nil
+            // A state that was carried over may be older than the system.
+            return status.note(at: max(state.since, status.since)) || state.previous == nil
         }
         if isNews { healthChanged() }
     }
 
     /// Notes a fault after which the system counts as failed until it is started anew.
     private func fail(_ fault: Fault) {
-        status.withLock { $0.hasFailed = true }
-        note(fault)
+        note(fault, isFailure: true)
     }
 
     /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more.
-    func note(_ fault: Fault) {
+    func note(_ fault: Fault) { note(fault, isFailure: false) }
+
+    private func note(_ fault: Fault, isFailure: Bool) {
         let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
         let isNews = status.withLock { status in
             status.isFaulty = true
+            if isFailure, status.failure == nil { status.failure = fault }
             status.lastFault = fault
             status.faultAt = elapsed
             status.faultTime = now
@@ -246,7 +248,7 @@ final class HostedSystem: Sendable {
         }
         if isNews { healthChanged() }
         repeats.log(
-            logger, .error, "a part of the system failed", key: fault.place + fault.message,
+            logger, .error, "a part of the system failed", key: fault.place, burst: 3,
             ["place": "\(fault.place)", "reason": "\(fault.message)"])
     }
 

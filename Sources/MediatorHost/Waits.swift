@@ -28,9 +28,14 @@ final class Waits: Sendable {
     /// Begins to wait; `nil` if the system has stopped.
     func begin(_ delay: Duration) -> Ticket? {
         let clock = clock
-        return machine.withLock { machine in
+        return begin { try await clock.sleep(for: delay) }
+    }
+
+    /// Begins what is cancelled when the system stops; `nil` if it has stopped.
+    func begin(_ work: @escaping @Sendable () async throws -> Void) -> Ticket? {
+        machine.withLock { machine in
             guard !machine.isClosed else { return nil }
-            let task = Task { try await clock.sleep(for: delay) }
+            let task = Task { try await work() }
             defer { machine.nextID += 1 }
             machine.tasks[machine.nextID] = task
             return Ticket(id: machine.nextID, task: task)

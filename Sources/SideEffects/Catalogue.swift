@@ -1,6 +1,8 @@
 public import MediatorHost
 
 extension EffectCatalogue {
-    /// What every daemon can do: `run`, `log`, and the host's own `emit`.
-    public static let builtin = EffectCatalogue([RunEffect(), LogEffect()])
+    /// What every daemon can do: `run`, `log`, what senses the host, and the host's own `emit`.
+    public static let builtin = EffectCatalogue([
+        RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(),
+    ])
 }

@@ -271,7 +271,7 @@ extension Value {
         return result
     }
 
-    fileprivate var swiftDuration: Duration? {
+    var swiftDuration: Duration? {
         if case .duration(let span) = self { span.swiftDuration } else { nil }
     }
 }

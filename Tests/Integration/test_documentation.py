@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 import os
 import re
 import shutil
+import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -18,6 +22,7 @@ from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 
 README = (REPOSITORY / "README.md").read_text()
 CONFIGURATION = (REPOSITORY / "Documentation" / "Configuration.md").read_text()
+EFFECTS = (REPOSITORY / "Documentation" / "Effects.md").read_text()
 OPERATING = (REPOSITORY / "Documentation" / "Operating.md").read_text()
 SHIPPED = {path.name: path.read_text() for path in sorted((REPOSITORY / "Config").iterdir())}
 
@@ -109,6 +114,73 @@ def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> N
     assert not feedback.search(other.ctl("show", "backup").stdout)
 
 
+def example(name: str) -> str:
+    """The configuration that the section of a side effect shows."""
+    (block,) = blocks(EFFECTS.split(f"\n### {name}\n")[1].split("\n### ")[0], "yaml")
+    return block
+
+
+def eventually(condition: Callable[[], object], timeout: float = 10.0) -> None:
+    """Waits for what nobody tells."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> None:
+    schema = json.loads(
+        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+    )
+    effects = {name.removeprefix("effect-") for name in schema["$defs"] if name.startswith("effect-")} | {"emit"}
+    assert set(re.findall(r"^\| \[`([a-z]+)`\]", EFFECTS, re.MULTILINE)) == effects
+    sensing = EFFECTS.split("\n## What senses the host\n")[1]
+    for name in effects:
+        assert re.search(rf"^##+ {name}$", EFFECTS, re.MULTILINE)
+        if name not in ("run", "emit", "log"):
+            assert f"\n### {name}\n" in sensing and example(name)
+            for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
+                assert f"\n| `{parameter}` |" in sensing.split(f"\n### {name}\n")[1].split("\n### ")[0]
+
+
+def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    path = tmp_path / "doorbell.sock"
+    one = daemon({"doorbell.yaml": example("socket").replace("/run/doorbell.sock", str(path))})
+    eventually(lambda: socket.socket(socket.AF_UNIX).connect_ex(str(path)) == 0)
+    for number, name in enumerate(("Ada", "Grace"), 1):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(f'{{"name": "{name}"}}\n{{"name":}}\n'.encode())
+            one.wait_log(f"visitor {number}: {name}")
+    assert path.stat().st_mode & 0o777 == 0o660
+    one.stop()
+    assert not path.exists()
+
+
+def test_the_path_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    path = tmp_path / "maintenance"
+    one = daemon({"maintenance.yaml": example("path").replace("/run/maintenance", str(path))})
+    one.wait_log("serving")
+    path.write_text("a new disk\n")
+    one.wait_log("paused: a new disk")
+    (tmp_path / "new").write_text("still at it\n")
+    (tmp_path / "new").rename(path)
+    one.wait_log("paused: still at it")
+    path.unlink()
+    one.wait_log("Paused → Serving")
+
+
+def test_the_filesystem_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    usage = shutil.disk_usage("/")
+    percent = math.ceil(100 * usage.used / (usage.used + usage.free))
+    text = example("filesystem").replace("/srv/data", "/")
+    one = daemon({"disk.yaml": text.replace("above: 90, below: 80", f"above: {max(1, percent - 3)}, below: 1")})
+    said = one.wait_log("the disk is ") if percent > 4 else None
+    if said:
+        assert abs(int(re.search(r"is (\d+) % full", said).group(1)) - percent) <= 2
+    assert "HasRoom" in one.ctl("show", "data-disk").stdout
+
+
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
     work = shipped.directory / "work"
@@ -140,7 +212,7 @@ def test_the_targets_of_the_readme_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md", "Documentation/Diagnostics.md", "Documentation/OwnDaemon.md", "Documentation/Operating.md"])
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md", "Documentation/Diagnostics.md", "Documentation/Effects.md", "Documentation/OwnDaemon.md", "Documentation/Operating.md"])
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     path = REPOSITORY / page
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):

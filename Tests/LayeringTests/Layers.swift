@@ -11,6 +11,7 @@ enum Layers {
         // The last three only where the platform has them: bindings, observation and signposts on Apple's.
         "FeedbackKit": collections + ["SwiftUI", "Combine", "os"],
         "CRE2": [],
+        "CLinux": [],
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2"] + cLibrary,
         "Varlink": nio + cLibrary + foundation,
@@ -28,7 +29,7 @@ enum Layers {
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
-        "SideEffects": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
+        "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
             + ["Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
         // Where its socket lies depends on who one is.
         // Values travel over it as the expressions' values.

@@ -23,7 +23,7 @@ import Testing
             a.yaml:8:5: error: there is no side effect 'tcp' [unknown-effect]
                   tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
                   ^~~
-              hint: possible here: run, emit, log
+              hint: possible here: run, emit, log, socket, path, filesystem
             """#),
         Mistake(
             "a misspelt side effect",
@@ -123,6 +123,24 @@ import Testing
                          ^~
             """#),
         Mistake(
+            "feedbacks that keep their system going round",
+            #"""
+            system: blinker
+            states: { On: {}, Off: {} }
+            events: { Go: {} }
+            initialState: Off
+            feedbacks:
+              up: { onState: Off, emit: Go }
+              down: { onState: On, emit: Go }
+            transitions: { Off: { Go: On }, On: { Go: Off } }
+            """#,
+            #"""
+            a.yaml:6:3: error: the feedbacks 'up' and 'down' of 'blinker' set each other off without end [feedback-loop]
+                up: { onState: Off, emit: Go }
+                ^~
+              hint: it goes 'On' → 'Off' → 'On'; let one of them wait, such as after: 1s
+            """#),
+        Mistake(
             "no side effect",
             #"""
             system: disk
@@ -137,7 +155,7 @@ import Testing
             a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
                 probe:
                 ^~~~~
-              hint: add one of: run, emit, log
+              hint: add one of: run, emit, log, socket, path, filesystem
             """#),
         Mistake(
             "two side effects",
@@ -428,6 +446,42 @@ import Testing
                   run:
                   ^~~
               hint: its parameters are command, timeout, directory, environment
+            """#),
+        Mistake(
+            "a socket in a relative place",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                socket: { path: disk.sock, mode: "0660" }
+            """#,
+            #"""
+            a.yaml:8:21: error: the parameter 'path' must be a path from the root: it begins with '/' [unsuitable-text]
+                  socket: { path: disk.sock, mode: "0660" }
+                                  ^~~~~~~~~
+            """#),
+        Mistake(
+            "an interval beside what goes on by itself",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 5s
+                socket: /run/disk.sock
+            """#,
+            #"""
+            a.yaml:8:12: error: 'socket' goes on by itself, so there can be no 'every' beside it [conflicting-keys]
+                  every: 5s
+                         ^~
+              hint: leave it out
             """#),
         Mistake(
             "a command of one word",

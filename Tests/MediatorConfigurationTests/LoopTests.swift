@@ -32,6 +32,47 @@ import Testing
         #expect(codes(Self.lamps + links) == [])
     }
 
+    private static let blinker = """
+        system: blinker
+        states: { On: {}, Off: {} }
+        events: { Go: {} }
+        initialState: Off
+        feedbacks:
+          up: { onState: Off, emit: Go }
+          down: { onState: On, emit: Go }
+        transitions: { Off: { Go: On }, On: { Go: Off } }
+
+        """
+
+    @Test func `feedbacks that emit at once may not go round without end`() {
+        #expect(
+            messages(Self.blinker) == """
+                a.yaml:6:3: error: the feedbacks 'up' and 'down' of 'blinker' set each other off without end [feedback-loop]
+                    up: { onState: Off, emit: Go }
+                    ^~
+                  hint: it goes 'On' → 'Off' → 'On'; let one of them wait, such as after: 1s
+                """)
+        let alone = Self.blinker.replacing("down: { onState: On, emit: Go }", with: "down: { onState: On, log: on }")
+            .replacing("On: { Go: Off }", with: "On: { Go: stay }").replacing(
+                "Off: { Go: On }", with: "Off: { Go: Off }")
+        #expect(messages(alone).contains("the feedback 'up' of 'blinker' sets itself off without end [feedback-loop]"))
+    }
+
+    @Test(arguments: [
+        ("down: { onState: On, emit: Go }", "down: { onState: On, after: 1s, emit: Go }"),
+        (
+            "down: { onState: On, emit: Go }",
+            "down: { onState: On, when: now > timestamp('2030-01-01T00:00:00Z'), emit: Go }"
+        ),
+        ("On: { Go: Off }", "On: { Go: stay }"),
+        ("On: { Go: Off }", "On: { Go: { when: now > timestamp('2030-01-01T00:00:00Z'), to: Off } }"),
+        ("initialState: Off", "initialState: End"),
+    ])
+    func `feedbacks that wait, or may come to an end, are no loop`(old: String, new: String) {
+        let text = Self.blinker.replacing("On: {}, Off: {}", with: "On: {}, Off: {}, End: {}").replacing(old, with: new)
+        #expect(!codes(text).contains(.feedbackLoop), "\(messages(text))")
+    }
+
     @Test func `lamps that follow each other both ways can blink for ever`() throws {
         let links = """
             links:

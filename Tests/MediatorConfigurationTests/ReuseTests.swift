@@ -222,6 +222,28 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(first.parts.shared(with: compiled(first.parts).parts) == .init(files: 3, instances: 0, links: 0))
     }
 
+    @Test func `is forgotten when most of it is of types that there are no more`() {
+        var parts = CompiledParts()
+        var anew = 0
+        for number in 0..<1_300 {
+            let files = [
+                ConfigurationFile(path: "a.yaml", text: Self.variants[1].texts[0]),
+                ConfigurationFile(
+                    path: "b.yaml",
+                    text:
+                        "system: b\nstates: { A: { f\(number): int } }\nevents: {}\ninitialState: { A: { f\(number): 1 } }\n"
+                ),
+            ]
+            let result = ConfigurationCompiler.compile(
+                files: files, effects: EffectSchema.builtin, values: .none, unreadable: [], now: nil, reusing: parts)
+            #expect(result.graph != nil)
+            if result.parts.shared(with: parts).files == 0 { anew += 1 }
+            parts = result.parts
+        }
+        // The first time, and once more.
+        #expect(anew == 2)
+    }
+
     @Test func `is not used where a side effect or a kind is another`() {
         let file = ConfigurationFile(path: "a.yaml", text: Self.variants[1].texts[0])
         func compiled(_ kinds: [SystemKind], _ parts: CompiledParts) -> CompilationResult {

@@ -96,6 +96,22 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Applying a configuration` {
+    @Test func `a state that was carried over is older than how the system is in it`() async throws {
+        let fixture = try Fixture(counter("a", "health: { Count: failed }"))
+        let host = fixture.host
+        host.start()
+        await fixture.settle()
+        let before = try host.systemStatus("a")
+        #expect(before.health == .failed && before.healthSince == before.state.since)
+        fixture.clock.advance(by: .seconds(10))
+        _ = try await fixture.apply(counter("a", "health: { Count: degraded }"))
+        await fixture.settle()
+        let after = try host.systemStatus("a")
+        #expect(after.health == .degraded && after.healthReason == "its state is 'Count'")
+        #expect(after.state.since == before.state.since && after.healthSince != after.state.since)
+        await host.stop(within: .zero)
+    }
+
     @Test func `keeps, migrates, restarts, adds and removes`() async throws {
         let fixture = try Fixture(counter("keep") + counter("migrate") + counter("restart") + counter("remove"))
         let host = fixture.host

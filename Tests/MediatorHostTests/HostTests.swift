@@ -576,6 +576,54 @@ private let counter = """
         #expect(stopped.health == .stopped && stopped.healthSince == nil && stopped.healthReason == nil)
     }
 
+    @Test func `what has failed for good says why, whatever goes wrong later`() async throws {
+        let fixture = try Fixture(
+            """
+            system: strict
+            states: { Here: {} }
+            events: { Boom: {}, Divide: { by: int } }
+            initialState: Here
+            unhandled: fault
+            external: any
+            transitions: { Here: { Divide: { when: 1 / event.by == 1, to: Here } } }
+            """)
+        let host = fixture.host
+        host.start()
+        try host.emit("Boom", to: "strict", fields: [])
+        await fixture.settle()
+        let reason = try host.systemStatus("strict").healthReason
+        #expect(reason?.hasSuffix("the event 'Boom' is not handled") == true)
+        try host.emit("Divide", to: "strict", fields: [.int(0)])
+        await fixture.settle()
+        let status = try host.systemStatus("strict")
+        #expect(status.health == .failed && status.healthReason == reason && status.faults == 2)
+        #expect(status.lastFault?.message.contains("zero") == true)
+        await host.stop(within: .seconds(1))
+    }
+
+    @Test func `faults of one place are logged a few times a second, whatever they say`() async throws {
+        let (lines, sink) = AsyncStream<String>.makeStream()
+        let fixture = try Fixture(
+            """
+            system: divider
+            states: { Here: { sum: int } }
+            events: { Divide: { number: int, by: int } }
+            initialState: { Here: { sum: 0 } }
+            external: any
+            transitions: { Here: { Divide: { to: Here, set: { sum: "${int(string(event.number) + 'x')}" } } } }
+            """, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
+        let host = fixture.host
+        host.start()
+        for number in 0..<200 { try host.emit("Divide", to: "divider", fields: [.int(Int64(number)), .int(0)]) }
+        await fixture.settle()
+        #expect(try host.systemStatus("divider").faults == 200)
+        await host.stop(within: .seconds(1))
+        sink.finish()
+        var count = 0
+        for await _ in lines { count += 1 }
+        #expect(count <= 5, "three, and one that tells of the others")
+    }
+
     @Test func `a loop that does not turn is named, and only that one`() async throws {
         let other = "system: other\nstates: { Here: {} }\nevents: {}\ninitialState: Here\n---\n"
         let fixture = try Fixture(other + counter)

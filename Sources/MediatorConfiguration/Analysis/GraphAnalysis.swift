@@ -26,7 +26,10 @@ struct GraphAnalysis {
         let looping = LoopFinder(whole, reachable, findings).report()
         guard isKnown else { return }
         if let now { checkInitialStates(now) }
-        for index in whole.systems.indices { checkStates(index) }
+        for index in whole.systems.indices {
+            checkStates(index)
+            checkFeedbacks(index)
+        }
         checkEvents()
         for link in whole.links { check(link, isLooping: looping.contains(link.definition.name)) }
         checkBuses()
@@ -84,6 +87,50 @@ struct GraphAnalysis {
             notes.append(Diagnostic.Note(location: link.definition.source, message: message))
         }
         return Array(notes.prefix(8))
+    }
+
+    /// Reports feedbacks that, as sure as anything, keep their system going round without end: each state has just one that
+    /// emits at once, and its event leads on, whatever the data are.
+    private func checkFeedbacks(_ index: Int) {
+        let system = whole.systems[index]
+        guard let definition = system.definition, let written = system.written, definition.kind == nil else { return }
+        var next: [Int: (feedback: Int, state: Int)] = [:]
+        for state in definition.states.indices where reachable[index][state] {
+            let feedbacks = definition.feedbacks.indices.filter {
+                definition.feedbacks[$0].emitsAtOnce && definition.feedbacks[$0].selector.states.contains(state)
+            }
+            guard feedbacks.count == 1, let feedback = feedbacks.first else { continue }
+            let definition = definition
+            let emission = definition.feedbacks[feedback]
+            guard emission.selector.equals.isEmpty, emission.selector.conditions[state] == nil,
+                let rule = emission.outcomes[state]?[emission.effect]?.first, rule.condition == nil,
+                let first = definition.rules[state][rule.event.event].first, first.condition == nil,
+                case .to(let program) = first.outcome
+            else { continue }
+            next[state] = (feedback, program.state)
+        }
+        var done: Set<Int> = []
+        for start in next.keys.sorted() where !done.contains(start) {
+            var way: [Int] = []
+            var state = start
+            while let step = next[state], done.insert(state).inserted {
+                way.append(state)
+                state = step.state
+            }
+            guard let begin = way.firstIndex(of: state) else { continue }
+            let circle = Array(way[begin...])
+            let feedbacks = Set(circle.compactMap { next[$0]?.feedback }).sorted()
+            let names = feedbacks.map { "'\(definition.feedbacks[$0].name)'" }
+            let states = (circle.prefix(8) + [circle[0]]).map { "'\(definition.states[$0].name)'" }
+            guard let first = feedbacks.first else { continue }
+            findings.report(
+                .feedbackLoop, in: written.source, at: written.feedbacks[first].name.span,
+                names.count == 1
+                    ? "the feedback \(names[0]) of '\(definition.name)' sets itself off without end"
+                    : "the feedbacks \(names.dropLast().joined(separator: ", ")) and \(names[names.count - 1]) of "
+                        + "'\(definition.name)' set each other off without end",
+                hint: "it goes \(states.joined(separator: " → ")); let one of them wait, such as after: 1s")
+        }
     }
 
     /// By system, which events feedbacks, links or the outside cause.

@@ -27,7 +27,7 @@ struct Assembly {
         findings = session.findings
         self.threads = threads
         self.known = known
-        parts = CompiledParts(setting, known.types)
+        parts = CompiledParts(setting, after: known)
         parts.files = Dictionary(files.map { ($0.file.path, $0) }, uniquingKeysWith: { first, _ in first })
         mayHideSystems = isIncomplete || files.contains { $0.written.mayHideSystems }
         mayHideBuses = isIncomplete || files.contains { $0.written.mayHideBuses }

@@ -37,13 +37,15 @@ public struct CompiledParts: Sendable {
         }
     }
 
-    /// More numbers than that are not carried on: most are of types that there are no more.
-    private static let mostTypes = 100_000
+    /// So many types at least may have numbers before everything is compiled anew.
+    private static let someTypes = 1_000
 
     /// Nil: nothing has been compiled.
     private let setting: Setting?
     /// Numbers for types, by which parts know each other's.
     let types: TypeNumbers
+    /// Beyond so many, most are of types that there are no more.
+    private let mostTypes: Int
     /// The files by path.
     var files: [String: CompiledFile] = [:]
     /// Templates, instances and links by name: those in which there was nothing to be found, and no value from
@@ -53,18 +55,23 @@ public struct CompiledParts: Sendable {
     var links: [String: Link] = [:]
 
     /// Nothing: everything is compiled.
-    public init() { self.init(nil, TypeNumbers()) }
+    public init() {
+        setting = nil
+        types = TypeNumbers()
+        mostTypes = 0
+    }
 
-    /// Nothing yet of what is to be compiled with a setting.
-    init(_ setting: Setting?, _ types: TypeNumbers) {
+    /// What was compiled with a setting, of which nothing has been added yet, after what was known before it.
+    init(_ setting: Setting, after known: CompiledParts) {
         self.setting = setting
-        self.types = types
+        types = known.types
+        mostTypes = known.setting == nil ? max(Self.someTypes, 2 * types.count) : known.mostTypes
     }
 
     /// What may be used again in a setting.
     func usable(in setting: Setting) -> CompiledParts {
         guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
-            types.count < Self.mostTypes
+            types.count <= mostTypes
         else { return CompiledParts() }
         guard !own.values.remembersLike(setting.values) else { return self }
         var parts = self

@@ -39,9 +39,21 @@ struct FeedbackCompiler {
         case .atOnce: .atOnce
         case .broken: nil
         case .after(let text): delay(text, "after", atLeast: 1, states).map { .after($0) }
+        case .every(let text) where written.effect?.schema.isLasting == true:
+            refused(text)
         case .every(let text):
             delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states).map { .every($0) }
         }
+    }
+
+    /// A schedule for what goes on by itself.
+    private func refused(_ node: Node) -> Schedule? {
+        guard let schema = written.effect?.schema else { return nil }
+        lookup.report(
+            .conflictingKeys, at: node.mark, "'\(schema.name)' goes on by itself, so there can be no 'every' beside it",
+            hint: schema.parameter("every") == nil
+                ? "leave it out" : "write it among the parameters of '\(schema.name)'")
+        return nil
     }
 
     private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
@@ -75,8 +87,25 @@ struct FeedbackCompiler {
                     programs[parameter.name] = .constant(value)
                 }
             }
-            return isWhole ? programs : nil
+            guard isWhole, isSuitable(programs, given, effect.schema) else { return nil }
+            return programs
         }
+    }
+
+    /// Checks what is fixed against what the side effect asks for beyond types.
+    private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
+    {
+        let constants = programs.compactMapValues { program -> Value? in
+            guard case .constant(let value) = program else { return nil }
+            return value
+        }
+        let problems = schema.problems(with: constants)
+        for (parameter, message) in problems {
+            guard let node = given[parameter.name] else { continue }
+            lookup.report(
+                parameter.constraint?.isRange == false ? .unsuitableText : .outOfRange, at: node.mark, message)
+        }
+        return problems.isEmpty
     }
 
     /// The parameters whose values hold a credential.
@@ -120,6 +149,14 @@ struct FeedbackCompiler {
             lookup.report(
                 .missingParameter, at: effect.key.span,
                 "'\(schema.name)' needs the parameter\(missing.count > 1 ? "s" : "") \(list)")
+            isWhole = false
+        }
+        for parameter in schema.parameters {
+            guard let node = given[parameter.name], let bound = parameter.upperBound, given[bound] == nil else {
+                continue
+            }
+            lookup.report(
+                .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false
         }
         return isWhole ? given : nil

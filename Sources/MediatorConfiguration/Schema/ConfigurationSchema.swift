@@ -250,7 +250,7 @@ public struct ConfigurationSchema: Sendable {
                 .reference("emission"), ["type": "array", "items": .reference("emission"), "minItems": 1])
         }
         let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
-            let others = table.outcomes.filter { effect.outcome($0) == nil }
+            let others = table.outcomes.filter { effect.outcome($0) == nil } + (effect.isLasting ? ["every"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }
@@ -270,8 +270,12 @@ public struct ConfigurationSchema: Sendable {
 
     private static func effect(_ effect: EffectSchema) -> SchemaNode {
         let members = Dictionary(uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0)) })
+        let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
+            parameter.upperBound.map { (parameter.name, .array([.string($0)])) }
+        }
         let whole = keyed(
-            effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members)
+            effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members,
+            more: bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
         guard let short = effect.shortForm, let form = members[short] else { return whole }
         return .anyOf(form, whole)
     }
@@ -280,7 +284,18 @@ public struct ConfigurationSchema: Sendable {
         if !parameter.choices.isEmpty {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
-        return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        switch parameter.constraint {
+        case nil, .time?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
+        case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
+        case .component?:
+            return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
+        case .whole(let range)?:
+            return .anyOf(
+                ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
+                .reference("template"))
+        case .number?: return value(parameter.type)
+        }
     }
 
     /// The text of a UUID.

@@ -1,0 +1,82 @@
+public import CommonExpression
+
+extension EffectSchema.Parameter {
+    /// What a value must be besides being of its type.
+    ///
+    /// It is checked where a fixed value is written, and by the host before a side effect gets a computed one.
+    public enum Constraint: Sendable, Hashable {
+        /// A text: a path from the root, without NUL.
+        case absolutePath
+        /// A text: a path from the root that fits into a UNIX socket's address.
+        case socketPath
+        /// A text: permissions in octal digits, as `chmod` takes them: `0600`.
+        case permissions
+        /// A text: one component of a path, of at most so many bytes.
+        case component(limit: Int)
+        /// A whole number within a range.
+        case whole(ClosedRange<Int64>)
+        /// A number within a range.
+        case number(ClosedRange<Double>)
+        /// A length of time within a range.
+        case time(ClosedRange<Duration>)
+
+        /// How many bytes the address of a UNIX socket has room for, its terminating NUL left out (`unix(7)`).
+        public static let socketPathLimit = 107
+
+        /// Why a value does not do, put behind its name: `must be …`; `nil` if it does.
+        public func problem(with value: Value) -> String? {
+            switch (self, value) {
+            case (.absolutePath, .string(let text)): Self.pathProblem(text)
+            case (.socketPath, .string(let text)):
+                Self.pathProblem(text)
+                    ?? (text.utf8.count > Self.socketPathLimit
+                        ? "must be at most \(Self.socketPathLimit) bytes long: a socket's address has no more room"
+                        : nil)
+            case (.permissions, .string(let text)):
+                Self.mode(text) == nil ? "must be permissions in octal digits, from \"0\" to \"0777\"" : nil
+            case (.component(let limit), .string(let text)):
+                text.isEmpty || text.utf8.count > limit || text == "." || text == ".."
+                    || text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+                    ? "must be a name of 1 to \(limit) bytes without '/'" : nil
+            case (.whole(let range), .int(let number)):
+                range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+            case (.number(let range), .double(let number)):
+                range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+            case (.time(let range), .duration(let span)):
+                range.contains(span.swiftDuration)
+                    ? nil : "must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))"
+            default: nil
+            }
+        }
+
+        /// The permissions that octal digits stand for; `nil` for anything else, and beyond `0777`.
+        public static func mode(_ text: String) -> UInt32? {
+            guard (1...4).contains(text.utf8.count),
+                text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) })
+            else { return nil }
+            return UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil }
+        }
+
+        /// Whether it is about how much, not about how something is written.
+        var isRange: Bool {
+            switch self {
+            case .whole, .number, .time: true
+            case .absolutePath, .socketPath, .permissions, .component: false
+            }
+        }
+
+        private static func pathProblem(_ text: String) -> String? {
+            guard text.utf8.first == UInt8(ascii: "/") else {
+                return "must be a path from the root: it begins with '/'"
+            }
+            return text.utf8.contains(0) ? "cannot contain NUL" : nil
+        }
+
+        /// A duration as configurations write it.
+        private static func text(_ duration: Duration) -> String {
+            let milliseconds = duration / .milliseconds(1)
+            let (number, unit) = milliseconds < 1_000 ? (milliseconds, "ms") : (milliseconds / 1_000, "s")
+            return "\(Int(number))\(unit)"
+        }
+    }
+}

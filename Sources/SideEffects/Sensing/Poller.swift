@@ -1,0 +1,113 @@
+import CLinux
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// Waits until descriptors can be read: all of them on one thread of its own, so that who waits holds no thread of the
+/// pool.
+///
+/// Each wait is for one time (`EPOLLONESHOT`, epoll(7)): what is not asked for again is not told again, so nothing piles
+/// up for who is slow.
+final class Poller: Sendable {
+    /// The one of this process. Its thread and its descriptor begin with the first wait, and stay.
+    static let shared = Poller()
+
+    private struct Waiter {
+        let descriptor: Int32
+        let continuation: CheckedContinuation<Errno?, Never>
+    }
+
+    private struct Machine {
+        var queue: Int32?
+        var nextID: UInt64 = 1
+        var waiters: [UInt64: Waiter] = [:]
+    }
+
+    /// How many events are fetched with one call.
+    private static let batch = 64
+
+    private let machine = Mutex(Machine())
+
+    private init() {}
+
+    /// Returns when reading the descriptor would not block: there is something, or the end, or an error.
+    ///
+    /// Only one may wait for a descriptor, and it must stay open until this has returned. Throws `Errno` if the
+    /// descriptor cannot be waited for, `CancellationError` as soon as the task is cancelled.
+    func readable(_ descriptor: Int32) async throws {
+        let id = machine.withLock { machine in
+            defer { machine.nextID += 1 }
+            return machine.nextID
+        }
+        let failure = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Errno?, Never>) in
+                let answer: Errno?? = machine.withLock { machine in
+                    if Task.isCancelled { return .some(nil) }
+                    if let failure = Self.register(descriptor, id, &machine) { return failure }
+                    machine.waiters[id] = Waiter(descriptor: descriptor, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            wake(id)
+        }
+        if let failure { throw failure }
+        try Task.checkCancellation()
+    }
+
+    /// The same, but no longer than a limit; whether it can be read.
+    func readable(_ descriptor: Int32, within limit: Duration, clock: any Clock<Duration>) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await self.readable(descriptor)
+                return true
+            }
+            group.addTask {
+                try await clock.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+
+    /// Asks the system to tell, once.
+    private static func register(_ descriptor: Int32, _ id: UInt64, _ machine: inout Machine) -> Errno? {
+        guard let queue = machine.queue ?? begin() else { return Errno(rawValue: errno) }
+        machine.queue = queue
+        return linux_epoll_add(queue, descriptor, id) == 0 ? nil : Errno(rawValue: errno)
+    }
+
+    /// The queue, and the thread that reads it.
+    private static func begin() -> Int32? {
+        let queue = linux_epoll()
+        guard queue >= 0 else { return nil }
+        guard Thread.start({ shared.turn(queue) }) else {
+            close(queue)
+            errno = EAGAIN
+            return nil
+        }
+        return queue
+    }
+
+    /// Wakes whoever has something to read, for ever.
+    private func turn(_ queue: Int32) {
+        var numbers = [UInt64](repeating: 0, count: Self.batch)
+        while true {
+            let count = linux_epoll_wait(queue, &numbers, Int32(Self.batch))
+            for index in 0..<max(0, Int(count)) { wake(numbers[index]) }
+        }
+    }
+
+    /// Ends one wait; nothing if it has ended already.
+    private func wake(_ id: UInt64) {
+        let waiter = machine.withLock { machine in
+            let waiter = machine.waiters.removeValue(forKey: id)
+            // Before its owner can close it, so that it is never another file's number.
+            if let waiter, let queue = machine.queue { _ = linux_epoll_remove(queue, waiter.descriptor) }
+            return waiter
+        }
+        waiter?.continuation.resume(returning: nil)
+    }
+}

@@ -1,0 +1,214 @@
+import CLinux
+public import CommonExpression
+import FoundationEssentials
+import Glibc
+public import MediatorConfiguration
+public import MediatorHost
+import Synchronization
+import SystemPackage
+
+/// `socket`: listens on a UNIX socket, and turns each line, or datagram, of JSON into an outcome.
+///
+/// The socket's file is made with the permissions asked for, and removed at the end. One that a program has left behind
+/// is replaced; where a program listens already, or the socket cannot be made for another reason, that is a fault, and it
+/// is tried again and again.
+public struct SocketEffect: EffectImplementation {
+    /// How long a line or datagram may be, in bytes, its line break left out.
+    public static let lineLimit = 64 * 1024
+    /// How many connections there may be at once; the next ones wait until one ends.
+    public static let connectionLimit = 64
+
+    /// How long it waits before it tries again to listen.
+    public let retryInterval: Duration
+
+    /// How long nothing is accepted when there are no more descriptors.
+    private static let shortagePause = Duration.seconds(1)
+    /// How much is read with one call.
+    private static let chunk = 16 * 1024
+    /// How many datagrams are read before others have their turn.
+    private static let burst = 64
+
+    /// Its name, parameters and outcomes.
+    public var schema: EffectSchema { .socket }
+
+    /// The effect; it tries again so long after it could not listen.
+    public init(retryInterval: Duration = .seconds(10)) {
+        self.retryInterval = retryInterval
+    }
+
+    /// Listens until it is cancelled; reports `onMessage` for what is JSON, and `onInvalid` for what is not.
+    public func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard let path = arguments["path"]?.text else { return }
+        let kind = arguments["type"]?.text.flatMap(UnixListener.Kind.init) ?? .stream
+        let mode = arguments["mode"]?.text.flatMap(EffectSchema.Parameter.Constraint.mode) ?? 0o600
+        var complaints = Complaints()
+        while !Task.isCancelled {
+            do {
+                let listener = try UnixListener(path: path, kind: kind, mode: mode)
+                defer { listener.close() }
+                complaints.clear()
+                switch kind {
+                case .stream: try await accept(listener, context)
+                case .datagram: try await receive(listener, Inbox(context))
+                }
+            } catch let problem as SensingProblem {
+                complaints.add(problem.message, context)
+            } catch let failure as Errno {
+                complaints.add("cannot listen on \(path): \(failure)", context)
+            } catch {
+                return
+            }
+            guard (try? await context.clock.sleep(for: retryInterval)) != nil else { return }
+        }
+    }
+
+    // Streams
+
+    private func accept(_ listener: UnixListener, _ context: EffectContext) async throws {
+        let inbox = Inbox(context)
+        try await withThrowingTaskGroup(of: Void.self) { connections in
+            // Those that have ended count until they are taken out.
+            var count = 0
+            var complaints = Complaints()
+            while true {
+                if count == Self.connectionLimit {
+                    try await connections.next()
+                    count -= 1
+                    continue
+                }
+                try await Poller.shared.readable(listener.descriptor)
+                let descriptor = linux_accept(listener.descriptor)
+                if descriptor >= 0 {
+                    complaints.clear()
+                    count += 1
+                    connections.addTask {
+                        defer { _ = close(descriptor) }
+                        try await read(descriptor, inbox)
+                    }
+                    continue
+                }
+                let failure = Errno(rawValue: errno)
+                switch failure {
+                case .wouldBlock, .interrupted, .connectionAbort: continue
+                case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noBufferSpace, .noMemory:
+                    complaints.add("cannot accept a connection: \(failure)", context)
+                    try await context.clock.sleep(for: Self.shortagePause)
+                default: throw failure
+                }
+            }
+        }
+    }
+
+    /// Reads a connection to its end.
+    private func read(_ descriptor: Int32, _ inbox: Inbox) async throws {
+        let user = Self.user(of: descriptor)
+        var lines = LineCutter(limit: Self.lineLimit)
+        var buffer = [UInt8](repeating: 0, count: Self.chunk)
+        while true {
+            try await Poller.shared.readable(descriptor)
+            // Descriptors that come along are closed by the system, since there is no room for them.
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count > 0 {
+                for line in lines.add(buffer[..<count]) { inbox.take(line, from: user) }
+            } else if count == 0 {
+                if let line = lines.finish() { inbox.take(line, from: user) }
+                return
+            } else if ![EAGAIN, EINTR].contains(errno) {
+                return
+            }
+        }
+    }
+
+    /// Who has connected, as the system says; −1 if it does not.
+    private static func user(of descriptor: Int32) -> Int64 {
+        // struct ucred: the process, the user and the group.
+        var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var size = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return -1 }
+        return Int64(credentials.1)
+    }
+
+    // Datagrams
+
+    private func receive(_ listener: UnixListener, _ inbox: Inbox) async throws {
+        var buffer = [UInt8](repeating: 0, count: Self.lineLimit + 1)
+        while true {
+            try await Poller.shared.readable(listener.descriptor)
+            for _ in 0..<Self.burst {
+                guard let (line, user) = Self.datagram(listener.descriptor, &buffer) else { break }
+                inbox.take(line, from: user)
+            }
+        }
+    }
+
+    /// One datagram, and who sent it; `nil` if there is none.
+    private static func datagram(_ descriptor: Int32, _ buffer: inout [UInt8]) -> (LineCutter.Line, Int64)? {
+        // Room for the header of a control message and struct ucred, and for nothing else: descriptors that somebody
+        // sends along find none, and are closed by the system (cmsg(3), unix(7)).
+        var control: (UInt, Int32, Int32, pid_t, uid_t, gid_t, Int32) = (0, 0, 0, 0, 0, 0, 0)
+        var isCut = false
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            withUnsafeMutableBytes(of: &control) { control in
+                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    let count = recvmsg(descriptor, &message, 0)
+                    isCut = message.msg_flags & Int32(MSG_TRUNC) != 0
+                    return count
+                }
+            }
+        }
+        guard count >= 0 else { return nil }
+        let isKnown = control.1 == SOL_SOCKET && control.2 == scmCredentials
+        var bytes = Array(buffer[..<count])
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.count > lineLimit {
+            isCut = true
+            bytes.removeLast(bytes.count - lineLimit)
+        }
+        return (LineCutter.Line(bytes: bytes, isCut: isCut), isKnown ? Int64(control.4) : -1)
+    }
+
+    /// `SCM_CREDENTIALS` (unix(7)).
+    private static let scmCredentials: Int32 = 2
+}
+
+/// What comes in over a socket: it is counted, read as JSON, and reported.
+private final class Inbox: Sendable {
+    private let context: EffectContext
+    private let count = Atomic<Int64>(0)
+
+    init(_ context: EffectContext) {
+        self.context = context
+    }
+
+    func take(_ line: LineCutter.Line, from user: Int64) {
+        // A line without anything is no message.
+        if !line.isCut, line.bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == 9 || $0 == 13 }) { return }
+        let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+        func refuse(_ reason: String) {
+            let text = String(decoding: line.bytes, as: UTF8.self)
+            context.report(
+                "onInvalid", of: .socket, [.string(text), .string(reason), .int(number), .int(user)])
+        }
+        if line.isCut { return refuse("it is longer than \(SocketEffect.lineLimit) bytes") }
+        guard let text = String(validating: line.bytes, as: UTF8.self) else { return refuse("it is not UTF-8") }
+        do {
+            let json = try JSONDecoder().decode(Value.self, from: Data(line.bytes))
+            context.report("onMessage", of: .socket, [.string(text), json, .int(number), .int(user)])
+        } catch {
+            refuse(Self.reason(error))
+        }
+    }
+
+    /// Why a text is no JSON, or none that can be taken.
+    private static func reason(_ error: any Error) -> String {
+        guard case .dataCorrupted(let context)? = error as? DecodingError else { return "it is not JSON" }
+        let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
+        return "it is not JSON that can be read: \(detail)"
+    }
+}

@@ -1,0 +1,158 @@
+import CommonExpression
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// An effect that goes on until it is cancelled, and reports once at its beginning.
+private struct SenseEffect: EffectImplementation {
+    /// How often it has begun and ended.
+    final class Counts: Sendable {
+        let begun = Mutex(0)
+        let ended = Mutex(0)
+        let remembered = Mutex<[Int]>([])
+        let change = AsyncStream<Void>.makeStream()
+    }
+
+    let counts: Counts
+
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "sense",
+            parameters: [
+                .init(name: "path", type: .string, required: true, constraint: .absolutePath),
+                .init(name: "above", type: .int, constraint: .whole(1...99)),
+                .init(name: "below", type: .int, constraint: .whole(1...99), upperBound: "above"),
+            ],
+            shortForm: "path",
+            outcomes: [.init(name: "onSense", result: StructureType(name: "result", fields: []))],
+            isLasting: true)
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        counts.begun.withLock { $0 += 1 }
+        let times = (context.memory.value(Int.self) ?? 0) + 1
+        context.memory.keep(times)
+        counts.remembered.withLock { $0.append(times) }
+        context.report("onSense", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
+        counts.change.continuation.yield()
+        while (try? await Task.sleep(for: .seconds(1_000))) != nil {}
+        counts.ended.withLock { $0 += 1 }
+        counts.change.continuation.yield()
+    }
+}
+
+private final class Fixture: Sendable {
+    let clock = ManualClock()
+    let host: Host
+    let counts = SenseEffect.Counts()
+
+    init(_ text: String) throws {
+        let catalogue = EffectCatalogue([SenseEffect(counts: counts)])
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
+        for found in result.diagnostics where found.severity == .error { Issue.record("\(found.rendered())") }
+        let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+        host = try Host(
+            graph: try #require(result.graph), effects: catalogue, time: HostTime(clock: clock) { now },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    var begun: Int { counts.begun.withLock { $0 } }
+    var ended: Int { counts.ended.withLock { $0 } }
+
+    /// Returns when a condition holds; it is looked at each time an effect begins or ends.
+    func until(_ condition: () -> Bool) async {
+        if condition() { return }
+        for await _ in counts.change.stream where condition() { return }
+    }
+
+    /// Returns when the system has taken what it was sent.
+    func settle() async {
+        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+}
+
+private func system(_ strategy: String, path: String = "/a") -> String {
+    """
+    system: watch
+    states: { Off: { path: string }, On: { path: string } }
+    events: { Sensed: {}, Go: { path: string } }
+    initialState: { Off: { path: "\(path)" } }
+    feedbacks:
+      sense: { onState: any, strategy: \(strategy), sense: "${state.path}", onSense: Sensed }
+    transitions:
+      any: { Sensed: On, Go: { to: Off, set: { path: "${event.path}" } } }
+    """
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A side effect that lasts` {
+    @Test func `goes on through new states, one at a time, and ends as soon as the system is to stop`() async throws {
+        let fixture = try Fixture(system("continueOnNewState"))
+        fixture.host.start()
+        await fixture.until { fixture.begun == 1 }
+        for _ in 0..<200 {
+            try fixture.host.emit("Go", to: "watch", fields: [.string("/b")])
+            await fixture.settle()
+        }
+        #expect(fixture.begun == 1 && fixture.ended == 0)
+        #expect(try fixture.host.systemStatus("watch").faults == 0)
+        await fixture.host.stop(within: .seconds(1_000_000))
+        #expect(fixture.ended == 1)
+    }
+
+    @Test func `that leads to a new state each time begins again after a pause, and remembers`() async throws {
+        let fixture = try Fixture(system("cancelOnNewState"))
+        fixture.host.start()
+        await fixture.until { fixture.begun == 1 }
+        for round in 2...5 {
+            await fixture.clock.sleepers(atLeast: 1)
+            #expect(fixture.begun == round - 1)
+            fixture.clock.advance(by: .milliseconds(99))
+            await fixture.settle()
+            #expect(fixture.begun == round - 1)
+            fixture.clock.advance(by: .milliseconds(1))
+            await fixture.until { fixture.begun == round }
+        }
+        #expect(fixture.counts.remembered.withLock { $0 } == [1, 2, 3, 4, 5])
+        await fixture.host.stop(within: .seconds(1_000_000))
+        #expect(fixture.ended == fixture.begun)
+    }
+
+    @Test func `does not begin with a computed argument that cannot be`() async throws {
+        let fixture = try Fixture(system("continueOnNewState", path: "relative"))
+        fixture.host.start()
+        while try fixture.host.systemStatus("watch").faults == 0 { await Task.yield() }
+        #expect(fixture.begun == 0)
+        let last = try fixture.host.systemStatus("watch").lastFault
+        #expect(last?.message.contains("'path' must be a path from the root") == true)
+        // A later state may have one that can.
+        try fixture.host.emit("Go", to: "watch", fields: [.string("/b")])
+        await fixture.until { fixture.begun == 1 }
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test(arguments: [
+        ("sense: a", "unsuitable-text"), ("sense: \"/\\0\"", "unsuitable-text"),
+        ("sense: { path: /a, above: 0 }", "out-of-range"), ("sense: { path: /a, above: 100 }", "out-of-range"),
+        ("sense: { path: /a, above: 5, below: 6 }", "out-of-range"),
+        ("sense: { path: /a, below: 6 }", "missing-parameter"), ("{ sense: /a, every: 5s }", "conflicting-keys"),
+    ])
+    func `is checked before the start`(written: String, code: String) {
+        let isWhole = written.hasPrefix("{")
+        let text = """
+            system: watch
+            states: { Off: {} }
+            initialState: Off
+            feedbacks:
+              sense: { onState: any, \(isWhole ? String(written.dropFirst().dropLast()) : written) }
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)],
+            effects: [SenseEffect(counts: SenseEffect.Counts()).schema])
+        #expect(result.diagnostics.filter { $0.severity == .error }.map(\.code.rawValue) == [code])
+        #expect(result.graph == nil)
+    }
+}

@@ -1,0 +1,24 @@
+import Dispatch
+import SideEffects
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A call that may block` {
+    @Test func `gives its result`() async throws {
+        #expect(try await Blocking.call { 42 } == 42)
+    }
+
+    @Test func `does not hold who is cancelled, though it hangs`() async throws {
+        let (begun, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let task = Task {
+            try await Blocking.call {
+                begun.continuation.finish()
+                end.wait()
+                return 42
+            }
+        }
+        for await _ in begun.stream {}
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        end.signal()
+    }
+}

@@ -1,0 +1,147 @@
+import CommonExpression
+import Glibc
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+
+/// A side effect that is under way, with what it has reported so far.
+final class Sensing: Sendable {
+    private struct Machine {
+        var reports: [(name: String, result: Value)] = []
+        var failures: [String] = []
+        var isOver = false
+    }
+
+    private let machine = Mutex(Machine())
+    private let task = Mutex<Task<Void, Never>?>(nil)
+    private let (signal, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    init(
+        _ effect: some EffectImplementation, _ arguments: [String: Value],
+        clock: any Clock<Duration> = ContinuousClock(), memory: EffectMemory = EffectMemory()
+    ) {
+        let defaults = effect.schema.parameters.compactMap { parameter in parameter.default.map { (parameter.name, $0) }
+        }
+        let whole = Dictionary(uniqueKeysWithValues: defaults).merging(arguments) { $1 }
+        let context = EffectContext(
+            system: "test", feedback: "test", clock: clock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, memory: memory,
+            outcome: { name, result in
+                self.note { $0.reports.append((name, result)) }
+                return true
+            }, fault: { message in self.note { $0.failures.append(message) } })
+        let task = Task {
+            await effect.run(whole, in: context)
+            note { $0.isOver = true }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    private func note(_ change: (inout Machine) -> Void) {
+        machine.withLock { change(&$0) }
+        continuation.yield()
+    }
+
+    var names: [String] { machine.withLock { $0.reports.map(\.name) } }
+    var failures: [String] { machine.withLock { $0.failures } }
+    var isOver: Bool { machine.withLock { $0.isOver } }
+
+    /// A field of a report's result.
+    func value(_ index: Int, _ field: String) -> Value? {
+        guard
+            case .structure(let result)? = machine.withLock({
+                $0.reports.indices.contains(index) ? $0.reports[index].result : nil
+            })
+        else { return nil }
+        return result[field]
+    }
+
+    /// A field of a report's result as text.
+    func text(_ index: Int, _ field: String) -> String? { value(index, field)?.text }
+
+    /// A field of the last report's result as text.
+    func last(_ field: String) -> String? { text(names.count - 1, field) }
+
+    /// Returns when a condition holds; it is looked at after each report and failure.
+    func until(_ condition: (Sensing) -> Bool) async {
+        if condition(self) { return }
+        for await _ in signal where condition(self) { return }
+    }
+
+    /// Returns when so many outcomes have been reported.
+    func reported(_ count: Int) async { await until { $0.names.count >= count } }
+
+    /// Returns when it has failed so often.
+    func failed(_ count: Int) async { await until { $0.failures.count >= count } }
+
+    /// Cancels it, and returns when it is over.
+    func cancel() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        await task?.value
+    }
+}
+
+/// A directory of a test's own, removed at its end.
+final class Folder: Sendable {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/sensing-XXXXXX".utf8CString)
+        path = mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
+    }
+
+    deinit {
+        remove(path)
+    }
+
+    /// The path of something in it.
+    func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Removes a file, or a directory with all that is in it.
+    private func remove(_ path: String) {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if name != ".", name != ".." { remove("\(path)/\(name)") }
+            }
+            closedir(directory)
+        }
+        Glibc.remove(path)
+    }
+}
+
+/// The text of a file of the system's, which does not know its own length.
+func contents(_ path: String) -> String {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = read(descriptor, &chunk, chunk.count)
+        guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+        bytes += chunk[..<count]
+    }
+}
+
+/// How many descriptors of this process are open on what is called so in `/proc/self/fd`.
+func openDescriptors(on target: String) -> Int {
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        var link = [UInt8](repeating: 0, count: 256)
+        let length = link.withUnsafeMutableBytes { room in
+            room.withMemoryRebound(to: CChar.self) { room in
+                room.baseAddress.map { readlink("/proc/self/fd/\(name)", $0, room.count) } ?? 0
+            }
+        }
+        if length > 0, String(decoding: link[..<length], as: UTF8.self).contains(target) { count += 1 }
+    }
+    return count
+}

@@ -1,0 +1,307 @@
+import CommonExpression
+import FeedbackKitTesting
+import Glibc
+import SideEffects
+import Testing
+
+/// A UNIX socket of a test's own, connected to a path or listening on it.
+private final class Socket: Sendable {
+    let descriptor: Int32
+
+    /// Connects; `nil` if nobody listens.
+    init?(to path: String, _ kind: __socket_type = SOCK_STREAM, listens: Bool = false) {
+        descriptor = socket(AF_UNIX, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+                return listens ? bind(descriptor, address, size) : connect(descriptor, address, size)
+            }
+        }
+        guard code == 0, !listens || kind == SOCK_DGRAM || listen(descriptor, 5) == 0 else {
+            return nil
+        }
+    }
+
+    // Also of one whose initializer fails once it has the descriptor.
+    deinit { close(descriptor) }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Glibc.send(descriptor, Array(rest), rest.count, Int32(MSG_NOSIGNAL))
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Sends a text, and a descriptor along with it (cmsg(3)).
+    func send(_ text: String, with attached: Int32) {
+        var control: (UInt, Int32, Int32, Int32, Int32) = (20, SOL_SOCKET, 1, attached, 0)
+        var bytes = Array(text.utf8)
+        bytes.withUnsafeMutableBytes { bytes in
+            withUnsafeMutableBytes(of: &control) { control in
+                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    #expect(sendmsg(descriptor, &message, 0) == bytes.count)
+                }
+            }
+        }
+    }
+
+    /// Whether the other side has closed the connection; waits for it.
+    var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, 0) <= 0
+    }
+
+    /// Nothing more will be sent.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+}
+
+private func permissions(_ path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+}
+
+/// Starts to listen, and returns when it does.
+private func listening(_ path: String, _ more: [String: Value] = [:]) async throws -> Sensing {
+    let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 })
+    while permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
+    // The file is there before connections are taken.
+    if more["type"] == nil {
+        while Socket(to: path) == nil, sensing.failures.isEmpty { await Task.yield() }
+    }
+    return sensing
+}
+
+/// Real sockets, with real senders.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `The side effect socket` {
+    private let folder = Folder()
+    private var path: String { folder("socket") }
+
+    @Test func `a line of JSON is a message, with who sent it`() async throws {
+        let sensing = try await listening(path)
+        let client = try #require(Socket(to: path))
+        client.send("{\"name\": \"Ada\", \"level\": 3}\n[1, 2.5]\n\"text\"\n")
+        await sensing.reported(3)
+        #expect(sensing.names == ["onMessage", "onMessage", "onMessage"])
+        #expect(sensing.text(0, "text") == "{\"name\": \"Ada\", \"level\": 3}")
+        #expect(sensing.value(0, "json") == .map([.string("name"): .string("Ada"), .string("level"): .int(3)]))
+        #expect(sensing.value(1, "json") == .list([.int(1), .double(2.5)]))
+        #expect(sensing.value(2, "json") == .string("text"))
+        #expect((0..<3).map { sensing.value($0, "number") } == [.int(1), .int(2), .int(3)])
+        #expect(sensing.value(0, "user") == .int(Int64(getuid())))
+        await sensing.cancel()
+    }
+
+    @Test func `a line may come in parts, and the last one needs no line break`() async throws {
+        let sensing = try await listening(path)
+        let client = try #require(Socket(to: path))
+        client.send("{\"a\":")
+        client.send("1}\n\n  \n42")
+        client.finish()
+        await sensing.reported(2)
+        #expect(sensing.value(0, "json") == .map([.string("a"): .int(1)]))
+        #expect(sensing.value(1, "json") == .int(42))
+        #expect(client.isAtEnd)
+        await sensing.cancel()
+    }
+
+    /// Lines that are no messages, and what is said about them.
+    static let invalid: [(line: [UInt8], reason: String)] = [
+        (Array("{nonsense}\n".utf8), "not JSON"), (Array("\"\u{1}\n".utf8), "not JSON"),
+        ([0xff, 0xfe, 0x0a], "not UTF-8"), (Array("1e999\n".utf8), ""),
+        ([UInt8](repeating: UInt8(ascii: "["), count: 5_000) + [0x0a], ""),
+        ([UInt8](repeating: UInt8(ascii: "1"), count: SocketEffect.lineLimit + 1) + [0x0a], "longer than 65536 bytes"),
+    ]
+
+    @Test(arguments: invalid)
+    func `what is not JSON is said to be so, and the connection goes on`(line: [UInt8], reason: String) async throws {
+        let sensing = try await listening(path)
+        let client = try #require(Socket(to: path))
+        client.send(line)
+        client.send("true\n")
+        await sensing.reported(2)
+        #expect(sensing.names == ["onInvalid", "onMessage"])
+        let said = sensing.text(0, "reason") ?? ""
+        #expect(said.contains(reason) && !said.isEmpty && said.utf8.count < 1_000, "\(said)")
+        #expect((sensing.text(0, "text") ?? "").utf8.count <= SocketEffect.lineLimit)
+        #expect(sensing.value(1, "number") == .int(2))
+        await sensing.cancel()
+    }
+
+    @Test func `a line as long as the limit is taken`() async throws {
+        let sensing = try await listening(path)
+        let client = try #require(Socket(to: path))
+        let text = "\"" + String(repeating: "x", count: SocketEffect.lineLimit - 2) + "\""
+        client.send(text + "\n")
+        await sensing.reported(1)
+        #expect(sensing.names == ["onMessage"])
+        #expect(sensing.text(0, "text") == text)
+        await sensing.cancel()
+    }
+
+    @Test func `a datagram is a message, with who sent it`() async throws {
+        let sensing = try await listening(path, ["type": .string("datagram")])
+        let client = try #require(Socket(to: path, SOCK_DGRAM))
+        client.send("{\"a\": [true,\n null]}\n")
+        client.send("nonsense")
+        client.send([UInt8](repeating: UInt8(ascii: "1"), count: SocketEffect.lineLimit + 2))
+        await sensing.reported(3)
+        #expect(sensing.names == ["onMessage", "onInvalid", "onInvalid"])
+        #expect(sensing.value(0, "json") == .map([.string("a"): .list([.bool(true), .null])]))
+        #expect(sensing.value(0, "user") == .int(Int64(getuid())))
+        #expect(sensing.text(2, "reason")?.contains("longer") == true)
+        await sensing.cancel()
+        #expect(permissions(path) == nil)
+    }
+
+    @Test func `ten thousand lines arrive in order`() async throws {
+        let sensing = try await listening(path)
+        let client = try #require(Socket(to: path))
+        let text = (1...10_000).map { "\($0)\n" }.joined()
+        let sender = Task.detached { client.send(text) }
+        await sensing.reported(10_000)
+        await sender.value
+        #expect((0..<10_000).allSatisfy { sensing.value($0, "json") == .int(Int64($0 + 1)) })
+        await sensing.cancel()
+    }
+
+    @Test func `beyond the limit connections wait until one ends`() async throws {
+        let sensing = try await listening(path)
+        var clients = try (0..<SocketEffect.connectionLimit).map { _ in try #require(Socket(to: path)) }
+        for client in clients { client.send("1\n") }
+        await sensing.reported(clients.count)
+        let late = try #require(Socket(to: path))
+        late.send("2\n")
+        // Whoever is connected is served meanwhile.
+        clients[0].send("1\n")
+        await sensing.reported(clients.count + 1)
+        #expect(sensing.last("text") == "1")
+        clients.removeLast()
+        await sensing.reported(SocketEffect.connectionLimit + 2)
+        #expect(sensing.last("text") == "2")
+        await sensing.cancel()
+    }
+
+    @Test func `the file has the permissions asked for, whatever the mask`() async throws {
+        let old = umask(0o027)
+        defer { umask(old) }
+        let ordinary = try await listening(path)
+        #expect(permissions(path) == 0o600)
+        await ordinary.cancel()
+        let open = try await listening(path, ["mode": .string("0666")])
+        #expect(permissions(path) == 0o666)
+        await open.cancel()
+    }
+
+    @Test(arguments: [SOCK_STREAM, SOCK_DGRAM])
+    func `a socket that a program has left behind is replaced`(kind: __socket_type) async throws {
+        do { _ = try #require(Socket(to: path, kind, listens: true)) }
+        #expect(permissions(path) != nil)
+        let sensing = Sensing(SocketEffect(), ["path": .string(path)])
+        var client = Socket(to: path)
+        while client == nil, sensing.failures.isEmpty {
+            await Task.yield()
+            client = Socket(to: path)
+        }
+        client?.send("1\n")
+        await sensing.reported(1)
+        #expect(sensing.failures == [])
+        await sensing.cancel()
+    }
+
+    @Test(arguments: [SOCK_STREAM, SOCK_DGRAM])
+    func `where a program listens there is a fault, once, until it has ended`(kind: __socket_type) async throws {
+        let clock = ManualClock()
+        var other = Socket(to: path, kind, listens: true)
+        let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
+        await clock.sleepers(atLeast: 1)
+        #expect(sensing.failures.count == 1)
+        #expect(sensing.failures.first?.contains("another program") == true)
+        clock.advance(by: .seconds(10))
+        await clock.sleepers(atLeast: 1)
+        #expect(sensing.failures.count == 1)
+        #expect(other != nil && permissions(path) != nil)
+        other = nil
+        clock.advance(by: .seconds(10))
+        var client: Socket?
+        while client == nil {
+            await Task.yield()
+            client = Socket(to: path)
+        }
+        client?.send("1\n")
+        await sensing.reported(1)
+        await sensing.cancel()
+    }
+
+    @Test func `a file that is no socket is left alone`() async throws {
+        let clock = ManualClock()
+        close(creat(path, 0o644))
+        let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
+        await sensing.failed(1)
+        #expect(sensing.failures[0].contains("no socket"))
+        await sensing.cancel()
+        #expect(permissions(path) == 0o644)
+    }
+
+    @Test func `a directory that does not exist is a fault, and it listens once it does`() async throws {
+        let clock = ManualClock()
+        let path = folder("later/socket")
+        let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
+        await clock.sleepers(atLeast: 1)
+        #expect(sensing.failures.count == 1 && sensing.failures[0].contains("directory must exist"))
+        mkdir(folder("later"), 0o755)
+        clock.advance(by: .seconds(10))
+        while Socket(to: path) == nil { await Task.yield() }
+        await sensing.cancel()
+    }
+
+    @Test func `cancelled, it leaves neither file nor descriptor, and its senders see the end`() async throws {
+        for _ in 0..<20 {
+            let sensing = try await listening(path)
+            let clients = try (0..<3).map { _ in try #require(Socket(to: path)) }
+            clients[0].send("1\n2")
+            await sensing.reported(1)
+            await sensing.cancel()
+            #expect(permissions(path) == nil)
+            for client in clients { #expect(client.isAtEnd) }
+        }
+        // The system lists every socket with the name it was bound to, those of its connections too.
+        #expect(!contents("/proc/net/unix").contains(path))
+    }
+
+    @Test func `a file that has become another's is not removed`() async throws {
+        let sensing = try await listening(path)
+        unlink(path)
+        let other = Socket(to: path, listens: true)
+        await sensing.cancel()
+        #expect(permissions(path) != nil && other != nil)
+    }
+
+    @Test(arguments: [SOCK_STREAM, SOCK_DGRAM])
+    func `a descriptor that is sent along is closed`(kind: __socket_type) async throws {
+        let sensing = try await listening(path, kind == SOCK_DGRAM ? ["type": .string("datagram")] : [:])
+        let client = try #require(Socket(to: path, kind))
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        client.send("1\n", with: ends[1])
+        close(ends[1])
+        await sensing.reported(1)
+        // Nobody has the pipe open for writing any more.
+        var byte: UInt8 = 0
+        #expect(read(ends[0], &byte, 1) == 0)
+        close(ends[0])
+        await sensing.cancel()
+    }
+}
