@@ -227,4 +227,43 @@ import Musl
             """
         #expect(try #require(compile(text, ["WORD": "w"]).graph?.links.first).emits == "!env WORD")
     }
+
+    @Test func `what is not to be had here is not held against what a side effect asks for`() {
+        let text = """
+            system: watch
+            states: { Here: {} }
+            events: { Changed: {} }
+            initialState: Here
+            feedbacks: { look: { onState: Here, path: { path: !env DIRECTORY }, onChange: Changed } }
+            transitions: { Here: { Changed: stay } }
+            """
+        let missing = compile(text, mayBeMissing: true)
+        #expect(missing.diagnostics.isEmpty && missing.unavailable.map(\.name) == ["DIRECTORY"])
+        #expect(
+            compile(text, ["DIRECTORY": "relative"], mayBeMissing: true).diagnostics.map(\.code) == [.unsuitableText])
+        #expect(compile(text, ["DIRECTORY": "/srv"], mayBeMissing: true).diagnostics.isEmpty)
+    }
+
+    @Test func `an initial state that cannot be computed of it does not show it`() {
+        let text = """
+            system: t@
+            parameters: { e: string }
+            states: { A: { n: int } }
+            events: {}
+            initialState: { A: { n: "${int(parameters.e + string(now)) }" } }
+            ---
+            instances: { t@one: { e: !env NUMBER } }
+            """
+        func printed(_ environment: [String: String], mayBeMissing: Bool) -> String {
+            let values = ExternalValues(environment: { environment[$0] }, mayBeMissing: mayBeMissing)
+            return ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], values: values,
+                now: Timestamp(rfc3339: "2026-11-21T10:00:00Z")
+            ).diagnostics.map { $0.rendered() }.joined()
+        }
+        let refused = printed(["NUMBER": "hidden"], mayBeMissing: false)
+        #expect(refused.contains("cannot be computed of what comes from elsewhere [initial-state]"))
+        #expect(!refused.contains("hidden"))
+        #expect(printed([:], mayBeMissing: true) == "")
+    }
 }

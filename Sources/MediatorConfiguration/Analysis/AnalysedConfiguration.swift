@@ -17,6 +17,8 @@ final class AnalysedSystem: Sendable {
     /// Of an instance, its template; nil if that is not there.
     let written: WrittenSystem?
     let scope: SystemScope
+    /// Where the data of its initial state come from.
+    let initialOrigin: ValueOrigin
     /// Which states can be reached; empty if something is wrong with it.
     let reachable: [Bool]
     /// By event, whether its own feedbacks or the outside cause it; empty if something is wrong with it.
@@ -26,7 +28,11 @@ final class AnalysedSystem: Sendable {
     private let known = Mutex<[[Known]]?>(nil)
 
     /// A system.
-    init(definition: SystemDefinition?, written: WrittenSystem?, scope: SystemScope) {
+    init(
+        definition: SystemDefinition?, written: WrittenSystem?, scope: SystemScope,
+        initialOrigin: ValueOrigin = .written
+    ) {
+        self.initialOrigin = initialOrigin
         self.definition = definition
         self.written = written
         self.scope = scope

@@ -45,14 +45,17 @@ struct GraphAnalysis {
 
     private func checkInitialStates(_ now: Timestamp) {
         for system in whole.systems {
-            guard let definition = system.definition, let written = system.written, let initial = written.initialState
+            guard let definition = system.definition, let written = system.written, let initial = written.initialState,
+                system.initialOrigin != .missing
             else { continue }
             do throws(EvaluationError) {
                 _ = try definition.initialData(now: now)
             } catch {
                 findings.report(
                     .initialState, in: written.source, at: initial.name.span,
-                    "the initial state of '\(definition.name)' cannot be computed: \(error.message)")
+                    system.initialOrigin == .written
+                        ? "the initial state of '\(definition.name)' cannot be computed: \(error.message)"
+                        : "the initial state of '\(definition.name)' cannot be computed of what comes from elsewhere")
             }
         }
     }

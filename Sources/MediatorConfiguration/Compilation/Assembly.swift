@@ -137,7 +137,9 @@ struct Assembly {
                 let scope = SystemScope(template.written, name: name, session: session)
                 let origin = written.source.location(at: written.name.span.start)
                 let definition = SystemCompiler(scope, template.written, session, origin: origin).system()
-                return AnalysedSystem(definition: definition, written: template.written, scope: scope)
+                return AnalysedSystem(
+                    definition: definition, written: template.written, scope: scope,
+                    initialOrigin: template.written.initialState.map { session.origin($0.node) } ?? .written)
             }
         }
         let analysed = compiled ?? AnalysedSystem(definition: nil, written: nil, scope: SystemScope(brokenName: name))

@@ -32,7 +32,9 @@ final class CompiledFile: Sendable {
             looksElsewhere = looksElsewhere || session.looksElsewhere
             return CompiledSystem(
                 name: system.name, source: system.source,
-                analysed: AnalysedSystem(definition: definition, written: system, scope: scope),
+                analysed: AnalysedSystem(
+                    definition: definition, written: system, scope: scope,
+                    initialOrigin: system.initialState.map { session.origin($0.node) } ?? .written),
                 findings: before, unavailable: session.unavailable)
         }
         written.systems.removeAll { !$0.isTemplate }

@@ -95,9 +95,12 @@ struct FeedbackCompiler {
     /// Checks what is fixed against what the side effect asks for beyond types.
     private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
     {
-        let constants = programs.compactMapValues { program -> Value? in
-            guard case .constant(let value) = program else { return nil }
-            return value
+        var constants: [String: Value] = [:]
+        for (name, program) in programs {
+            guard case .constant(let value) = program else { continue }
+            // A sample takes the place of a value that nobody knows yet, or that is not to be had here.
+            if let node = given[name], lookup.session.isGeneric || lookup.session.origin(node) == .missing { continue }
+            constants[name] = value
         }
         let problems = schema.problems(with: constants)
         for (parameter, message) in problems {
