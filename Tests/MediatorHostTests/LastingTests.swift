@@ -88,7 +88,7 @@ private func system(_ strategy: String, path: String = "/a") -> String {
     """
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A side effect that lasts` {
+@Suite(.timeLimit(.minutes(5))) struct `A side effect that lasts` {
     @Test func `goes on through new states, one at a time, and ends as soon as the system is to stop`() async throws {
         let fixture = try Fixture(system("continueOnNewState"))
         fixture.host.start()

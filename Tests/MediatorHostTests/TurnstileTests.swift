@@ -1,7 +1,7 @@
 import MediatorHost
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A turnstile` {
+@Suite(.timeLimit(.minutes(5))) struct `A turnstile` {
     @Test func `lets who is cancelled go at once, though it is not their turn`() async {
         let turnstile = Turnstile()
         #expect(await turnstile.enter() == .entered)

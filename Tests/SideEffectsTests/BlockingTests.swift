@@ -2,7 +2,7 @@ import Dispatch
 import SideEffects
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A call that may block` {
+@Suite(.timeLimit(.minutes(5))) struct `A call that may block` {
     @Test func `gives its result`() async throws {
         #expect(try await Blocking.call { 42 } == 42)
     }

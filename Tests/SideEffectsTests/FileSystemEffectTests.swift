@@ -43,7 +43,7 @@ private func measuring(
 }
 
 /// Real file systems, filled and emptied.
-@Suite(.timeLimit(.minutes(1))) struct `The side effect filesystem` {
+@Suite(.timeLimit(.minutes(5))) struct `The side effect filesystem` {
     private let clock = ManualClock()
 
     /// Has it measure again.

@@ -32,7 +32,7 @@ private let canMakeNetworks: Bool = {
     return made?.code == 0
 }()
 
-@Suite(.timeLimit(.minutes(2))) struct `The side effect interface` {
+@Suite(.timeLimit(.minutes(5))) struct `The side effect interface` {
     @Test(
         .enabled(if: !hasOwnNetwork),
         .enabled(if: canMakeNetworks, "SKIPPED: needs the superuser, unshare(1), ip(8) and the kernel's veth"))
@@ -70,7 +70,7 @@ private let canMakeNetworks: Bool = {
 }
 
 /// Real interfaces, made and removed by `ip`.
-@Suite(.serialized, .enabled(if: hasOwnNetwork), .timeLimit(.minutes(1))) struct `Interfaces in a network` {
+@Suite(.serialized, .enabled(if: hasOwnNetwork), .timeLimit(.minutes(5))) struct `Interfaces in a network` {
     @Test func `it comes, works, loses its carrier, and goes`() async throws {
         let sensing = Sensing(InterfaceEffect(), ["name": .string("one")])
         await sensing.reported(1)

@@ -28,7 +28,7 @@ private func watching(
 }
 
 /// Real files, in a real file system.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `The side effect path` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect path` {
     private let folder = Folder()
     private var path: String { folder("file") }
 

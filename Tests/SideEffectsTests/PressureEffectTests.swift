@@ -4,7 +4,7 @@ import Glibc
 import SideEffects
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The side effect pressure` {
+@Suite(.timeLimit(.minutes(5))) struct `The side effect pressure` {
     private let clock = ManualClock()
 
     /// Has it measure again.

@@ -92,7 +92,7 @@ private func listening(_ path: String, _ more: [String: Value] = [:]) async thro
 }
 
 /// Real sockets, with real senders.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `The side effect socket` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect socket` {
     private let folder = Folder()
     private var path: String { folder("socket") }
 
