@@ -132,8 +132,12 @@ public struct ControlClient: Sendable {
 
     /// The files that the configuration that runs was made of. Takes the connection for itself.
     ///
-    /// - Parameter limit: how long to wait for all of them.
-    public func readConfiguration(within limit: Duration = .seconds(30)) async throws -> [ReadConfigurationReply] {
+    /// - Parameters:
+    ///   - limit: how long to wait for all of them.
+    ///   - clock: by which it is measured.
+    public func readConfiguration(
+        within limit: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock()
+    ) async throws -> [ReadConfigurationReply] {
         do {
             return try await withThrowingTaskGroup(of: [ReadConfigurationReply].self) { group in
                 group.addTask {
@@ -144,7 +148,7 @@ public struct ControlClient: Sendable {
                     return files
                 }
                 group.addTask {
-                    try await Task.sleep(for: limit)
+                    try await clock.sleep(for: limit)
                     throw VarlinkError(.timedOut, "the service did not send all files within \(limit)")
                 }
                 defer { group.cancelAll() }

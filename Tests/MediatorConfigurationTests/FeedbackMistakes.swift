@@ -141,6 +141,26 @@ import Testing
               hint: it goes 'On' → 'Off' → 'On'; let one of them wait, such as after: 1s
             """#),
         Mistake(
+            "a mode of what goes on by itself",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              look:
+                onState: any
+                strategy: continueOnNewState
+                mode: queued
+                path: /srv
+            """#,
+            #"""
+            a.yaml:9:5: error: 'path' goes on by itself, and there is one run of it: another would wait for ever [conflicting-keys]
+                  mode: queued
+                  ^~~~
+              hint: leave 'mode' out
+            """#),
+        Mistake(
             "no side effect",
             #"""
             system: disk

@@ -28,6 +28,7 @@ private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)
         }
         func sum(_ count: (Tally) -> Int) -> Int { tallies.reduce(0) { $0 + count($1) } }
         let (reported, open) = (sum(\.reported), sum { $0.unrealised[true, default: 0] })
+        // The figures that the notes on the search give: how much of what is reported is none.
         print(
             "\(sum(\.endless)) endless, \(sum(\.clear)) clear, \(reported) reported, of which not found to be endless:",
             "\(open) of open systems, \(sum { $0.unrealised[false, default: 0] }) of others")

@@ -136,19 +136,6 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         ),
     ]
 
-    /// Splitmix64: the same seed gives the same numbers everywhere.
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// All there is to be told of a graph but its programs, which fingerprints stand for.
     private static func digest(_ graph: Graph?) -> [String] {
         guard let graph else { return [] }

@@ -38,7 +38,10 @@ private struct SenseEffect: EffectImplementation {
         counts.remembered.withLock { $0.append(times) }
         context.report("onSense", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
         counts.change.continuation.yield()
-        while (try? await Task.sleep(for: .seconds(1_000))) != nil {}
+        // Until it is cancelled.
+        let (never, open) = AsyncStream<Void>.makeStream()
+        for await _ in never {}
+        open.finish()
         counts.ended.withLock { $0 += 1 }
         counts.change.continuation.yield()
     }

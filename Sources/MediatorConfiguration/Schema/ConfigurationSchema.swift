@@ -250,7 +250,9 @@ public struct ConfigurationSchema: Sendable {
                 .reference("emission"), ["type": "array", "items": .reference("emission"), "minItems": 1])
         }
         let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
-            let others = table.outcomes.filter { effect.outcome($0) == nil } + (effect.isLasting ? ["every"] : [])
+            let others =
+                table.outcomes.filter { effect.outcome($0) == nil }
+                + (effect.isLasting ? ["every", "mode", "limit"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }

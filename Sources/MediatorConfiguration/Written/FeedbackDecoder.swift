@@ -33,6 +33,14 @@ struct FeedbackDecoder {
         }
         let isEffectKnown = checkKeys(keyed, what)
         let effect = isEffectKnown ? effect(keyed) : nil
+        if strategy == .continueOnNewState, let schema = effect?.schema, schema.isLasting,
+            let key = keyed.key("mode") ?? keyed.key("limit")
+        {
+            decoder.report(
+                .conflictingKeys, at: key.span,
+                "'\(schema.name)' goes on by itself, and there is one run of it: another would wait for ever",
+                hint: "leave '\(key.text)' out")
+        }
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),

@@ -91,6 +91,7 @@ package enum Blocking {
             await handover.take()
         } onCancel: {
             Task.detached {
+                // By the machine's own clock, whatever the daemon's is: it is a call of the system that is waited for.
                 try? await Task.sleep(for: grace)
                 handover.leave()
             }
