@@ -64,6 +64,8 @@ public struct EffectSchema: Sendable, Hashable {
     public let shortForm: String?
     /// Its outcomes.
     public let outcomes: [Outcome]
+    /// Parameters of which exactly one must be given; empty: there is no such choice.
+    public let exactlyOneOf: [String]
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
     public let emitsDirectly: Bool
@@ -75,12 +77,13 @@ public struct EffectSchema: Sendable, Hashable {
 
     /// A side effect.
     public init(
-        name: String, parameters: [Parameter] = [], shortForm: String? = nil, outcomes: [Outcome] = [],
-        emitsDirectly: Bool = false, isLasting: Bool = false
+        name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
+        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
     ) {
         self.name = name
         self.parameters = parameters
         self.shortForm = shortForm
+        self.exactlyOneOf = exactlyOneOf
         self.outcomes = outcomes
         self.emitsDirectly = emitsDirectly
         self.isLasting = isLasting
@@ -154,7 +157,9 @@ extension EffectSchema {
         shortForm: "message")
 
     /// What every host can do.
-    public static let builtin: [EffectSchema] = [run, emit, log, socket, path, filesystem, interface, pressure]
+    public static let builtin: [EffectSchema] = [
+        run, emit, log, socket, path, filesystem, interface, pressure, process,
+    ]
 
     private static let finished = StructureType(
         name: "result",

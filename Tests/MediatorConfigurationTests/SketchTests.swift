@@ -104,7 +104,7 @@ import Testing
                 a.yaml:18:5: error: there is no side effect 'tcp' [unknown-effect]
                       tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
                       ^~~
-                  hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure
+                  hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure, …
                 """)
     }
 
