@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", logging, subprocess,
+                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd", logging, subprocess,
                 systemPackage,
             ],
             swiftSettings: strict

@@ -1,3 +1,8 @@
 #pragma once
 
+// What wakes the thread of a connection; Swift's module of the C library does not have it.
+#include <sys/eventfd.h>
+
+#include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-journal.h>

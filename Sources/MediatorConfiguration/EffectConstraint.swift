@@ -13,6 +13,10 @@ extension EffectSchema.Parameter {
         case permissions
         /// A text: one component of a path, of at most so many bytes.
         case component(limit: Int)
+        /// A text: the name of a unit of systemd, with its type.
+        case unitName
+        /// A map from names of fields of the journal.
+        case journalFields
         /// A whole number within a range.
         case whole(ClosedRange<Int64>)
         /// A number within a range.
@@ -38,6 +42,13 @@ extension EffectSchema.Parameter {
                 text.isEmpty || text.utf8.count > limit || text == "." || text == ".."
                     || text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
                     ? "must be a name of 1 to \(limit) bytes without '/'" : nil
+            case (.unitName, .string(let text)):
+                Self.isUnitName(text) ? nil : "must be the name of a unit with its type, such as \"nginx.service\""
+            case (.journalFields, .map(let entries)):
+                entries.keys.lazy.compactMap { key -> String? in
+                    guard case .string(let name) = key, !Self.isJournalField(name) else { return nil }
+                    return "cannot have '\(name.prefix(64))': a field of the journal has a name like _SYSTEMD_UNIT"
+                }.min()
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.number(let range), .double(let number)):
@@ -57,11 +68,36 @@ extension EffectSchema.Parameter {
             return UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil }
         }
 
+        /// The types of units (systemd.unit(5)).
+        static let unitTypes = [
+            "automount", "device", "mount", "path", "scope", "service", "slice", "socket", "swap", "target", "timer",
+        ]
+
+        /// Whether a text can be a unit's name: that of a template alone is none.
+        static func isUnitName(_ text: String) -> Bool {
+            guard text.utf8.count <= 255, let point = text.lastIndex(of: "."), point != text.startIndex,
+                unitTypes.contains(String(text[text.index(after: point)...]))
+            else { return false }
+            let name = text[..<point]
+            return name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || ":-_.\\@".utf8.contains(byte)
+            } && name.last != "@" && name.first != "@"
+        }
+
+        /// Whether a text can be a field's name (systemd.journal-fields(7)).
+        static func isJournalField(_ text: String) -> Bool {
+            (1...64).contains(text.utf8.count) && text.utf8.first.map { !(0x30...0x39).contains($0) } == true
+                && text.utf8.allSatisfy { byte in
+                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || byte == UInt8(ascii: "_")
+                }
+        }
+
         /// Whether it is about how much, not about how something is written.
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component: false
+            case .absolutePath, .socketPath, .permissions, .component, .unitName, .journalFields: false
             }
         }
 

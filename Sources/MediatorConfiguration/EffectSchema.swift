@@ -158,7 +158,7 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, process,
+        run, emit, log, socket, path, filesystem, interface, pressure, process, unit, systemctl, journal,
     ]
 
     private static let finished = StructureType(

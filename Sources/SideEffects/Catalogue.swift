@@ -4,6 +4,6 @@ extension EffectCatalogue {
     /// What every daemon can do: `run`, `log`, what senses the host, and the host's own `emit`.
     public static let builtin = EffectCatalogue([
         RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
-        PressureEffect(), ProcessEffect(),
+        PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(),
     ])
 }

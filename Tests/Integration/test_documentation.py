@@ -212,6 +212,13 @@ def test_the_process_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path)
     one.wait_log("Runs → Fails")
 
 
+def test_the_systemd_of_the_guide_is_valid(binaries: Binaries, tmp_path: Path) -> None:
+    # They run in test_units.py and test_journal.py, where there is a systemd.
+    for name in ("unit", "systemctl", "journal"):
+        (tmp_path / f"{name}.yaml").write_text(example(name))
+    subprocess.run([binaries.mediatorctl, "validate", "--deny-warnings", tmp_path], timeout=20, check=True)
+
+
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
     work = shipped.directory / "work"

@@ -307,6 +307,14 @@ public struct ConfigurationSchema: Sendable {
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:
             return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
+        case .journalFields?:
+            return [
+                "type": "object", "propertyNames": ["pattern": "^[A-Z_][A-Z0-9_]{0,63}$"],
+                "additionalProperties": ["type": "string"],
+            ]
+        case .unitName?:
+            let types = EffectSchema.Parameter.Constraint.unitTypes.joined(separator: "|")
+            return ["type": "string", "pattern": .string("^[A-Za-z0-9:_.\\\\@-]+\\.(\(types))$|\\$\\{")]
         case .whole(let range)?:
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],

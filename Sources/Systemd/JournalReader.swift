@@ -1,0 +1,223 @@
+import CSystemd
+import Glibc
+import Synchronization
+
+/// An entry of the journal (systemd.journal-fields(7)).
+public struct JournalEntry: Sendable, Hashable {
+    /// When it was received, in microseconds since the beginning of 1970.
+    public var microseconds: UInt64
+    /// Where it is, as `journalctl --after-cursor=` takes it.
+    public var cursor: String
+    /// Its fields; of one that has several values, the first. What is not UTF-8 is replaced.
+    public var fields: [String: String]
+}
+
+/// Why the journal cannot be read.
+public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong, and what to do.
+    public let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+
+    /// What libsystemd says about a thing: a negative number of errno(3).
+    init(_ subject: String, _ result: Int32) {
+        message = "\(subject): \(String(cString: strerror(-result)))"
+    }
+
+    /// ``message``.
+    public var description: String { message }
+}
+
+/// Reads the journal forward (sd-journal(3)). Its calls may block for as long as a disk likes.
+public final class JournalReader: Sendable {
+    /// Where it begins.
+    public enum Beginning: Sendable, Hashable {
+        /// Behind the last entry there is.
+        case now
+        /// At the first one since the machine began; those before do not match.
+        case boot
+        /// Behind the entry of a cursor, or where that would be.
+        case after(String)
+        /// At the first one.
+        case head
+    }
+
+    /// How much of a field is read, in bytes.
+    public static let fieldLimit = 16 * 1024
+    /// How many fields of an entry are read, and how many bytes of all of them.
+    public static let limits = (fields: 64, bytes: 64 * 1024)
+
+    private struct Machine {
+        /// libsystemd's object; it may be used by one thread after the other.
+        let journal: OpaquePointer
+        /// Whether it stands at an entry that has not been read.
+        var isAtEntry = false
+    }
+
+    /// Can be read when there may be more; then ``process()`` is due. Closed when nobody has the reader any more.
+    public let descriptor: Int32
+    /// Whether the descriptor tells of everything; it does not where the journal lies on a network file system.
+    public let isReliable: Bool
+    /// What the reader stands behind at the beginning.
+    public let position: Beginning
+    private let machine: Mutex<Machine>
+
+    /// Opens the journal of this machine.
+    ///
+    /// - Parameters:
+    ///   - matches: what fields must be, all of them.
+    ///   - priority: how grave an entry must be at least, from 0, the gravest, to 7; `nil`: it need not have a priority.
+    ///   - beginning: where to begin.
+    public init(matches: [String: String] = [:], priority: Int? = nil, beginning: Beginning) throws(JournalError) {
+        var journal: OpaquePointer?
+        // SD_JOURNAL_LOCAL_ONLY: what other machines have sent is left out.
+        let result = sd_journal_open(&journal, 1)
+        guard result >= 0, let journal else { throw JournalError("cannot open the journal", result) }
+        do throws(JournalError) {
+            guard sd_journal_has_persistent_files(journal) > 0 || sd_journal_has_runtime_files(journal) > 0 else {
+                throw JournalError(
+                    "there is no journal that may be read; its readers are the members of the group systemd-journal")
+            }
+            // Before anything is looked for: what comes from here on is told.
+            descriptor = sd_journal_get_fd(journal)
+            guard descriptor >= 0 else { throw JournalError("cannot watch the journal", descriptor) }
+            isReliable = sd_journal_reliable_fd(journal) > 0
+            sd_journal_set_data_threshold(journal, Self.fieldLimit)
+            // As long as nothing else is looked for.
+            if beginning == .boot, let boot = try Self.boot(journal) { try Self.match(journal, "_BOOT_ID", boot) }
+            for (field, value) in matches { try Self.match(journal, field, value) }
+            if let priority { for number in 0...max(0, priority) { try Self.match(journal, "PRIORITY", "\(number)") } }
+            let (position, isAtEntry) = try Self.seek(journal, beginning)
+            self.position = position
+            machine = Mutex(Machine(journal: journal, isAtEntry: isAtEntry))
+        } catch {
+            sd_journal_close(journal)
+            throw error
+        }
+    }
+
+    deinit {
+        machine.withLock { sd_journal_close($0.journal) }
+    }
+
+    private static func match(_ journal: OpaquePointer, _ field: String, _ value: String) throws(JournalError) {
+        let text = "\(field)=\(value)"
+        let result = sd_journal_add_match(journal, text, text.utf8.count)
+        guard result >= 0 else { throw JournalError("cannot look for \(field) in the journal", result) }
+    }
+
+    /// The boot that the last entry is of, which is this one: the system's own word for it may be another where a sandbox
+    /// hides that of a container. `nil`: there is no entry.
+    private static func boot(_ journal: OpaquePointer) throws(JournalError) -> String? {
+        var (time, id) = (UInt64(0), sd_id128_t())
+        var result = sd_journal_seek_tail(journal)
+        if result >= 0 { result = sd_journal_previous(journal) }
+        if result == 0 { return nil }
+        if result > 0 { result = sd_journal_get_monotonic_usec(journal, &time, &id) }
+        guard result >= 0 else { throw JournalError("cannot tell which boot of the machine this is", result) }
+        return withUnsafeBytes(of: &id) { bytes in
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+
+    private static func seek(
+        _ journal: OpaquePointer, _ beginning: Beginning
+    ) throws(JournalError) -> (position: Beginning, isAtEntry: Bool) {
+        func check(_ result: Int32) throws(JournalError) -> Bool {
+            guard result >= 0 else { throw JournalError("cannot find the place in the journal", result) }
+            return result > 0
+        }
+        switch beginning {
+        case .now:
+            _ = try check(sd_journal_seek_tail(journal))
+            if try check(sd_journal_previous(journal)) {
+                return (.after(try cursor(journal)), false)
+            }
+            // There is none yet: the first one that comes is new.
+            _ = try check(sd_journal_seek_head(journal))
+            return (.head, false)
+        case .boot, .head:
+            _ = try check(sd_journal_seek_head(journal))
+            return (beginning, false)
+        case .after(let cursor):
+            guard !cursor.isEmpty, sd_journal_seek_cursor(journal, cursor) >= 0 else {
+                throw JournalError("'\(cursor.prefix(200))' is no cursor of the journal")
+            }
+            // It stands at the entry, or at the one behind where that was.
+            guard try check(sd_journal_next(journal)) else { return (beginning, false) }
+            return (beginning, try !check(sd_journal_test_cursor(journal, cursor)))
+        }
+    }
+
+    private static func cursor(_ journal: OpaquePointer) throws(JournalError) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        let result = sd_journal_get_cursor(journal, &text)
+        guard result >= 0, let text else { throw JournalError("cannot tell the place in the journal", result) }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    /// Takes in that something has happened: files may have come or gone.
+    public func process() throws(JournalError) {
+        let result = machine.withLock { sd_journal_process($0.journal) }
+        guard result >= 0 else { throw JournalError("cannot watch the journal", result) }
+    }
+
+    /// The next entries, at most so many; fewer only if there are no more for now.
+    public func read(limit: Int) throws(JournalError) -> [JournalEntry] {
+        try machine.withLock { machine throws(JournalError) in
+            var entries: [JournalEntry] = []
+            while entries.count < limit {
+                guard try Self.advance(&machine) else { break }
+                // One that has just been removed, or is damaged, is passed over.
+                if let entry = try? Self.entry(machine.journal) { entries.append(entry) }
+            }
+            return entries
+        }
+    }
+
+    /// Passes over the next entries, at most so many: how many, and where that was; `nil`: there is none.
+    public func skip(limit: Int) throws(JournalError) -> (count: Int, cursor: String)? {
+        try machine.withLock { machine throws(JournalError) in
+            var count = 0
+            while count < limit, try Self.advance(&machine) { count += 1 }
+            return count > 0 ? (count, try Self.cursor(machine.journal)) : nil
+        }
+    }
+
+    private static func advance(_ machine: inout Machine) throws(JournalError) -> Bool {
+        if machine.isAtEntry {
+            machine.isAtEntry = false
+            return true
+        }
+        let result = sd_journal_next(machine.journal)
+        guard result >= 0 else { throw JournalError("cannot read the journal", result) }
+        return result > 0
+    }
+
+    private static func entry(_ journal: OpaquePointer) throws(JournalError) -> JournalEntry {
+        var time: UInt64 = 0
+        let result = sd_journal_get_realtime_usec(journal, &time)
+        guard result >= 0 else { throw JournalError("cannot read the time of an entry", result) }
+        var fields: [String: String] = [:]
+        var bytes = 0
+        var data: UnsafeRawPointer?
+        var count = 0
+        sd_journal_restart_data(journal)
+        while fields.count < limits.fields, sd_journal_enumerate_available_data(journal, &data, &count) > 0 {
+            guard let data else { break }
+            let field = UnsafeRawBufferPointer(start: data, count: min(count, fieldLimit))
+            guard let end = field.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = String(decoding: field[..<end], as: UTF8.self)
+            // The rest of a long entry is left out, but not what says what it is about.
+            guard bytes + field.count <= limits.bytes || ["MESSAGE", "PRIORITY", "_SYSTEMD_UNIT"].contains(name) else {
+                continue
+            }
+            bytes += field.count
+            if fields[name] == nil { fields[name] = String(decoding: field[(end + 1)...], as: UTF8.self) }
+        }
+        return JournalEntry(microseconds: time, cursor: try cursor(journal), fields: fields)
+    }
+}

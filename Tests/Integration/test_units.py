@@ -1,0 +1,231 @@
+"""What is sensed and done of a real systemd: `unit` and `systemctl`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from container import Container
+from test_documentation import example
+
+UNIT = "mediatord.service"
+
+# Writes each state of a unit to the log.
+WATCH = """\
+system: watch
+states: { Unknown: {}, Known: { text: string } }
+events: { Told: { text: string } }
+initialState: Unknown
+feedbacks:
+  watch:
+    onState: any
+    strategy: continueOnNewState
+    unit: NAME
+    onChange: { Told: { text: "${result.name} ${result.active} ${result.sub} ${result.load} ${result.result}" } }
+  tell:
+    onState: Known
+    log: "state: ${state.text}."
+transitions:
+  any: { Told: { to: Known, set: { text: "${event.text}" } } }
+"""
+
+# Does something with a unit when it is told to.
+ACT = """\
+system: act
+states: { Waiting: { told: string }, Acting: { name: string, action: string } }
+events:
+  Act: { name: string, action: string }
+  Done: { text: string }
+external: [Act]
+initialState: { Waiting: { told: nothing } }
+feedbacks:
+  act:
+    onState: Acting
+    systemctl: { name: "${state.name}", action: "${state.action}", timeout: TIME }
+    onSuccess: { Done: { text: "success ${result.name} ${result.result} ${result.active}" } }
+    onFailure: { Done: { text: "failure ${result.name} ${result.result} ${result.error}" } }
+  tell:
+    onState: Waiting
+    log: "told: ${state.told}."
+transitions:
+  Waiting: { Act: { to: Acting, set: { name: "${event.name}", action: "${event.action}" } } }
+  Acting: { Done: { to: Waiting, set: { told: "${event.text}" } } }
+"""
+
+UNITS = {
+    "probe.service": "[Service]\nExecStart=/bin/sleep infinity\nExecReload=/bin/true\n",
+    "broken.service": "[Service]\nType=oneshot\nExecStart=/bin/false\n",
+    "needy.service": "[Unit]\nRequires=broken.service\nAfter=broken.service\n[Service]\nExecStart=/bin/sleep infinity\n",
+    "slow.service": "[Service]\nType=oneshot\nExecStart=/bin/sleep infinity\n",
+    "unasked.service": "[Unit]\nConditionPathExists=/nowhere\n[Service]\nExecStart=/bin/sleep infinity\n",
+}
+
+
+@pytest.fixture
+def units(system: Container) -> Iterator[Container]:
+    """The container with some units; its mediatord runs as the superuser."""
+    for name, text in UNITS.items():
+        system.write(f"/etc/systemd/system/{name}", text)
+    system.write(f"/etc/systemd/system/{UNIT}.d/test.conf", "[Service]\nUser=root\n")
+    system.systemctl("daemon-reload")
+    try:
+        yield system
+    finally:
+        system.systemctl("stop", UNIT, check=False)
+        for name in UNITS:
+            system.systemctl("kill", "--signal=KILL", name, check=False)
+            system.systemctl("stop", name, check=False)
+            system.systemctl("reset-failed", name, check=False)
+            system.run("rm", "-f", f"/etc/systemd/system/{name}")
+        system.systemctl("daemon-reload")
+
+
+def start(system: Container, text: str) -> None:
+    system.write("/etc/mediatord/system.yaml", text)
+    assert system.systemctl("start", UNIT, check=False).returncode == 0, system.journal(UNIT)
+
+
+def wait(system: Container, condition: Callable[[], object], what: str) -> None:
+    """Waits for something, and shows what was logged if it does not come."""
+    try:
+        system.wait_until(lambda: bool(condition()), what)
+    except AssertionError as failure:
+        raise AssertionError(f"{failure} {told(system)}:\n{system.journal(UNIT)}") from None
+
+
+def told(system: Container, word: str = "state") -> list[str]:
+    """What has been told so far, in order."""
+    return re.findall(rf"{word}: (.*)\.(?: |$)", system.journal(UNIT), re.MULTILINE)
+
+
+def wait_told(system: Container, *texts: str, word: str = "state") -> None:
+    """Waits until this has been told last, in this order."""
+    wait(system, lambda: told(system, word)[-len(texts):] == list(texts), f"{texts}")
+
+
+def test_a_unit_is_told_as_it_is_and_when_it_changes(units: Container) -> None:
+    start(units, WATCH.replace("NAME", "probe.service"))
+    wait_told(units, "probe.service inactive dead loaded success")
+    units.systemctl("start", "probe.service")
+    wait_told(units, "probe.service active running loaded success")
+    units.systemctl("kill", "--signal=KILL", "probe.service")
+    wait_told(units, "probe.service failed failed loaded signal")
+    units.systemctl("reset-failed", "probe.service")
+    wait_told(units, "probe.service inactive dead loaded success")
+    # To be watched does not keep the service manager busy: a unit that is not needed is forgotten.
+    assert len(told(units)) <= 6
+
+
+def test_a_unit_appears_and_vanishes(units: Container) -> None:
+    start(units, WATCH.replace("NAME", "new.service"))
+    wait_told(units, "new.service inactive dead not-found success")
+    units.write("/run/systemd/system/new.service", UNITS["probe.service"])
+    units.systemctl("daemon-reload")
+    wait_told(units, "new.service inactive dead loaded success")
+    units.systemctl("start", "new.service")
+    wait_told(units, "new.service active running loaded success")
+    units.systemctl("stop", "new.service")
+    units.run("rm", "/run/systemd/system/new.service")
+    units.systemctl("daemon-reload")
+    wait_told(units, "new.service inactive dead not-found success")
+    # One that no file makes.
+    units.run("systemd-run", "--unit=new.service", "sleep", "infinity")
+    wait_told(units, "new.service active running loaded success")
+    units.systemctl("stop", "new.service")
+    wait_told(units, "new.service inactive dead not-found success")
+
+
+def test_an_alias_and_a_unit_of_another_type_are_followed(units: Container) -> None:
+    units.run("ln", "-sf", "/etc/systemd/system/probe.service", "/etc/systemd/system/other.service")
+    units.systemctl("daemon-reload")
+    try:
+        other = WATCH.replace("system: watch", "system: other").replace("NAME", "mount.target")
+        units.write("/etc/systemd/system/mount.target", "[Unit]\n")
+        units.write("/etc/mediatord/other.yaml", other)
+        start(units, WATCH.replace("NAME", "other.service"))
+        wait(units, lambda: len(told(units)) == 2, "two states")
+        units.systemctl("start", "probe.service", "mount.target")
+        wait(units, lambda: len(told(units)) >= 4, "four states")
+        assert "probe.service active running loaded success" in told(units)
+        assert "mount.target active active loaded " in told(units)
+    finally:
+        units.systemctl("stop", "mount.target", check=False)
+        units.run("rm", "-f", "/etc/systemd/system/other.service", "/etc/systemd/system/mount.target")
+
+
+def test_a_bus_that_goes_away_is_a_fault_and_comes_back(units: Container) -> None:
+    start(units, WATCH.replace("NAME", "probe.service"))
+    wait_told(units, "probe.service inactive dead loaded success")
+    pid = units.show("dbus.service", "MainPID")["MainPID"]
+    units.run("sh", "-c", f"kill -KILL {pid}")
+    wait(units, lambda: "cannot watch the unit probe.service: the connection" in units.journal(UNIT), "a fault")
+    units.systemctl("start", "probe.service")
+    wait_told(units, "probe.service active running loaded success")
+    # Once that it is lost; and perhaps once that the service manager is not on the new one yet.
+    faults = re.findall(r"cannot watch the unit probe.service: (.*)", units.journal(UNIT))
+    assert [fault.startswith("the connection") for fault in faults] in ([True], [True, False]), faults
+
+
+def test_a_service_manager_that_executes_itself_anew_is_followed(units: Container) -> None:
+    start(units, WATCH.replace("NAME", "probe.service"))
+    wait_told(units, "probe.service inactive dead loaded success")
+    units.systemctl("daemon-reexec")
+    units.systemctl("start", "probe.service")
+    wait_told(units, "probe.service active running loaded success")
+    assert "cannot watch" not in units.journal(UNIT)
+
+
+def test_what_is_done_with_units(units: Container) -> None:
+    start(units, ACT.replace("TIME", "30s"))
+
+    def act(action: str, name: str, expected: str) -> None:
+        before = len(told(units, "told"))
+        units.run("mediatorctl", "emit", "act", "Act", f"name={name}", f"action={action}")
+        wait(units, lambda: len(told(units, "told")) > before, f"what became of {action} {name}")
+        assert re.fullmatch(expected, told(units, "told")[-1])
+
+    act("start", "probe.service", "success probe.service done active")
+    act("reload", "probe.service", "success probe.service done active")
+    pid = units.show("probe.service", "MainPID")["MainPID"]
+    act("restart", "probe.service", "success probe.service done active")
+    assert units.show("probe.service", "MainPID")["MainPID"] != pid
+    act("stop", "probe.service", "success probe.service done inactive")
+    act("tryRestart", "probe.service", "success probe.service done inactive")
+    act("start", "broken.service", "failure broken.service failed the job to start broken.service ended with: failed")
+    act("start", "needy.service", "failure needy.service dependency .*")
+    act("start", "unasked.service", "success unasked.service done inactive")
+    act("start", "absent.service", "failure absent.service refused Unit absent.service not found.*")
+    act("reload", "unasked.service", "failure unasked.service (refused|failed) .*")
+
+
+def test_what_takes_too_long_is_a_failure_and_goes_on(units: Container) -> None:
+    start(units, ACT.replace("TIME", "500ms"))
+    units.run("mediatorctl", "emit", "act", "Act", "name=slow.service", "action=start")
+    wait_told(units, "failure slow.service timeout its time was up: the job goes on", word="told")
+    assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
+
+
+def test_without_permission_units_are_watched_and_not_changed(units: Container) -> None:
+    units.run("rm", f"/etc/systemd/system/{UNIT}.d/test.conf")
+    units.systemctl("daemon-reload")
+    units.write("/etc/mediatord/watch.yaml", WATCH.replace("NAME", "probe.service"))
+    start(units, ACT.replace("TIME", "30s"))
+    wait_told(units, "probe.service inactive dead loaded success")
+    units.run("mediatorctl", "emit", "act", "Act", "name=probe.service", "action=start")
+    wait(units, lambda: told(units, "told")[-1].startswith("failure probe.service refused "), "a refusal")
+    assert units.show("probe.service", "ActiveState")["ActiveState"] == "inactive"
+
+
+def test_the_examples_of_the_guide(units: Container) -> None:
+    units.write("/etc/mediatord/web.yaml", example("systemctl").replace("nginx.service", "probe.service"))
+    start(units, example("unit").replace("postgresql.service", "probe.service"))
+    wait(units, lambda: "the database is down: success" in units.journal(UNIT), "that it is down")
+    units.systemctl("start", "probe.service")
+    wait(units, lambda: "Fails → Works" in units.journal(UNIT), "that it works")
+    units.run("mediatorctl", "emit", "web", "Renewed")
+    wait(units, lambda: "Reloading → Idle" in units.journal(UNIT), "a reload")
+    units.systemctl("stop", "probe.service")
+    units.run("mediatorctl", "emit", "web", "Renewed")
+    wait(units, lambda: "the new certificate is not in use: " in units.journal(UNIT), "a failure")

@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import Systemd
+import Testing
+
+/// A real message bus, on which there is no service manager.
+private final class MessageBus: Sendable {
+    let address: String
+    private let process: Process
+    private let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        address = "unix:path=\(directory.path)/bus"
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-daemon")
+        process.arguments = ["--session", "--nofork", "--nopidfile", "--print-address=1", "--address=\(address)"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        // It says where it listens when it does.
+        _ = output.fileHandleForReading.availableData
+    }
+
+    func end() {
+        // The signal mask of the thread that started it may keep any other signal from it.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    deinit {
+        if process.isRunning { end() }
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
+
+private func error(of states: AsyncThrowingStream<UnitState, any Error>) async -> ServiceManagerError? {
+    do {
+        for try await _ in states {}
+        return nil
+    } catch {
+        return error as? ServiceManagerError
+    }
+}
+
+private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
+
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `The service manager` {
+    @Test func `without a bus cannot be reached, and says where it was looked for`() async {
+        let manager = ServiceManager(address: "unix:path=/nowhere/bus")
+        let failure = await error(of: manager.states(of: "a.service"))
+        #expect(failure?.code == .unreachable)
+        #expect(
+            failure?.message == "cannot connect to the message bus at unix:path=/nowhere/bus: No such file or directory"
+        )
+        await #expect(throws: ServiceManagerError.self) { try await manager.perform(.start, on: "a.service") }
+    }
+
+    @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
+    func `that is not on the bus refuses, and the next one asks anew`() async throws {
+        let bus = try MessageBus()
+        let manager = ServiceManager(address: bus.address)
+        for _ in 0..<3 {
+            let failure = await error(of: manager.states(of: "a.service"))
+            #expect(failure?.code == .refused)
+            #expect(failure?.message.hasPrefix("no service manager is on the message bus: ") == true)
+        }
+        await #expect(throws: ServiceManagerError.self) { try await manager.perform(.start, on: "a.service") }
+    }
+
+    @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
+    func `is reached again after its bus has gone and another has come in its place`() async throws {
+        let bus = try MessageBus()
+        let manager = ServiceManager(address: bus.address)
+        #expect(await error(of: manager.states(of: "a.service"))?.code == .refused)
+        bus.end()
+        // The connection that was left open may be the one that is found broken.
+        var codes: [ServiceManagerError.Code?] = []
+        while codes.last != .unreachable { codes.append(await error(of: manager.states(of: "a.service"))?.code) }
+        #expect(codes.allSatisfy { [.lost, .unreachable].contains($0) })
+    }
+
+    @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
+    func `closes a connection that nobody needs, and leaves no descriptor`() async throws {
+        let bus = try MessageBus()
+        func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+        let before = try descriptors()
+        for _ in 0..<50 {
+            let manager = ServiceManager(address: bus.address, linger: .zero)
+            _ = await error(of: manager.states(of: "a.service"))
+            // One that is cancelled at once, and one that nobody reads.
+            let task = Task { try await manager.perform(.stop, on: "a.service") }
+            task.cancel()
+            _ = await task.result
+            _ = manager.states(of: "b.service")
+        }
+        // The threads end soon; what other tests have open meanwhile is little.
+        while try descriptors() > before + 20 { await Task.yield() }
+    }
+}
