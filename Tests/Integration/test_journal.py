@@ -43,7 +43,7 @@ def journal(system: Container) -> Iterator[Container]:
 
 def start(system: Container, text: str) -> None:
     system.write("/etc/mediatord/system.yaml", text)
-    assert system.systemctl("start", UNIT, check=False).returncode == 0, system.journal(UNIT)
+    assert system.systemctl("start", UNIT, check=False).returncode == 0, logged(system)
     # What is read from now on begins when the journal has been opened.
     system.wait_until(lambda: "inotify" in opened(system), "an open journal")
 
@@ -58,12 +58,19 @@ def say(system: Container, text: str, priority: str = "info") -> None:
     system.run("systemd-cat", "-t", "probe", "-p", priority, "echo", text)
 
 
+def logged(system: Container) -> str:
+    """What the daemon has logged since it was started last."""
+    system.run("journalctl", "--sync")
+    run = system.show(UNIT, "InvocationID")["InvocationID"]
+    return system.run("journalctl", f"_SYSTEMD_INVOCATION_ID={run}", "--output=cat", "--no-pager").stdout
+
+
 def wait(system: Container, condition: Callable[[], object], what: str) -> None:
     """Waits for something, and shows what was logged if it does not come."""
     try:
         system.wait_until(lambda: bool(condition()), what)
     except AssertionError as failure:
-        raise AssertionError(f"{failure} {told(system)}:\n{system.journal(UNIT)}") from None
+        raise AssertionError(f"{failure} {told(system)}:\n{logged(system)}") from None
 
 
 def told(system: Container) -> list[str]:
@@ -124,7 +131,7 @@ def test_entries_behind_a_cursor_are_told(journal: Container) -> None:
     journal.systemctl("stop", UNIT)
     journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", ", cursor: nonsense"))
     journal.systemctl("start", UNIT)
-    wait(journal, lambda: "'nonsense' is no cursor of the journal" in journal.journal(UNIT), "a fault")
+    wait(journal, lambda: "'nonsense' is no cursor of the journal" in logged(journal), "a fault")
 
 
 def test_of_a_flood_the_rest_is_counted(journal: Container) -> None:
@@ -144,11 +151,11 @@ def test_without_permission_it_is_a_fault_that_says_what_to_do(journal: Containe
     journal.systemctl("daemon-reload")
     journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", ""))
     journal.systemctl("start", UNIT)
-    wait(journal, lambda: "members of the group systemd-journal" in journal.journal(UNIT), "a fault")
+    wait(journal, lambda: "members of the group systemd-journal" in logged(journal), "a fault")
 
 
 def test_the_example_of_the_guide(journal: Container) -> None:
     text = example("journal").replace("_SYSTEMD_UNIT: ssh.service", "SYSLOG_IDENTIFIER: probe")
     start(journal, text)
     say(journal, "Failed password for root")
-    wait(journal, lambda: "1 failed: Failed password for root" in journal.journal(UNIT), "the warning")
+    wait(journal, lambda: "1 failed: Failed password for root" in logged(journal), "the warning")

@@ -397,7 +397,8 @@ final class ServiceManagerSession {
                 if let active = texts["ActiveState"] { watches[id]?.state?.active = active }
                 if let sub = texts["SubState"] { watches[id]?.state?.sub = sub }
                 if let load = texts["LoadState"] { watches[id]?.state?.load = load }
-                tell(id)
+                // That it has been found is not told by itself.
+                if watches[id]?.state?.load == "not-found" { ask(id) } else { tell(id) }
             } else if let result = texts["Result"] {
                 watches[id]?.state?.result = result
             }
