@@ -82,7 +82,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", logging, subprocess,
                 systemPackage,
-            ],
+            ] + nio,
             swiftSettings: strict
         ),
         .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
@@ -152,7 +152,7 @@ let package = Package(
             dependencies: [
                 "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
                 logging,
-            ],
+            ] + nio,
             swiftSettings: strict
         ),
         .testTarget(

@@ -154,7 +154,7 @@ extension EffectSchema {
         shortForm: "message")
 
     /// What every host can do.
-    public static let builtin: [EffectSchema] = [run, emit, log, socket, path, filesystem, interface, pressure]
+    public static let builtin: [EffectSchema] = [run, emit, log, socket, path, filesystem, interface, pressure, tcp]
 
     private static let finished = StructureType(
         name: "result",

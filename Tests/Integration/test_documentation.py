@@ -188,6 +188,18 @@ def test_the_interface_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     nothing.wait_log("no-such-one fails: none")
 
 
+def test_the_tcp_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        one = daemon({"mail.yaml": example("tcp").replace("port: 25", f"port: {port}").replace("every: 5s", "every: 50ms")})
+        client, _ = server.accept()
+        client.sendall(b"220 mail.example ESMTP\r\n")
+        one.wait_log('Answers { banner: "220 mail.example ESMTP" }')
+        assert client.recv(1) == b""
+        client.close()
+    one.wait_log("the mail server: ")
+
+
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")
 def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     # At the beginning it is below, whatever the limit of this machine; that leaves the state as it is.

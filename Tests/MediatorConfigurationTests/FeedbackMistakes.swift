@@ -16,14 +16,14 @@ import Testing
             feedbacks:
               probe:
                 onState: any
-                tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
+                knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                 onSuccess: Cleaned
             """#,
             #"""
-            a.yaml:8:5: error: there is no side effect 'tcp' [unknown-effect]
-                  tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
-                  ^~~
-              hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure
+            a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
+                  knock: { host: 192.0.2.1, port: 443, timeout: 1s }
+                  ^~~~~
+              hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure, …
             """#),
         Mistake(
             "a misspelt side effect",
@@ -175,7 +175,7 @@ import Testing
             a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
                 probe:
                 ^~~~~
-              hint: add one of: run, emit, log, socket, path, filesystem, interface, pressure
+              hint: add one of: run, emit, log, socket, path, filesystem, interface, pressure, tcp
             """#),
         Mistake(
             "two side effects",
@@ -482,6 +482,40 @@ import Testing
             a.yaml:8:21: error: the parameter 'path' must be a path from the root: it begins with '/' [unsuitable-text]
                   socket: { path: disk.sock, mode: "0660" }
                                   ^~~~~~~~~
+            """#),
+        Mistake(
+            "a host with its port",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                tcp: { host: "localhost:25", port: 25 }
+            """#,
+            #"""
+            a.yaml:8:18: error: the parameter 'host' must be the name or address of a host: without a port, brackets, or anything before it [unsuitable-text]
+                  tcp: { host: "localhost:25", port: 25 }
+                               ^~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "a port that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                tcp: { host: localhost, port: 65536 }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'port' must be from 1 to 65535 [out-of-range]
+                  tcp: { host: localhost, port: 65536 }
+                                                ^~~~~
             """#),
         Mistake(
             "an interval beside what goes on by itself",

@@ -292,6 +292,7 @@ public struct ConfigurationSchema: Sendable {
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:
             return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
+        case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
