@@ -16,7 +16,8 @@ extension EffectSchema {
         outcomes: [
             outcome("onSuccess", [("address", .string), ("took", .duration), ("banner", .string)]),
             outcome("onFailure", [("error", .string), ("took", .duration)]),
-        ])
+        ]
+    ).withThresholds()
 
     /// How long something on the network may take.
     private static func timeout(_ usual: Duration) -> Parameter {

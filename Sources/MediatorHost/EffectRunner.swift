@@ -21,6 +21,7 @@ final class EffectRunner: Sendable {
     private let schema: EffectSchema?
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
+    private let probe: ProbeWatch?
 
     /// What goes on until it is ended.
     private struct Lasting {
@@ -39,6 +40,7 @@ final class EffectRunner: Sendable {
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
+        probe = schema?.isProbe == true ? ProbeWatch() : nil
         self.system = system
         self.events = events
         self.time = time
@@ -59,29 +61,36 @@ final class EffectRunner: Sendable {
         let generation = if case .every = definition.schedule { ticker.enter() } else { UInt64(0) }
         do {
             let variables = [state.data, .timestamp(time.now())]
-            guard try definition.selector.matches(state, variables) else { return .nothing }
+            let isAsked = try definition.selector.matches(state, variables)
+            let stretch = stretch(isAsked)
+            guard isAsked else { return .nothing }
             switch definition.schedule {
             case .atOnce where implementation == nil:
                 // An event emitted at once needs no task.
                 return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
-                return counted { turn, send in await self.run(state, turn, send) }
+                return counted { turn, send in await self.run(state, stretch, turn, send) }
             case .after(let delays):
                 let delay = try duration(delays, state, variables)
                 return counted { turn, send in
                     guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
-                    await self.run(state, turn, send)
+                    await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
                 return counted { [ticker] turn, send in
-                    await ticker.tick(generation, every: interval) { await self.run(state, turn, send) }
+                    await ticker.tick(generation, every: interval) { await self.run(state, stretch, turn, send) }
                 }
             }
         } catch {
             note(Fault(place: place, message: error.message))
             return .nothing
         }
+    }
+
+    /// The stretch of the system's life, for what is counted, to which a run that a new state asks for belongs.
+    private func stretch(_ isAsked: Bool) -> UInt64 {
+        probe?.enter(isAsked: isAsked, endsRuns: definition.strategy == .cancelOnNewState) ?? 0
     }
 
     private var place: String { "feedback \(definition.name), \(definition.source)" }
@@ -121,7 +130,9 @@ final class EffectRunner: Sendable {
     ///
     /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
     /// it, so that never two of a feedback are at work.
-    private func run(_ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>) async {
+    private func run(
+        _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
+    ) async {
         guard let implementation else {
             if let event = event(for: "emit", .null, in: state).event { send(event) }
             return
@@ -149,12 +160,19 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
+        let thresholds = Thresholds(arguments)
         let context = EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
             outcome: { [self] outcome, result in
+                // Before the outcome itself: what that leads to may withdraw what comes behind it.
+                if !turn.isReplaced, let level = probe?.count(outcome, of: stretch, thresholds),
+                    let event = event(for: level, result, in: state).event
+                {
+                    send(event)
+                }
                 let (hasRule, event) = event(for: outcome, result, in: state)
                 if let event, !turn.isReplaced { send(event) }
-                return hasRule
+                return hasRule || isCounted(outcome, in: state)
             },
             fault: { [self] in note(Fault(place: place, message: $0)) })
         guard schema?.isLasting == true else { return await implementation.run(arguments, in: context) }
@@ -185,6 +203,12 @@ final class EffectRunner: Sendable {
             if mayBegin { lasting.lastBegin = begin } else { lasting.isUnderWay = false }
         }
         return mayBegin
+    }
+
+    /// Whether there are rules for what so many of an outcome come to.
+    private func isCounted(_ outcome: String, in state: SystemState) -> Bool {
+        guard probe != nil else { return false }
+        return definition.outcomes[state.index]?[outcome == "onFailure" ? "onDown" : "onUp"] != nil
     }
 
     /// The event an outcome leads to, and whether there are rules for it at all.

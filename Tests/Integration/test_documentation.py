@@ -140,7 +140,8 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
         if name not in ("run", "emit", "log"):
             assert f"\n### {name}\n" in sensing and example(name)
             for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
-                assert f"\n| `{parameter}` |" in sensing.split(f"\n### {name}\n")[1].split("\n### ")[0]
+                rows = re.findall(r"^\| (`.*?`) \|", sensing.split(f"\n### {name}\n")[1].split("\n### ")[0], re.MULTILINE)
+                assert f"`{parameter}`" in ", ".join(rows).split(", ")
 
 
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
@@ -198,6 +199,20 @@ def test_the_tcp_of_the_guide(daemon: Callable[..., Daemon]) -> None:
         assert client.recv(1) == b""
         client.close()
     one.wait_log("the mail server: ")
+
+
+def test_the_thresholds_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    text = example("Thresholds").replace("port: 5432", f"port: {port}").replace("every: 5s", "every: 50ms")
+    one = daemon({"database.yaml": text})
+    one.wait_log("the database can be reached")
+    server.close()
+    assert "Connection refused" in one.wait_log("the database: ")
+    with socket.create_server(("127.0.0.1", port)):
+        one.wait_log("Down → Up")
+    # Each change is told once, however many attempts confirm it.
+    assert 1 <= one.log.count("event=Lost") <= 2 and one.log.count("event=Reached") == 2
 
 
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")

@@ -464,7 +464,7 @@ import Testing
             a.yaml:8:5: error: 'run' needs its parameters [wrong-shape]
                   run:
                   ^~~
-              hint: its parameters are command, timeout, directory, environment
+              hint: its parameters are command, timeout, directory, environment, failureThreshold, failureWindow, successThreshold
             """#),
         Mistake(
             "a socket in a relative place",
