@@ -15,6 +15,12 @@ extension EffectSchema.Parameter {
         case component(limit: Int)
         /// A text: the name or address of a host, as one gives it to a command.
         case host
+        /// A text: a ``WebAddress``.
+        case url
+        /// A text: ``StatusRanges``.
+        case statuses
+        /// A map: the fields of a header of HTTP, but for those that belong to the connection.
+        case headers
         /// A whole number within a range.
         case whole(ClosedRange<Int64>)
         /// A number within a range.
@@ -43,6 +49,11 @@ extension EffectSchema.Parameter {
             case (.host, .string(let text)):
                 Self.isHost(text)
                     ? nil : "must be the name or address of a host: without a port, brackets, or anything before it"
+            case (.url, .string(let text)): Self.urlProblem(text)
+            case (.statuses, .string(let text)):
+                StatusRanges(text) == nil
+                    ? "must be statuses from 100 to 599 and ranges of them, such as \"200-299,404\"" : nil
+            case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.number(let range), .double(let number)):
@@ -66,7 +77,7 @@ extension EffectSchema.Parameter {
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component, .host: false
+            case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers: false
             }
         }
 
@@ -88,6 +99,15 @@ extension EffectSchema.Parameter {
                     }
                 }
                 && (text.utf8.count { $0 == UInt8(ascii: ":") } != 1)
+        }
+
+        private static func urlProblem(_ text: String) -> String? {
+            do throws(WebAddress.Problem) {
+                _ = try WebAddress(text)
+                return nil
+            } catch {
+                return error.message
+            }
         }
 
         private static func pathProblem(_ text: String) -> String? {

@@ -177,7 +177,9 @@ extension EffectSchema {
         shortForm: "message")
 
     /// What every host can do.
-    public static let builtin: [EffectSchema] = [run, emit, log, socket, path, filesystem, interface, pressure, tcp]
+    public static let builtin: [EffectSchema] = [
+        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http,
+    ]
 
     private static let finished = StructureType(
         name: "result",

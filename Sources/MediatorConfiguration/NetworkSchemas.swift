@@ -19,6 +19,46 @@ extension EffectSchema {
         ]
     ).withThresholds()
 
+    /// Makes a request over HTTP and takes the answer.
+    ///
+    /// `status` is 0 where there is no answer; `headers` has the names in small letters; `json` is what the body stands for,
+    /// null if it is no JSON.
+    public static let http = EffectSchema(
+        name: "http",
+        parameters: [
+            // Many services have their secret in the path.
+            Parameter(name: "url", type: .string, required: true, acceptsSecrets: true, constraint: .url),
+            Parameter(
+                name: "method", type: .string, default: .string("GET"),
+                choices: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
+            headers,
+            Parameter(name: "body", type: .string, acceptsSecrets: true),
+            timeout(.seconds(30)),
+            Parameter(name: "followRedirects", type: .int, default: .int(5), constraint: .whole(0...10)),
+            maxBody,
+            Parameter(name: "expect", type: .string, default: .string("200-299"), constraint: .statuses),
+            Parameter(name: "ca", type: .string, constraint: .absolutePath),
+            Parameter(name: "verify", type: .bool, default: .bool(true)),
+        ],
+        shortForm: "url",
+        outcomes: [
+            outcome("onSuccess", answer), outcome("onFailure", answer + [("error", .string)]),
+        ]
+    ).withThresholds()
+
+    private static let headers = Parameter(
+        name: "headers", type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
+
+    /// How many bytes of an answer are taken.
+    private static let maxBody = Parameter(
+        name: "maxBody", type: .int, default: .int(65_536), constraint: .whole(0...1_048_576))
+
+    /// What is told of an answer.
+    private static let answer: [(String, ValueType)] = [
+        ("status", .int), ("headers", .map(key: .string, value: .string)), ("body", .string), ("json", .dyn),
+        ("took", .duration),
+    ]
+
     /// How long something on the network may take.
     private static func timeout(_ usual: Duration) -> Parameter {
         Parameter(

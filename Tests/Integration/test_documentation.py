@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import json
 import math
@@ -10,6 +11,7 @@ import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -213,6 +215,35 @@ def test_the_thresholds_of_the_guide(daemon: Callable[..., Daemon]) -> None:
         one.wait_log("Down → Up")
     # Each change is told once, however many attempts confirm it.
     assert 1 <= one.log.count("event=Lost") <= 2 and one.log.count("event=Reached") == 2
+
+
+def test_the_http_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    answers = iter([(200, b'{"version": 3}'), (200, b"[]"), (503, b"{}"), (503, b"{}")])
+    requests = []
+
+    class Shop(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append((self.path, self.headers["Accept"]))
+            status, body = next(answers, (200, b'{"version": "4"}'))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        text = example("http").replace("localhost:8080", f"127.0.0.1:{server.server_port}")
+        one = daemon({"shop.yaml": text.replace("every: 10s", "every: 100ms")})
+        one.wait_log('Works { version: "3" }')
+        one.wait_log("the shop: it does not tell its version")
+        one.wait_log("the shop: the status 503 is not an expected one")
+        one.wait_log('Works { version: "4" }')
+        one.stop()
+        server.shutdown()
+    assert set(requests) == {("/health", "application/json")}
 
 
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")

@@ -114,7 +114,7 @@ final class Dialling: Sendable {
     }
 
     /// Why no connection came about, in words.
-    private static func problem(_ error: any Error) -> any Error {
+    static func problem(_ error: any Error) -> NetworkProblem {
         guard let error = error as? NIOConnectionError, !error.connectionErrors.isEmpty else {
             return NetworkProblem(words(error))
         }
