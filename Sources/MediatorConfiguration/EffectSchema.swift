@@ -178,7 +178,7 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http,
+        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http, dns,
     ]
 
     private static let finished = StructureType(

@@ -46,6 +46,21 @@ extension EffectSchema {
         ]
     ).withThresholds()
 
+    /// Looks a name up, as every program of the system would.
+    public static let dns = EffectSchema(
+        name: "dns",
+        parameters: [
+            Parameter(name: "name", type: .string, required: true, constraint: .host),
+            Parameter(name: "type", type: .string, default: .string("any"), choices: ["A", "AAAA", "any"]),
+            timeout(.seconds(5)),
+        ],
+        shortForm: "name",
+        outcomes: [
+            outcome("onSuccess", [("addresses", .list(.string)), ("took", .duration)]),
+            outcome("onFailure", [("error", .string), ("took", .duration)]),
+        ]
+    ).withThresholds()
+
     private static let headers = Parameter(
         name: "headers", type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
 

@@ -246,6 +246,15 @@ def test_the_http_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     assert set(requests) == {("/health", "application/json")}
 
 
+def test_the_dns_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"resolver.yaml": example("dns").replace("intranet.example", "localhost")})
+    one.wait_log('Resolves { addresses: 1, first: "127.0.0.1" }')
+    # An address of the other kind is none, which needs no name server.
+    text = example("dns").replace("intranet.example", "'::1'").replace("every: 30s", "every: 50ms")
+    other = daemon({"resolver.yaml": text})
+    other.wait_log("the intranet: the name is not known, or has no IPv4 address")
+
+
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")
 def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     # At the beginning it is below, whatever the limit of this machine; that leaves the state as it is.
