@@ -178,7 +178,7 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http, dns,
+        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http, dns, notify,
     ]
 
     private static let finished = StructureType(

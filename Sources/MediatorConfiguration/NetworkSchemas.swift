@@ -61,6 +61,25 @@ extension EffectSchema {
         ]
     ).withThresholds()
 
+    /// Sends a message as JSON to a webhook.
+    public static let notify = EffectSchema(
+        name: "notify",
+        parameters: [
+            // Many services have their secret in the path.
+            Parameter(name: "url", type: .string, required: true, acceptsSecrets: true, constraint: .url),
+            Parameter(name: "text", type: .string, required: true),
+            Parameter(name: "title", type: .string),
+            Parameter(
+                name: "priority", type: .string, default: .string("normal"),
+                choices: ["low", "normal", "high", "urgent"]),
+            Parameter(name: "fields", type: .map(key: .string, value: .string)),
+            headers,
+            timeout(.seconds(30)),
+            Parameter(name: "ca", type: .string, constraint: .absolutePath),
+            Parameter(name: "verify", type: .bool, default: .bool(true)),
+        ],
+        outcomes: [outcome("onSuccess", answer), outcome("onFailure", answer + [("error", .string)])])
+
     private static let headers = Parameter(
         name: "headers", type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
 

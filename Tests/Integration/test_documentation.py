@@ -255,6 +255,34 @@ def test_the_dns_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     other.wait_log("the intranet: the name is not known, or has no IPv4 address")
 
 
+def test_the_notify_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    answers = iter([503, 204])
+    messages = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            messages.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            assert self.headers["Content-Type"] == "application/json"
+            self.send_response(next(answers))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/services/alarms"
+        text = example("notify").replace("https://hooks.example/services/alarms", url).replace("after: 30s", "after: 50ms")
+        one = daemon({"pager.yaml": text})
+        one.ctl("emit", "pager", "Alarm", "text=smoke")
+        one.wait_log("Sending → Quiet")
+        one.stop()
+        server.shutdown()
+    (shown,) = blocks(EFFECTS.split("\n### notify\n")[1], "json")
+    assert json.loads(messages[0]) == json.loads(shown)
+    assert json.loads(messages[1])["fields"] == {"attempt": "2"} and len(messages) == 2
+
+
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")
 def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     # At the beginning it is below, whatever the limit of this machine; that leaves the state as it is.

@@ -20,6 +20,8 @@ struct HTTPPlan: Sendable {
     var redirects: Int
     /// How many bytes of the answer's body are taken.
     var bodyLimit: Int
+    /// Whether a larger body is cut there, and not a failure.
+    var isCut = false
     var expected: StatusRanges
     /// The file with the certificates that are trusted, instead of the system's.
     var authorities: String?
@@ -126,6 +128,7 @@ final class HTTPExchange: Sendable {
                 answer.body += chunk.readableBytesView.prefix(self.plan.bodyLimit - answer.body.count + 1)
                 guard answer.body.count <= self.plan.bodyLimit else {
                     answer.body.removeLast()
+                    if self.plan.isCut { break }
                     return (answer.with(problem: "the body is larger than \(self.plan.bodyLimit) bytes"), nil)
                 }
             }
