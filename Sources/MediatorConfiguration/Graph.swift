@@ -11,12 +11,18 @@ public struct Graph: Sendable {
     public var buses: [BusDefinition]
     /// The links, sorted by name.
     public var links: [LinkDefinition]
+    /// The groups, sorted by name. A system is in one at most.
+    public var groups: [GroupDefinition]
 
     /// A graph of the given parts.
-    public init(systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = []) {
+    public init(
+        systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = [],
+        groups: [GroupDefinition] = []
+    ) {
         self.systems = systems
         self.buses = buses
         self.links = links
+        self.groups = groups
     }
 }
 
@@ -71,10 +77,14 @@ public final class SystemDefinition: Sendable {
     public let mailbox: BufferPolicy
     /// The states that count as ready; empty: ready when started.
     public let readyStates: [Int]
+    /// How long it may take to become ready.
+    public let readinessLimit: ReadinessLimit
     /// By a state's index, how the system is in it, apart from its faults; in other states it is healthy.
     public let stateHealth: [Int: StateHealth]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
     public let unhandled: UnhandledPolicy
+    /// What is done when something in it has failed.
+    public let supervision: SupervisionPolicy
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
@@ -87,8 +97,8 @@ public final class SystemDefinition: Sendable {
         name: String, description: String?, source: SourceLocation, states: [StateDefinition],
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
-        stateHealth: [Int: StateHealth],
-        unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: String
+        readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
+        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: String
     ) {
         self.name = name
         self.description = description
@@ -101,8 +111,10 @@ public final class SystemDefinition: Sendable {
         self.transitions = transitions
         self.mailbox = mailbox
         self.readyStates = readyStates
+        self.readinessLimit = readinessLimit
         self.stateHealth = stateHealth
         self.unhandled = unhandled
+        self.supervision = supervision
         self.kind = kind
         self.fingerprint = fingerprint
     }
@@ -157,6 +169,11 @@ public struct BufferPolicy: Sendable, Hashable {
         case dropOldest
         /// The new value is dropped.
         case dropNewest
+        /// The new value is dropped, and what is to take it has failed. Only of a mailbox.
+        case fail
+
+        /// What may become of the values of a bus: it does nothing that could fail.
+        static let ofBuses = [Overflow.dropOldest, .dropNewest]
     }
     /// How many values may wait, at least 1.
     public var limit: Int
@@ -460,7 +477,7 @@ public final class LinkDefinition: Sendable {
     /// What it emits, as written (one line).
     public let emits: String
     /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
-    public let loop: LoopLimit?
+    public let loop: RateLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
     public let fingerprint: String
@@ -468,7 +485,7 @@ public final class LinkDefinition: Sendable {
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: LoopLimit?, fingerprint: String
+        emits: String, loop: RateLimit?, fingerprint: String
     ) {
         self.name = name
         self.source = source
@@ -480,23 +497,6 @@ public final class LinkDefinition: Sendable {
         self.loop = loop
         self.fingerprint = fingerprint
     }
-}
-
-/// How often a link may fire as part of a loop.
-public struct LoopLimit: Sendable, Hashable {
-    /// How many times, at least 1.
-    public var count: Int
-    /// Within which time, at least 1 ms.
-    public var period: TimeSpan
-
-    /// A limit.
-    public init(count: Int, period: TimeSpan) {
-        self.count = count
-        self.period = period
-    }
-
-    /// In the place of one that cannot be read, which has been reported.
-    static let unreadable = TimeSpan(seconds: 1, nanoseconds: 0).map { LoopLimit(count: 1, period: $0) }
 }
 
 /// Which values of a bus a link lets through.
@@ -519,8 +519,8 @@ extension SystemDefinition {
             name: name, description: description, source: source, states: states, events: events,
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
-            stateHealth: stateHealth,
-            unhandled: unhandled, kind: kind, fingerprint: fingerprint)
+            readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
+            kind: kind, fingerprint: fingerprint)
     }
 }
 

@@ -94,6 +94,16 @@ public struct ControlClient: Sendable {
         let _: Nothing = try await call("Emit", EmitParameters(system: system, event: event, data: data))
     }
 
+    /// Ends a system and begins it anew.
+    public func restart(_ system: String) async throws {
+        let _: Nothing = try await call("RestartSystem", NameParameters(name: system))
+    }
+
+    /// Sends a system to its initial state.
+    public func reset(_ system: String) async throws {
+        let _: Nothing = try await call("ResetSystem", NameParameters(name: system))
+    }
+
     /// Publishes a value on a bus.
     public func publish(_ value: JSONValue, on bus: String) async throws {
         let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))

@@ -45,6 +45,12 @@ public protocol ControlHandler: Sendable {
     /// Publishes a value on a bus.
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws
 
+    /// Ends a system and begins it anew.
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws
+
+    /// Sends a system to its initial state.
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws
+
     /// Compares what runs with what is written.
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
 

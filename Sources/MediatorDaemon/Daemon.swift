@@ -157,15 +157,20 @@ public struct Daemon: Sendable {
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status")
             },
-            overdue: { status.withLock { $0 = .stoppedByForce } })
+            overdue: { status.withLock { $0 = $0 == .escalated ? $0 : .stoppedByForce } })
         // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
         // client holds up the end of the control socket.
         var services: [any Service] = [ControlSocketService(service: service), hostService, hangups]
         if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
+        let escalations = EscalationService(host: host, notifier: notifier, logger: logger) {
+            status.withLock { $0 = .escalated }
+        }
         let group = ServiceGroup(
             configuration: .init(
-                services: services.map { .init(service: $0) },
+                services: services.map { .init(service: $0) } + [
+                    .init(service: escalations, successTerminationBehavior: .gracefullyShutdownGroup)
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
         do {

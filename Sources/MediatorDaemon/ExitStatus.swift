@@ -12,4 +12,6 @@ public enum ExitStatus: Int32, Sendable, Hashable {
     case noControlSocket = 4
     /// A part of the daemon failed, which is a mistake of the program.
     case failed = 5
+    /// A system has asked for it, on account of its faults.
+    case escalated = 6
 }

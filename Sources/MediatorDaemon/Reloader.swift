@@ -353,6 +353,7 @@ extension PlanStep {
                     kind: .bus, name: $0.name, fate: Fate($0.fate),
                     value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason)
             } + plan.links.map { PlanStep(kind: .link, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
+            + plan.groups.map { PlanStep(kind: .group, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
     }
 }
 

@@ -95,6 +95,14 @@ private struct SmallHandler: ControlHandler {
         throw ControlError.notAccepted(name: parameters.system, reason: parameters.event)
     }
 
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: name, reason: "restart")
+    }
+
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: name, reason: "reset")
+    }
+
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
         guard peer.processID == getpid() else { throw ServiceError.permissionDenied }
     }

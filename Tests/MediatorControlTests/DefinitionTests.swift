@@ -138,6 +138,8 @@ struct DefinitionTests {
         ),
         ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), Nothing()),
         ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
+        ("RestartSystem", NameParameters(name: "disk"), Nothing()),
+        ("ResetSystem", NameParameters(name: "disk"), Nothing()),
         (
             "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true),
             PlanReply(

@@ -104,6 +104,11 @@ struct Fingerprinter {
             }
             printer.print.add(system.mailbox)
             printer.print.add(system.unhandled.rawValue)
+            if system.supervision != SupervisionPolicy() { printer.add(system.supervision) }
+            if system.readinessLimit != ReadinessLimit() {
+                let limit = system.readinessLimit
+                printer.add(["ready", limit.within.map { "\($0)" } ?? "", limit.otherwise.rawValue])
+            }
             printer.print.add(system.feedbacks.count)
             for feedback in system.feedbacks { printer.add(feedback) }
             printer.add(system.transitions)
@@ -168,6 +173,13 @@ struct Fingerprinter {
             print.add("\(value.type)")
             print.add("\(value)")
         }
+    }
+
+    private mutating func add(_ policy: SupervisionPolicy) {
+        add([
+            "supervision", policy.onFault.rawValue, "\(policy.delay)", "\(policy.maxDelay)", "\(policy.limit.count)",
+            "\(policy.limit.period)", policy.beyond.rawValue,
+        ])
     }
 
     private mutating func add(_ texts: [String]) {

@@ -35,6 +35,7 @@ public struct ConfigurationSchema: Sendable {
             "$defs": .object(
                 [
                     ("system", system(kinds)), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
+                    ("group", group), ("supervision", supervision),
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
@@ -173,7 +174,17 @@ public struct ConfigurationSchema: Sendable {
                 "additionalProperties": .reference("fields"),
             ],
             "initialState": SchemaNode.reference("construct").described("The state it starts in, with its data."),
-            "ready": oneOrMore.described("The states that count as ready; left out: ready when started."),
+            "ready": SchemaNode.anyOf(
+                oneOrMore,
+                keyed(
+                    SupervisionDecoder.readinessKeys, required: ["in"],
+                    [
+                        "in": oneOrMore.described("The states that count as ready."),
+                        "within": fixedDuration.described("How long it may take to reach one of them."),
+                        "otherwise": SchemaNode.choice(FaultAction.self)
+                            .described("What is done about it when that has passed."),
+                    ])
+            ).described("The states that count as ready; left out: ready when started."),
             "health": [
                 "description": "How the system is in which state; in others it is healthy.",
                 "type": "object", "propertyNames": .reference("identifier"),
@@ -187,6 +198,8 @@ public struct ConfigurationSchema: Sendable {
                 .described("From: on: to."),
             "unhandled": SchemaNode.choice(UnhandledPolicy.self)
                 .described("What an event means that the state does not handle."),
+            "supervision": SchemaNode.reference("supervision")
+                .described("What is done when something in it has failed."),
             "external": oneOrMore.described("The events that come from outside; any: all of them."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance; it says the states, events and transitions."),

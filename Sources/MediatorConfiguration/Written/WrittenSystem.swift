@@ -13,10 +13,14 @@ struct WrittenSystem: Sendable {
     var events: [WrittenRecord]?
     var initialState: WrittenConstruct?
     var ready: [Scalar]
+    /// How long the system may take to become ready.
+    var readinessLimit: ReadinessLimit
     /// How the system is in which state.
     var health: [(state: Scalar, health: StateHealth)]
     var mailbox: BufferPolicy
     var unhandled: UnhandledPolicy
+    /// What is done when something in it has failed.
+    var supervision: SupervisionPolicy
     /// Events that come from outside.
     var external: WrittenExternal
     var feedbacks: [WrittenFeedback]
