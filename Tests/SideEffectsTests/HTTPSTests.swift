@@ -43,6 +43,15 @@ import Testing
         await server.stop()
     }
 
+    @Test func `does not trust a certificate that is out of date`() async throws {
+        let certificate = try await Certificate(expiredIn: folder, "old", names: "DNS:localhost")
+        let server = try await WebServer.start(certificate: certificate) { .ok($0.path) }
+        let answer = await ask("https://localhost:\(server.port)/", ["ca": .string(certificate.path)])
+        #expect(answer.names == ["onFailure"])
+        #expect(answer.text(0, "error")?.hasPrefix("the server's certificate is not trusted") == true)
+        await server.stop()
+    }
+
     @Test func `reads the file of those it trusts each time`() async throws {
         let first = try await Certificate(in: folder, "first", names: "DNS:localhost")
         let second = try await Certificate(in: folder, "second", names: "DNS:localhost")

@@ -1,4 +1,5 @@
 import CommonExpression
+import Glibc
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -215,6 +216,45 @@ struct Certificate: Sendable {
         let run = Sensing(RunEffect(), ["command": .list(command.map { .string($0) })])
         await run.until { $0.isOver }
         guard run.names.last == "onSuccess" else { throw Failure(message: run.last("error") ?? "") }
+    }
+
+    /// One that was good for a day long ago.
+    init(expiredIn folder: Folder, _ name: String, names: String) async throws {
+        let signed = try await Certificate(in: folder, name, names: names)
+        let settings = """
+            [ca]
+            default_ca = own
+            [own]
+            database = \(folder("index"))
+            rand_serial = yes
+            default_md = sha256
+            policy = any
+            x509_extensions = names
+            [any]
+            commonName = supplied
+            [names]
+            subjectAltName = \(names)
+            basicConstraints = CA:true
+            """
+        for (file, text) in [("index", ""), ("settings", settings)] {
+            let descriptor = open(folder(file), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            write(descriptor, text, text.utf8.count)
+            close(descriptor)
+        }
+        let commands = [
+            ["openssl", "req", "-new", "-key", signed.key, "-subj", "/CN=\(name)", "-out", folder("request")],
+            [
+                "openssl", "ca", "-batch", "-config", folder("settings"), "-selfsign", "-keyfile", signed.key, "-in",
+                folder("request"), "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext", "-outdir",
+                folder.path, "-out", signed.path,
+            ],
+        ]
+        for command in commands {
+            let run = Sensing(RunEffect(), ["command": .list(command.map { .string($0) })])
+            await run.until { $0.isOver }
+            guard run.names.last == "onSuccess" else { throw Failure(message: run.last("error") ?? "") }
+        }
+        self = signed
     }
 
     struct Failure: Error {
