@@ -78,7 +78,9 @@ public struct Daemon: Sendable {
                 .status("cannot serve the control socket"), .exitStatus(ExitStatus.noControlSocket.rawValue))
             return .noControlSocket
         }
-        return await serve(host, service, HangupService(signals: hangups, reloader: reloader))
+        let status = await serve(host, service, HangupService(signals: hangups, reloader: reloader))
+        await effects.shutDown()
+        return status
     }
 
     /// Reads and checks the configuration and builds what it says, as ``run()`` does; nothing is started, and every

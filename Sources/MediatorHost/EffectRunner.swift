@@ -22,6 +22,7 @@ final class EffectRunner: Sendable {
     private let schema: EffectSchema?
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
+    private let probe: ProbeWatch?
 
     /// What goes on until it is ended.
     private struct Lasting {
@@ -40,6 +41,7 @@ final class EffectRunner: Sendable {
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
+        probe = schema?.isProbe == true ? ProbeWatch() : nil
         self.system = system
         self.events = events
         self.time = time
@@ -61,28 +63,30 @@ final class EffectRunner: Sendable {
         let generation = if case .every = definition.schedule { ticker.enter() } else { UInt64(0) }
         do {
             let variables = [state.data, .timestamp(time.now())]
-            guard try definition.selector.matches(state, variables) else { return .nothing }
+            let isAsked = try definition.selector.matches(state, variables)
+            let stretch = stretch(isAsked)
+            guard isAsked else { return .nothing }
             switch definition.schedule {
             case .atOnce where implementation == nil && definition.pace == nil:
                 // An event emitted at once needs no task.
                 return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
                 let key = try definition.key?[state.index]?.evaluate(variables)
-                if let pace = definition.pace { return try paced(pace, key, state, variables) }
-                return counted(key) { turn, send in await self.run(state, turn, send) }
+                if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
+                return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
             case .after(let delays):
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
                 return counted(key) { turn, send in
                     guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
-                    await self.run(state, turn, send)
+                    await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
                 let jitter = try jitter(state, variables)
                 return counted(nil) { [ticker] turn, send in
                     await ticker.tick(generation, every: interval, jitter: jitter) {
-                        await self.run(state, turn, send)
+                        await self.run(state, stretch, turn, send)
                     }
                 }
             }
@@ -90,6 +94,11 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: error.message))
             return .nothing
         }
+    }
+
+    /// The stretch of the system's life, for what is counted, to which a run that a new state asks for belongs.
+    private func stretch(_ isAsked: Bool) -> UInt64 {
+        probe?.enter(isAsked: isAsked, endsRuns: definition.strategy == .cancelOnNewState) ?? 0
     }
 
     private var place: String { "feedback \(definition.name), \(definition.source)" }
@@ -137,7 +146,7 @@ final class EffectRunner: Sendable {
 
     /// A side effect that keeps its distance from others. It counts from when it is due.
     private func paced(
-        _ pace: Pace, _ key: Value?, _ state: SystemState, _ variables: [Value]
+        _ pace: Pace, _ key: Value?, _ state: SystemState, _ stretch: UInt64, _ variables: [Value]
     ) throws(EvaluationError) -> Effect<SystemEvent> {
         let request =
             switch pace {
@@ -149,10 +158,10 @@ final class EffectRunner: Sendable {
                 Fault(place: place, message: "there are more than \(Pacer.mostKeys) keys at a time; none was started"))
             return .nothing
         }
-        guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, turn, send) } }
+        guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, stretch, turn, send) } }
         return .run { [self] send in
             guard await pacer.wait(request), let turn = turn(key) else { return }
-            await turn.perform { await self.run(state, turn, send) }
+            await turn.perform { await self.run(state, stretch, turn, send) }
         }
     }
 
@@ -160,7 +169,9 @@ final class EffectRunner: Sendable {
     ///
     /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
     /// it, so that never two of a feedback are at work.
-    private func run(_ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>) async {
+    private func run(
+        _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
+    ) async {
         guard let implementation else {
             if let event = event(for: "emit", .null, in: state).event { send(event) }
             return
@@ -190,11 +201,12 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
+        let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
         guard schema?.isLasting == true else {
-            return await attempts(limit, state, turn, send) { await implementation.run(given, in: $0) }
+            return await attempts(limit, run) { await implementation.run(given, in: $0) }
         }
-        let context = context { [self] in deliver($0, $1, state, turn, send) }
+        let context = context { [self] in deliver($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
@@ -208,12 +220,26 @@ final class EffectRunner: Sendable {
     }
 
     /// Turns an outcome into its event; whether there are rules for it.
-    private func deliver(
-        _ outcome: String, _ result: Value, _ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>
-    ) -> Bool {
-        let (hasRule, event) = event(for: outcome, result, in: state)
-        if let event, !turn.isReplaced { send(event) }
-        return hasRule
+    private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+        // Before the outcome itself: what that leads to may withdraw what comes behind it.
+        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
+            let event = event(for: level, result, in: run.state).event
+        {
+            run.send(event)
+        }
+        let (hasRule, event) = event(for: outcome, result, in: run.state)
+        if let event, !run.turn.isReplaced { run.send(event) }
+        return hasRule || isCounted(outcome, in: run.state)
+    }
+
+    /// One run: of what, and where its outcomes go.
+    private struct Run: Sendable {
+        let state: SystemState
+        /// The stretch of the system's life to which it belongs, for what is counted.
+        let stretch: UInt64
+        let thresholds: Thresholds
+        let turn: RunTurn
+        let send: Send<SystemEvent>
     }
 
     // MARK: Attempts
@@ -221,8 +247,7 @@ final class EffectRunner: Sendable {
     /// Runs something within its time, and again if it fails, as often as the configuration says. What the last attempt
     /// comes to is told.
     private func attempts(
-        _ limit: Duration?, _ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>,
-        _ body: @escaping @Sendable (EffectContext) async -> Void
+        _ limit: Duration?, _ run: Run, _ body: @escaping @Sendable (EffectContext) async -> Void
     ) async {
         var delay = definition.retry?.delay.swiftDuration ?? .zero
         var left = definition.retry?.times ?? 0
@@ -230,7 +255,7 @@ final class EffectRunner: Sendable {
             let attempt = Attempt(mayFail: left > 0)
             let context = context { [self] outcome, result in
                 switch attempt.take(outcome) {
-                case .tell: return deliver(outcome, result, state, turn, send)
+                case .tell: return deliver(outcome, result, run)
                 case .keep: return true
                 }
             }
@@ -244,18 +269,18 @@ final class EffectRunner: Sendable {
                 guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
                 continue
             }
-            if !isInTime, let limit { tellTimeout(limit, state, turn, send) }
+            if !isInTime, let limit { tellTimeout(limit, run) }
             return
         }
     }
 
     /// A run's time was up: an event where the configuration says which, else a fault.
-    private func tellTimeout(_ limit: Duration, _ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>) {
+    private func tellTimeout(_ limit: Duration, _ run: Run) {
         let (seconds, attoseconds) = limit.components
         let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
         let result = Structure(
             type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
-        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), state, turn, send) else { return }
+        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), run) else { return }
         note(Fault(place: place, message: "its time was up, after \(limit)"))
     }
 
@@ -304,6 +329,12 @@ final class EffectRunner: Sendable {
             if mayBegin { lasting.lastBegin = begin } else { lasting.isUnderWay = false }
         }
         return mayBegin
+    }
+
+    /// Whether there are rules for what so many of an outcome come to.
+    private func isCounted(_ outcome: String, in state: SystemState) -> Bool {
+        guard probe != nil else { return false }
+        return definition.outcomes[state.index]?[outcome == "onFailure" ? "onDown" : "onUp"] != nil
     }
 
     /// The event an outcome leads to, and whether there are rules for it at all.

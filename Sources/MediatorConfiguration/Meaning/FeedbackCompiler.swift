@@ -110,7 +110,10 @@ struct FeedbackCompiler {
 
     /// The parameters whose values hold a credential.
     private func secretArguments(_ effect: WrittenEffect) -> Set<String> {
-        guard case .mapping(let entries) = effect.argument.content else { return [] }
+        guard case .mapping(let entries) = effect.argument.content else {
+            guard let parameter = effect.schema.shortForm, effect.argument.holdsCredential else { return [] }
+            return [parameter]
+        }
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 

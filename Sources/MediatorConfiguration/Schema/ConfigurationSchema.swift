@@ -349,11 +349,15 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         switch parameter.constraint {
-        case nil, .time?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        case nil, .time?, .headers?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:
             return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
+        case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
+        case .statuses?:
+            return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
+        case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
