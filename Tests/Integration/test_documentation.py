@@ -248,7 +248,7 @@ def test_the_http_of_the_guide(daemon: Callable[..., Daemon]) -> None:
         one.wait_log("the shop: it does not tell its version")
         one.wait_log("the shop: the status 503 is not an expected one")
         one.wait_log('Works { version: "4" }')
-        one.stop()
+        assert one.stop() == 0
         server.shutdown()
     assert set(requests) == {("/health", "application/json")}
 
@@ -283,7 +283,7 @@ def test_the_notify_of_the_guide(daemon: Callable[..., Daemon]) -> None:
         one = daemon({"pager.yaml": text})
         one.ctl("emit", "pager", "Alarm", "text=smoke")
         one.wait_log("Sending → Quiet")
-        one.stop()
+        assert one.stop() == 0
         server.shutdown()
     (shown,) = blocks(EFFECTS.split("\n### notify\n")[1], "json")
     assert json.loads(messages[0]) == json.loads(shown)

@@ -221,12 +221,26 @@ extension Sensing {
         }
     }
 
-    @Test func `an endless header is an error, not endless memory`() async throws {
+    @Test(arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"])
+    func `an endless header is an error, not endless memory`(beginning: String) async throws {
         let server = try await WebServer.start { _ in
-            Reply(bytes: "HTTP/1.1 200 OK\r\n", end: .endless("X-More: \(String(repeating: "x", count: 1_000))\r\n"))
+            Reply(bytes: beginning, end: .endless("X-More: \(String(repeating: "x", count: 1_000))\r\n"))
         }
         let answer = await ask("http://127.0.0.1:\(server.port)/")
-        #expect(answer.names == ["onFailure"] && answer.text(0, "error")?.hasPrefix("the answer is not HTTP") == true)
+        #expect(answer.names == ["onFailure"] && answer.text(0, "error") == "the answer's header is too large")
+        await server.stop()
+    }
+
+    @Test func `answers that are always to come have their time`() async throws {
+        let server = try await WebServer.start { _ in
+            Reply(bytes: "HTTP/1.1 100 Continue\r\n\r\n", end: .endless("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n"))
+        }
+        let request = begin("http://127.0.0.1:\(server.port)/")
+        await server.until { $0.requests.count == 1 }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(30))
+        await request.until { $0.isOver }
+        #expect(request.names == ["onFailure"] && request.text(0, "error") == "no answer within 30.0 seconds")
         await server.stop()
     }
 

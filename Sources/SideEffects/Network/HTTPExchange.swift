@@ -199,6 +199,7 @@ final class HTTPExchange: Sendable {
         case let error as HTTPClientError: Self.words(error)
         case let error as NIOSSLError: Self.words(error)
         case HTTPParserError.invalidEOFState: "the connection was closed before the answer was complete"
+        case HTTPParserError.headerOverflow: "the answer's header is too large"
         case let error as HTTPParserError: "the answer is not HTTP: \(error)"
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             "the server's certificate is for another name"
