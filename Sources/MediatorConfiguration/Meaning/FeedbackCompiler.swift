@@ -162,7 +162,26 @@ struct FeedbackCompiler {
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false
         }
+        if isWhole, !isOneChosen(given, effect) { isWhole = false }
         return isWhole ? given : nil
+    }
+
+    /// Whether exactly one is given of the parameters of which exactly one must be.
+    private func isOneChosen(_ given: [String: Node], _ effect: WrittenEffect) -> Bool {
+        let schema = effect.schema
+        guard !schema.exactlyOneOf.isEmpty else { return true }
+        let chosen = schema.exactlyOneOf.filter { given[$0] != nil }
+        func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
+        if chosen.isEmpty {
+            lookup.report(
+                .missingParameter, at: effect.key.span,
+                "'\(schema.name)' needs one of the parameters \(list(schema.exactlyOneOf))")
+        } else if chosen.count > 1 {
+            lookup.report(
+                .conflictingKeys, at: effect.key.span,
+                "'\(schema.name)' takes only one of the parameters \(list(chosen))", hint: "keep one of them")
+        }
+        return chosen.count == 1
     }
 
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
