@@ -32,4 +32,26 @@ enum Concurrency {
             initializedCount = count
         }
     }
+
+    /// Does two things, each on a thread of its own if there may be two, and returns when both are done. What they share they
+    /// may only read.
+    static func both<First, Second>(
+        _ threads: Int, _ first: () -> First, _ second: () -> Second
+    ) -> (First, Second) {
+        guard threads > 1 else { return (first(), second()) }
+        let results = withoutActuallyEscaping(first) { first in
+            withoutActuallyEscaping(second) { second in
+                map(2) { $0 == 0 ? Either.first(first()) : .second(second()) }
+            }
+        }
+        guard case .first(let first) = results[0], case .second(let second) = results[1] else {
+            preconditionFailure("each of the two calls gives what it was asked for")
+        }
+        return (first, second)
+    }
+
+    private enum Either<First, Second> {
+        case first(First)
+        case second(Second)
+    }
 }

@@ -53,7 +53,7 @@ public enum ConfigurationCompiler {
                     .map { file, again in again ?? CompiledFile(file, effects, session) }
             }
             compiled = parts.flatMap { $0 }
-            threads = count
+            threads = threads ?? Concurrency.threads(for: sorted.count)
         }
         var assembly = Assembly(
             compiled, Session(findings, values, kinds, known.types), setting, known: known,

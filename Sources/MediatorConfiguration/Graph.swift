@@ -78,9 +78,10 @@ public final class SystemDefinition: Sendable {
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
+    let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
-    /// hexadecimal digits.
-    public let fingerprint: String
+    /// hexadecimal digits. Worked out when it is first asked for.
+    public var fingerprint: String { lazyFingerprint.text }
 
     /// A definition of the given parts.
     init(
@@ -88,7 +89,7 @@ public final class SystemDefinition: Sendable {
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         stateHealth: [Int: StateHealth],
-        unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: String
+        unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -104,7 +105,7 @@ public final class SystemDefinition: Sendable {
         self.stateHealth = stateHealth
         self.unhandled = unhandled
         self.kind = kind
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -463,12 +464,13 @@ public final class LinkDefinition: Sendable {
     public let loop: LoopLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
-    public let fingerprint: String
+    public var fingerprint: String { lazyFingerprint.text }
+    let lazyFingerprint: LazyFingerprint
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: LoopLimit?, fingerprint: String
+        emits: String, loop: LoopLimit?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.source = source
@@ -478,7 +480,7 @@ public final class LinkDefinition: Sendable {
         self.conditionText = conditionText
         self.emits = emits
         self.loop = loop
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -520,7 +522,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             stateHealth: stateHealth,
-            unhandled: unhandled, kind: kind, fingerprint: fingerprint)
+            unhandled: unhandled, kind: kind, fingerprint: lazyFingerprint)
     }
 }
 
@@ -529,6 +531,6 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: fingerprint)
+            emits: emits, loop: loop, fingerprint: lazyFingerprint)
     }
 }

@@ -48,7 +48,7 @@ struct SetBuilder {
         let links = graph.links.map { definition in
             let present = old?.link(definition.name)
             if linkFates[definition.name] == .keep, let present { return present }
-            let isSame = present?.definition.fingerprint == definition.fingerprint
+            let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
                 definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
                 logger: logger.with(["link": "\(definition.name)"]))

@@ -87,7 +87,7 @@ struct Assembly {
             whole.systems.append(compiled)
         }
         addWiring(to: &whole, systems, table)
-        GraphAnalysis(whole, findings).run(now: now)
+        GraphAnalysis(whole, findings).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),

@@ -136,7 +136,8 @@ private struct RuleCompiler {
     /// What does not depend on the old state's fields by name.
     private struct Parts {
         var condition: Program?
-        var set: [Int: DataProgram]
+        /// By field of the new state; nil where nothing is set.
+        var set: [DataProgram?]
     }
 
     private let written: WrittenRule
@@ -197,7 +198,7 @@ private struct RuleCompiler {
             condition = lookup.session.condition(text, variables, in: lookup.source)
             isWhole = condition != nil
         }
-        var set: [Int: DataProgram]? = [:]
+        var set: [DataProgram?]? = []
         if let target, !scope.states[target].isBroken {
             set = DataCompiler(lookup.session, lookup.source).fields(
                 written.set, of: scope.states[target].type, Subject("the state", written.target.text), variables)
@@ -209,7 +210,7 @@ private struct RuleCompiler {
     }
 
     /// The new state's fields: set, or kept from the old state.
-    private func fields(of target: Int, from state: Int, _ set: [Int: DataProgram]) -> [FieldProgram]? {
+    private func fields(of target: Int, from state: Int, _ set: [DataProgram?]) -> [FieldProgram]? {
         let old = scope.states[state]
         let new = scope.states[target]
         if old.isBroken || new.isBroken { return nil }
