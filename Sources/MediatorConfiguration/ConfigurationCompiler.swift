@@ -46,7 +46,7 @@ public enum ConfigurationCompiler {
         } else {
             let effects = EffectTable(effects)
             let again = sorted.map { known.compiled($0) }
-            let count = threads ?? Concurrency.threads(for: again.count { $0 == nil })
+            let count = Concurrency.parts(threads ?? Concurrency.threads(for: again.count { $0 == nil }))
             let parts = Concurrency.map(count) { part in
                 let session = Session(Findings(), values, kinds, known.types)
                 return zip(Concurrency.part(part, of: sorted, in: count), Concurrency.part(part, of: again, in: count))

@@ -151,7 +151,7 @@ extension SystemDefinition {
         entries[initialState.state].append(Known(initialState, of: self))
         for from in states.indices where reachable[from] {
             for event in events.indices {
-                for target in targets(from: from, on: event) { entries[target.state].append(target.data) }
+                forEachTarget(from: from, on: event) { entries[$0.state].append(Known($0, of: self)) }
             }
         }
         return entries

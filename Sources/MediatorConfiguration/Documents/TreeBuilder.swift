@@ -2,7 +2,7 @@ import CYaml
 import CommonExpression
 
 /// Builds one document's tree from events: a stack instead of recursion, within limits.
-struct TreeBuilder {
+struct TreeBuilder: ~Copyable {
     /// What an event led to.
     enum Step {
         /// The document goes on.
@@ -61,9 +61,9 @@ struct TreeBuilder {
     private let isDropIn: Bool
     private var frames: [Frame] = []
     /// The elements of all lists that are not closed yet, one list's after the other's.
-    private var items: [Node] = []
+    private var items = NodeStack<Node>(capacity: 16)
     /// The same of mappings.
-    private var entries: [Node.Entry] = []
+    private var entries = NodeStack<Node.Entry>(capacity: 48)
     private var anchors: [String: Anchored] = [:]
 
     /// A builder for one document of a file in which so many nodes were counted before.
@@ -73,15 +73,13 @@ struct TreeBuilder {
         self.findings = findings
         self.nodes = nodes
         frames.reserveCapacity(16)
-        items.reserveCapacity(16)
-        entries.reserveCapacity(48)
     }
 
     /// Forgets the document, to begin another of the same file.
     mutating func restart() {
         frames.removeAll(keepingCapacity: true)
-        items.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        _ = items.take(from: 0)
+        _ = entries.take(from: 0)
         anchors.removeAll()
     }
 
@@ -164,19 +162,17 @@ struct TreeBuilder {
         guard let frame = frames.popLast() else { return .more }
         let content: Node.Content
         if frame.isMapping {
-            var own = withoutDuplicates(Array(entries[frame.base...]))
+            var own = withoutDuplicates(entries.take(from: frame.base))
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
             content = .mapping(own)
-            entries.removeLast(entries.count - frame.base)
         } else {
-            content = .sequence(Array(items[frame.base...]))
-            items.removeLast(items.count - frame.base)
+            content = .sequence(items.take(from: frame.base))
         }
         var node = Node(
             content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
-        if let kind = frame.kind, case .mapping(let entries) = content {
+        if let kind = frame.kind, case .mapping(let entries) = node.content {
             let decoder = Decoder(source: source, findings: findings)
             let mark = Span(start: frame.start, end: frame.start + 1 + kind.rawValue.utf8.count)
             node.content = .external(ExternalReference.reading(kind, entries, at: mark, decoder))
@@ -223,7 +219,7 @@ struct TreeBuilder {
     private mutating func add(_ node: consuming Node) -> Step {
         guard let last = frames.indices.last else { return .root(node) }
         guard frames[last].isMapping else {
-            items.append(node)
+            items.push(node)
             return .more
         }
         switch frames[last].awaited {
@@ -232,7 +228,7 @@ struct TreeBuilder {
             return .more
         case .value:
             // The entries of lists and mappings within have gone, so it is the last.
-            entries[entries.count - 1].value = node
+            entries.top.value = node
         case .nothing: break
         case .merged:
             if case .mapping(let entries) = node.content, entries.count <= ConfigurationLimits.fields {
@@ -245,7 +241,7 @@ struct TreeBuilder {
 
     /// Begins an entry.
     private mutating func begin(_ key: Scalar) {
-        entries.append(Node.Entry(key: key, value: Node(content: .sequence([]), span: key.span)))
+        entries.push(Node.Entry(key: key, value: Node(content: .sequence([]), span: key.span)))
     }
 
     /// Takes a node that stands where a key should; what comes next.

@@ -189,6 +189,13 @@ private struct RuleCompiler {
     }
 
     private mutating func parts(from state: Int) -> Parts? {
+        guard written.condition != nil || !written.set.isEmpty else {
+            let parts = Parts(
+                condition: nil,
+                set: target.map { Array(repeating: nil, count: scope.states[$0].type.fields.count) } ?? [])
+            shared = parts
+            return parts
+        }
         let variables = VariableScope.transition(
             scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
         lookup.session.mentionsState = false
