@@ -86,13 +86,13 @@ public struct EffectSchema: Sendable, Hashable {
         outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
     ) {
         self.init(
-            name: name, parameters: parameters, shortForm: shortForm, outcomes: outcomes, emitsDirectly: emitsDirectly,
-            isLasting: isLasting, isProbe: false)
+            name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
     }
 
     init(
-        name: String, parameters: [Parameter], shortForm: String?, outcomes: [Outcome], emitsDirectly: Bool,
-        isLasting: Bool, isProbe: Bool
+        name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool
     ) {
         self.isProbe = isProbe
         self.name = name

@@ -14,6 +14,7 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
     private let turnstile = Turnstile()
@@ -36,8 +37,10 @@ final class EffectRunner: Sendable {
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
-        events: [EventDefinition], time: HostTime, logger: Logger, note: @escaping @Sendable (Fault) -> Void
+        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
+        note: @escaping @Sendable (Fault) -> Void
     ) {
+        self.figures = figures
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
@@ -203,6 +206,8 @@ final class EffectRunner: Sendable {
         }
         let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
+        let begin = time.elapsed()
+        defer { figures.end(after: time.elapsed() - begin) }
         guard schema?.isLasting == true else {
             return await attempts(limit, run) { await implementation.run(given, in: $0) }
         }
@@ -221,6 +226,7 @@ final class EffectRunner: Sendable {
 
     /// Turns an outcome into its event; whether there are rules for it.
     private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+        figures.report(outcome)
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
         if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
             let event = event(for: level, result, in: run.state).event
@@ -267,6 +273,7 @@ final class EffectRunner: Sendable {
                 delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
                 logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
                 guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
+                figures.retry()
                 continue
             }
             if !isInTime, let limit { tellTimeout(limit, run) }

@@ -76,10 +76,12 @@ struct FeedbackCompiler {
         return lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
+            programs.reserveCapacity(given.count)
             for parameter in effect.schema.parameters {
                 if let node = given[parameter.name] {
-                    programs[parameter.name] = argument(node, parameter, variables)
-                    isWhole = isWhole && programs[parameter.name] != nil
+                    let program = argument(node, parameter, variables)
+                    programs[parameter.name] = program
+                    isWhole = isWhole && program != nil
                 } else if let value = parameter.default {
                     programs[parameter.name] = .constant(value)
                 }
@@ -92,6 +94,7 @@ struct FeedbackCompiler {
     /// Checks what is fixed against what the side effect asks for beyond types.
     private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
     {
+        guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
             guard case .constant(let value) = program else { continue }
