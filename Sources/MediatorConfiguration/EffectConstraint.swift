@@ -13,6 +13,10 @@ extension EffectSchema.Parameter {
         case permissions
         /// A text: one component of a path, of at most so many bytes.
         case component(limit: Int)
+        /// A list of texts: a program and its arguments, without NUL.
+        case command
+        /// A map of texts: environment variables by name (environ(7)), without NUL.
+        case environment
         /// A whole number within a range.
         case whole(ClosedRange<Int64>)
         /// A number within a range.
@@ -38,6 +42,8 @@ extension EffectSchema.Parameter {
                 text.isEmpty || text.utf8.count > limit || text == "." || text == ".."
                     || text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
                     ? "must be a name of 1 to \(limit) bytes without '/'" : nil
+            case (.command, .list(let words)): Self.commandProblem(words)
+            case (.environment, .map(let variables)): Self.environmentProblem(variables)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.number(let range), .double(let number)):
@@ -61,7 +67,7 @@ extension EffectSchema.Parameter {
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component: false
+            case .absolutePath, .socketPath, .permissions, .component, .command, .environment: false
             }
         }
 
@@ -70,6 +76,23 @@ extension EffectSchema.Parameter {
                 return "must be a path from the root: it begins with '/'"
             }
             return text.utf8.contains(0) ? "cannot contain NUL" : nil
+        }
+
+        private static func commandProblem(_ words: [Value]) -> String? {
+            if case .string("")? = words.first { return "must begin with the name of a program, which is not empty" }
+            return words.contains(where: holdsNUL) ? "cannot contain NUL" : nil
+        }
+
+        private static func environmentProblem(_ variables: [Value: Value]) -> String? {
+            let names = variables.keys.compactMap { key in if case .string(let name) = key { name } else { nil } }
+            if let name = names.sorted().first(where: { $0.isEmpty || $0.utf8.contains(UInt8(ascii: "=")) }) {
+                return "has the name '\(name)', and a variable's name is not empty and has no '=' in it"
+            }
+            return variables.contains { holdsNUL($0.key) || holdsNUL($0.value) } ? "cannot contain NUL" : nil
+        }
+
+        private static func holdsNUL(_ value: Value) -> Bool {
+            if case .string(let text) = value { text.utf8.contains(0) } else { false }
         }
 
         /// A duration as configurations write it.

@@ -17,14 +17,16 @@ struct FeedbackCompiler {
 
     /// Compiles it; nil after reporting, or if something it depends on is broken.
     func feedback() -> FeedbackDefinition? {
-        guard let form = written.selector,
-            let selector = lookup.selector(form, condition: written.condition, of: scope)
-        else { return nil }
-        let schedule = schedule(selector.states)
+        let selector = written.selector.flatMap { lookup.selector($0, condition: written.condition, of: scope) }
+        if written.selector == nil, let condition = written.condition {
+            _ = lookup.session.condition(condition, .unknownState, in: lookup.source)
+        }
+        let states = lookup.meant(written.selector, of: scope)
+        let schedule = schedule(states)
         guard let effect = written.effect else { return nil }
-        let arguments = arguments(effect, selector.states)
-        let outcomes = outcomes(effect, selector.states)
-        guard let schedule, let arguments, let outcomes else { return nil }
+        let arguments = arguments(effect, states)
+        let outcomes = outcomes(effect, states)
+        guard let selector, let schedule, let arguments, let outcomes else { return nil }
         var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
@@ -34,7 +36,7 @@ struct FeedbackCompiler {
         return definition
     }
 
-    private func schedule(_ states: [Int]) -> Schedule? {
+    private func schedule(_ states: [Int]?) -> Schedule? {
         switch written.schedule {
         case .atOnce: .atOnce
         case .broken: nil
@@ -56,7 +58,7 @@ struct FeedbackCompiler {
         return nil
     }
 
-    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
+    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]?) -> [Int: DataProgram]? {
         return lookup.perState(states, of: scope) { variables in
             guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
             guard case .constant(.duration(let span)) = program else { return program }
@@ -71,12 +73,12 @@ struct FeedbackCompiler {
 
     // Arguments
 
-    private func arguments(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: DataProgram]]? {
+    private func arguments(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: DataProgram]]? {
         if effect.schema.emitsDirectly {
-            return Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
+            return states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) }
         }
-        guard let given = given(effect) else { return nil }
-        return lookup.perState(states, of: scope) { variables in
+        guard let (given, isComplete) = given(effect) else { return nil }
+        let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
             programs.reserveCapacity(given.count)
@@ -89,9 +91,9 @@ struct FeedbackCompiler {
                     programs[parameter.name] = .constant(value)
                 }
             }
-            guard isWhole, isSuitable(programs, given, effect.schema) else { return nil }
-            return programs
+            return isSuitable(programs, given, effect.schema) && isWhole ? programs : nil
         }
+        return isComplete ? programs : nil
     }
 
     /// Checks what is fixed against what the side effect asks for beyond types.
@@ -120,8 +122,9 @@ struct FeedbackCompiler {
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
-    /// What is written for each parameter.
-    private func given(_ effect: WrittenEffect) -> [String: Node]? {
+    /// What is written for each parameter, and whether that is all there must be and no more; nil after reporting that
+    /// nothing is.
+    private func given(_ effect: WrittenEffect) -> (nodes: [String: Node], isComplete: Bool)? {
         let schema = effect.schema
         guard case .mapping(let entries) = effect.argument.content else {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
@@ -133,7 +136,7 @@ struct FeedbackCompiler {
                     "'\(schema.name)' needs its parameters", hint: hint)
                 return nil
             }
-            return [parameter: effect.argument]
+            return ([parameter: effect.argument], true)
         }
         var given: [String: Node] = [:]
         var isWhole = true
@@ -165,7 +168,7 @@ struct FeedbackCompiler {
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false
         }
-        return isWhole ? given : nil
+        return (given, isWhole)
     }
 
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
@@ -199,7 +202,7 @@ struct FeedbackCompiler {
     // Outcomes
 
     /// What the outcomes emit, by state: all of them compiled once if none names `state`.
-    private func outcomes(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: [EmissionRule]]]? {
+    private func outcomes(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: [EmissionRule]]]? {
         if let emission = effect.emission {
             // Its programs get as many variables as any outcome's, though there is no result to name.
             return lookup.perState(states, of: scope, result: VariableScope.nameless) { variables in
@@ -211,7 +214,10 @@ struct FeedbackCompiler {
         var byState: [Int: [String: [EmissionRule]]]?
         var isWhole = true
         for outcome in written.outcomes {
-            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
+            guard let schema = effect.schema.outcome(outcome.key.text) else {
+                isWhole = false
+                continue
+            }
             checkOrder(outcome.rules)
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
             let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
@@ -229,7 +235,7 @@ struct FeedbackCompiler {
                 for (state, rules) in compiled { byState?[state]?[outcome.key.text] = rules }
             }
         }
-        guard isWhole else { return nil }
+        guard isWhole, let states else { return nil }
         return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
     }
 
@@ -238,13 +244,13 @@ struct FeedbackCompiler {
         if let text = rule.condition {
             condition = lookup.session.condition(text, variables, in: lookup.source)
         }
-        let event = lookup.event(rule.event, of: scope, variables)
-        guard let event, rule.condition == nil || condition != nil else { return nil }
+        let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
+        guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
         return EmissionRule(condition: condition, event: event)
     }
 
     private func checkOrder(_ rules: [WrittenEmission]) {
-        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        guard let last = rules.firstIndex(where: \.isUnconditional), last + 1 < rules.count else { return }
         lookup.report(
             .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
             hint: "give the one before a 'when', or move it to the end")
