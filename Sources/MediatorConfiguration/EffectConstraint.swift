@@ -13,6 +13,10 @@ extension EffectSchema.Parameter {
         case permissions
         /// A text: one component of a path, of at most so many bytes.
         case component(limit: Int)
+        /// A list of texts: a program and its arguments, without NUL.
+        case command
+        /// A map of texts: environment variables by name (environ(7)), without NUL.
+        case environment
         /// A text: the name or address of a host, as one gives it to a command.
         case host
         /// A text: a ``WebAddress``.
@@ -46,6 +50,8 @@ extension EffectSchema.Parameter {
                 text.isEmpty || text.utf8.count > limit || text == "." || text == ".."
                     || text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
                     ? "must be a name of 1 to \(limit) bytes without '/'" : nil
+            case (.command, .list(let words)): Self.commandProblem(words)
+            case (.environment, .map(let variables)): Self.environmentProblem(variables)
             case (.host, .string(let text)):
                 Self.isHost(text)
                     ? nil : "must be the name or address of a host: without a port, brackets, or anything before it"
@@ -77,7 +83,9 @@ extension EffectSchema.Parameter {
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers: false
+            case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers, .command,
+                .environment:
+                false
             }
         }
 
@@ -115,6 +123,23 @@ extension EffectSchema.Parameter {
                 return "must be a path from the root: it begins with '/'"
             }
             return text.utf8.contains(0) ? "cannot contain NUL" : nil
+        }
+
+        private static func commandProblem(_ words: [Value]) -> String? {
+            if case .string("")? = words.first { return "must begin with the name of a program, which is not empty" }
+            return words.contains(where: holdsNUL) ? "cannot contain NUL" : nil
+        }
+
+        private static func environmentProblem(_ variables: [Value: Value]) -> String? {
+            let names = variables.keys.compactMap { key in if case .string(let name) = key { name } else { nil } }
+            if let name = names.sorted().first(where: { $0.isEmpty || $0.utf8.contains(UInt8(ascii: "=")) }) {
+                return "has the name '\(name)', and a variable's name is not empty and has no '=' in it"
+            }
+            return variables.contains { holdsNUL($0.key) || holdsNUL($0.value) } ? "cannot contain NUL" : nil
+        }
+
+        private static func holdsNUL(_ value: Value) -> Bool {
+            if case .string(let text) = value { text.utf8.contains(0) } else { false }
         }
 
         /// A duration as configurations write it.

@@ -144,11 +144,14 @@ extension EffectSchema {
     public static let run = EffectSchema(
         name: "run",
         parameters: [
-            Parameter(name: "command", type: .list(.string), required: true, allowsEmpty: false),
+            Parameter(
+                name: "command", type: .list(.string), required: true, allowsEmpty: false, constraint: .command),
             Parameter(name: "timeout", type: .duration),
             Parameter(name: "directory", type: .string, allowsEmpty: false),
             // Not the command: every user can read its arguments while it runs.
-            Parameter(name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true),
+            Parameter(
+                name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true,
+                constraint: .environment),
         ],
         shortForm: "command",
         outcomes: [

@@ -310,7 +310,7 @@ private final class Works: EffectImplementation, Sendable {
             transitions:
               Ready:
                 See: { to: Ready, set: { seen: "${state.seen + [event.value]}" } }
-                Break: { to: Ready, set: { seen: "${[1 / 0]}" } }
+                Break: { to: Ready, set: { seen: "${[1 / (size(state.seen) - size(state.seen))]}" } }
             ---
             buses:
               level: { kind: currentValue, value: int, initial: 1, external: write }

@@ -92,10 +92,13 @@ struct AnalysedBus {
 final class AnalysedLink: Sendable {
     let definition: LinkDefinition
     let written: WrittenLink
+    /// Whether its condition is always the same, which has been reported: no more is said of what follows from that.
+    let isConstant: Bool
 
     /// A link.
-    init(definition: LinkDefinition, written: WrittenLink) {
+    init(definition: LinkDefinition, written: WrittenLink, isConstant: Bool) {
         self.definition = definition
         self.written = written
+        self.isConstant = isConstant
     }
 }

@@ -198,6 +198,7 @@ struct GraphAnalysis {
     }
 
     private func check(_ link: AnalysedLink) {
+        if link.isConstant { return }
         let system = link.definition.system
         guard let selector = link.definition.selector, let definition = whole.systems[system].definition else { return }
         let states = selector.states.filter { reachable[system][$0] }
@@ -273,7 +274,9 @@ struct GraphAnalysis {
             let values = selector.states.compactMap { programs[$0].map { Known($0) } }
             written += values
             guard use != .read, use != .both, !values.isEmpty else { continue }
-            let isTaken = values.contains { value in filters.contains { $0.admits(value) != false } }
+            let isTaken =
+                readers.contains(where: \.isConstant)
+                || values.contains { value in filters.contains { $0.admits(value) != false } }
             guard !isTaken else { continue }
             isMatched = false
             let near = node.scalar.flatMap { nearestName(to: $0.text, among: wanted) }
@@ -284,7 +287,7 @@ struct GraphAnalysis {
                     + readers.prefix(8).map { "'\($0.definition.name)'" }.joined(separator: ", "))
         }
         guard isMatched, use != .write, use != .both else { return }
-        for reader in readers {
+        for reader in readers where !reader.isConstant {
             guard case .busToSystem(_, let filter, _) = reader.definition.form,
                 !written.contains(where: { filter.admits($0) != false }),
                 case .busToSystem(_, let value, _) = reader.written.form

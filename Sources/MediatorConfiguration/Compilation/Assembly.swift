@@ -278,16 +278,19 @@ struct Assembly {
         if let known = known.links[link.link.name.text], known.file === file, known.ends.areAlike(ends) {
             let definition = known.analysed.definition.joining(ends)
             guard definition !== known.analysed.definition else { return (known.analysed, known) }
-            return (AnalysedLink(definition: definition, written: known.analysed.written), known)
+            let analysed = AnalysedLink(
+                definition: definition, written: known.analysed.written, isConstant: known.analysed.isConstant)
+            return (analysed, known)
         }
         var definition: LinkDefinition?
+        session.saidConstant = false
         let isQuiet = Self.isQuiet(session) {
             definition = session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
                 wiring.link(link.link, buses: buses)
             }
         }
         guard let definition else { return nil }
-        let analysed = AnalysedLink(definition: definition, written: link.link)
+        let analysed = AnalysedLink(definition: definition, written: link.link, isConstant: session.saidConstant)
         return (analysed, isQuiet ? CompiledParts.Link(file: file, ends: ends, analysed: analysed) : nil)
     }
 

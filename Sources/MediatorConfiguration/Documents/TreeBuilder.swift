@@ -194,7 +194,9 @@ struct TreeBuilder: ~Copyable {
 
     private mutating func takeAlias(_ name: String, _ span: Span) -> Step {
         guard let anchored = anchors[name] else {
-            if frames.contains(where: { $0.anchor == name }) {
+            if let last = frames.last, last.isMapping, last.awaited == .merged {
+                // The merge key has been told.
+            } else if frames.contains(where: { $0.anchor == name }) {
                 findings.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
             } else {
                 let near = nearestName(to: name, among: anchors.keys.sorted())

@@ -17,17 +17,21 @@ struct FeedbackCompiler {
 
     /// Compiles it; nil after reporting, or if something it depends on is broken.
     func feedback() -> FeedbackDefinition? {
-        guard let form = written.selector,
-            let selector = lookup.selector(form, condition: written.condition, of: scope)
-        else { return nil }
-        let schedule = schedule(selector.states)
+        let selector = written.selector.flatMap { lookup.selector($0, condition: written.condition, of: scope) }
+        if written.selector == nil, let condition = written.condition {
+            _ = lookup.session.condition(condition, .unknownState, in: lookup.source)
+        }
+        let states = lookup.meant(written.selector, of: scope)
+        let schedule = schedule(states)
         guard let effect = written.effect else { return nil }
-        let arguments = arguments(effect, selector.states)
-        let outcomes = outcomes(effect, selector.states)
+        let arguments = arguments(effect, states)
+        let outcomes = outcomes(effect, states)
         let handling = HandlingCompiler(written, scope, lookup)
-        let (pace, key) = (handling.pace(selector.states), handling.key(selector.states))
-        let (timeout, jitter) = (handling.timeout(selector.states), handling.jitter(selector.states))
-        guard let schedule, let arguments, let outcomes, let pace, let key, let timeout, let jitter else { return nil }
+        let (pace, key) = (handling.pace(states), handling.key(states))
+        let (timeout, jitter) = (handling.timeout(states), handling.jitter(states))
+        guard let selector, let schedule, let arguments, let outcomes, let pace, let key, let timeout, let jitter else {
+            return nil
+        }
         var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
@@ -42,7 +46,7 @@ struct FeedbackCompiler {
         return definition
     }
 
-    private func schedule(_ states: [Int]) -> Schedule? {
+    private func schedule(_ states: [Int]?) -> Schedule? {
         switch written.schedule {
         case .atOnce: .atOnce
         case .broken: nil
@@ -68,12 +72,12 @@ struct FeedbackCompiler {
 
     // Arguments
 
-    private func arguments(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: DataProgram]]? {
+    private func arguments(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: DataProgram]]? {
         if effect.schema.emitsDirectly {
-            return Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
+            return states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) }
         }
-        guard let given = given(effect) else { return nil }
-        return lookup.perState(states, of: scope) { variables in
+        guard let (given, isComplete) = given(effect) else { return nil }
+        let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
             programs.reserveCapacity(given.count)
@@ -86,9 +90,9 @@ struct FeedbackCompiler {
                     programs[parameter.name] = .constant(value)
                 }
             }
-            guard isWhole, isSuitable(programs, given, effect.schema) else { return nil }
-            return programs
+            return isSuitable(programs, given, effect.schema) && isWhole ? programs : nil
         }
+        return isComplete ? programs : nil
     }
 
     /// Checks what is fixed against what the side effect asks for beyond types.
@@ -120,8 +124,9 @@ struct FeedbackCompiler {
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
-    /// What is written for each parameter.
-    private func given(_ effect: WrittenEffect) -> [String: Node]? {
+    /// What is written for each parameter, and whether that is all there must be and no more; nil after reporting that
+    /// nothing is.
+    private func given(_ effect: WrittenEffect) -> (nodes: [String: Node], isComplete: Bool)? {
         let schema = effect.schema
         guard case .mapping(let entries) = effect.argument.content else {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
@@ -133,7 +138,7 @@ struct FeedbackCompiler {
                     "'\(schema.name)' needs its parameters", hint: hint)
                 return nil
             }
-            return [parameter: effect.argument]
+            return ([parameter: effect.argument], true)
         }
         var given: [String: Node] = [:]
         var isWhole = true
@@ -166,7 +171,7 @@ struct FeedbackCompiler {
             isWhole = false
         }
         if isWhole, !isOneChosen(given, effect) { isWhole = false }
-        return isWhole ? given : nil
+        return (given, isWhole)
     }
 
     /// Whether exactly one is given of the parameters of which exactly one must be.
@@ -218,7 +223,7 @@ struct FeedbackCompiler {
     // Outcomes
 
     /// What the outcomes emit, by state: all of them compiled once if none names `state`.
-    private func outcomes(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: [EmissionRule]]]? {
+    private func outcomes(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: [EmissionRule]]]? {
         if let emission = effect.emission {
             // Its programs get as many variables as any outcome's, though there is no result to name.
             return lookup.perState(states, of: scope, result: VariableScope.nameless) { variables in
@@ -234,7 +239,8 @@ struct FeedbackCompiler {
             guard
                 let schema = effect.schema.outcome(outcome.key.text) ?? (isTimeout ? EffectSchema.timeoutOutcome : nil)
             else {
-                return nil
+                isWhole = false
+                continue
             }
             checkOrder(outcome.rules)
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
@@ -253,7 +259,7 @@ struct FeedbackCompiler {
                 for (state, rules) in compiled { byState?[state]?[outcome.key.text] = rules }
             }
         }
-        guard isWhole else { return nil }
+        guard isWhole, let states else { return nil }
         return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
     }
 
@@ -262,13 +268,13 @@ struct FeedbackCompiler {
         if let text = rule.condition {
             condition = lookup.session.condition(text, variables, in: lookup.source)
         }
-        let event = lookup.event(rule.event, of: scope, variables)
-        guard let event, rule.condition == nil || condition != nil else { return nil }
+        let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
+        guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
         return EmissionRule(condition: condition, event: event)
     }
 
     private func checkOrder(_ rules: [WrittenEmission]) {
-        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        guard let last = rules.firstIndex(where: \.isUnconditional), last + 1 < rules.count else { return }
         lookup.report(
             .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
             hint: "give the one before a 'when', or move it to the end")

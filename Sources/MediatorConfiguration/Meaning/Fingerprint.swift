@@ -304,7 +304,7 @@ struct Fingerprinter {
             print.add(list.rules.count)
             for rule in list.rules {
                 print.add(rule.condition?.text)
-                print.add(rule.target.text)
+                print.add(rule.target?.text)
                 add(rule.set, keepsOrder: false)
             }
         }

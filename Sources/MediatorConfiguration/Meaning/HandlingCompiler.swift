@@ -19,26 +19,26 @@ struct HandlingCompiler {
     }
 
     /// How close together its runs may be.
-    func pace(_ states: [Int]) -> Part<Pace>? {
+    func pace(_ states: [Int]?) -> Part<Pace>? {
         if let node = written.debounce { return delay(node, "debounce", states).map { Part(value: .debounce($0)) } }
         if let node = written.throttle { return delay(node, "throttle", states).map { Part(value: .throttle($0)) } }
         return Part()
     }
 
     /// How long a run may take.
-    func timeout(_ states: [Int]) -> Part<[Int: DataProgram]>? {
+    func timeout(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
         guard let node = written.timeout else { return Part() }
         return delay(node, "timeout", states).map { Part(value: $0) }
     }
 
     /// How much later a run may begin.
-    func jitter(_ states: [Int]) -> Part<[Int: DataProgram]>? {
+    func jitter(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
         guard let node = written.jitter else { return Part() }
         return delay(node, "jitter", states).map { Part(value: $0) }
     }
 
     /// Of what a run is: a text, or a value of any simple type.
-    func key(_ states: [Int]) -> Part<[Int: DataProgram]>? {
+    func key(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
         guard let scalar = written.key else { return Part() }
         guard scalar.text.contains("${") else {
             lookup.report(
@@ -60,7 +60,7 @@ struct HandlingCompiler {
 
     private static let simpleTypes: [ValueType] = [.string, .int, .uint, .bool, .timestamp, .duration, .double]
 
-    private func delay(_ node: Node, _ key: String, _ states: [Int]) -> [Int: DataProgram]? {
+    private func delay(_ node: Node, _ key: String, _ states: [Int]?) -> [Int: DataProgram]? {
         lookup.delay(node, key, atLeast: ConfigurationLimits.shortestPeriod, states, of: scope)
     }
 }
@@ -68,7 +68,7 @@ struct HandlingCompiler {
 extension Lookup {
     /// A duration for each state: fixed, or computed. Nil after reporting.
     func delay(
-        _ node: Node, _ key: String, atLeast least: Int64, _ states: [Int], of system: SystemScope
+        _ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]?, of system: SystemScope
     ) -> [Int: DataProgram]? {
         let data = DataCompiler(session, source)
         return perState(states, of: system) { variables in

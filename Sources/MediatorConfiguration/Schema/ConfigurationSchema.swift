@@ -351,7 +351,8 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         switch parameter.constraint {
-        case nil, .time?, .headers?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        case nil, .time?, .headers?, .command?, .environment?:
+            return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:

@@ -183,11 +183,9 @@ struct FeedbackDecoder {
         var what: String { "a rule of '\(outcome)'" }
         guard let keyed = decoder.keyed(node, what, known: Self.ruleKeys) else { return nil }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
-        guard let event = decoder.required("emit", of: keyed, what), condition == nil || condition?.1 != nil else {
-            return nil
-        }
-        return decoder.construct(event, "the event of '\(outcome)'").map {
-            WrittenEmission(condition: condition?.1, event: $0, span: node.mark)
-        }
+        let event = decoder.required("emit", of: keyed, what)
+        return WrittenEmission(
+            condition: condition?.1, isConditionBroken: condition != nil && condition?.1 == nil,
+            event: event.flatMap { decoder.construct($0, "the event of '\(outcome)'") }, span: node.mark)
     }
 }
