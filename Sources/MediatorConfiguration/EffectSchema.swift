@@ -176,6 +176,11 @@ extension EffectSchema {
         ],
         shortForm: "message")
 
+    /// What any side effect may have beside its own outcomes: it was ended, since its time was up.
+    public static let timeoutOutcome = Outcome(
+        name: "onTimeout",
+        result: StructureType(name: "result", fields: [StructureType.Field(name: "after", type: .duration)]))
+
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
         run, emit, log, socket, path, filesystem, interface, pressure, tcp, http, dns, notify,

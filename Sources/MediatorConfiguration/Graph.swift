@@ -381,6 +381,17 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+    /// How close together runs may be that states ask for; nil: each begins at once.
+    public var pace: Pace?
+    /// By state index, of what a run is: those of one value are apart from those of another in `mode` and ``pace``. Nil:
+    /// all are of one. Variables: `state`, `now`.
+    public var key: [Int: DataProgram]?
+    /// By state index, how long a run may take; nil: as long as it likes. Variables: `state`, `now`.
+    public var timeout: [Int: DataProgram]?
+    /// Whether a run that fails is made again; nil: it is not.
+    public var retry: RetryPolicy?
+    /// By state index, how much later than its schedule says a run may begin, at random; nil: not at all.
+    public var jitter: [Int: DataProgram]?
 
     /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
     public static let mostRuns = 64
@@ -401,6 +412,37 @@ public struct FeedbackDefinition: Sendable {
         self.outcomes = outcomes
         self.secretArguments = secretArguments
     }
+}
+
+/// How close together the runs of a feedback may be that states ask for. Durations by state index; variables: `state`,
+/// `now`.
+public enum Pace: Sendable {
+    /// A run begins when none other has been asked for so long.
+    case debounce([Int: DataProgram])
+    /// A run begins at least so long after the one before; of those asked for meanwhile, the last.
+    case throttle([Int: DataProgram])
+}
+
+/// How often, and after which time, a run that fails is made again.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How often it is made again at most, at least once.
+    public var times: Int
+    /// How long after the first failure; twice as long after each further one.
+    public var delay = RetryPolicy.defaultDelay
+    /// How long after a failure at most.
+    public var maxDelay = SupervisionPolicy.defaultMaxDelay
+    /// How much longer or shorter a delay may be, at random, as a part of it: from 0 to 1.
+    public var jitter = RetryPolicy.defaultJitter
+
+    /// A policy with the delays that are usual.
+    public init(times: Int) { self.times = times }
+
+    /// How often at most: 100 times.
+    public static let mostTimes = 100
+    /// One second.
+    public static let defaultDelay = SupervisionPolicy.defaultDelay
+    /// A tenth.
+    public static let defaultJitter = 0.1
 }
 
 /// When a side effect runs.

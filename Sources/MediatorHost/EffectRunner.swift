@@ -18,6 +18,7 @@ final class EffectRunner: Sendable {
     private let waits: Waits
     private let turnstile = Turnstile()
     private let gate: RunGate
+    private let pacer: Pacer
     private let schema: EffectSchema?
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
@@ -49,6 +50,7 @@ final class EffectRunner: Sendable {
         gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
         ticker = Ticker(time: time, waits: waits)
+        pacer = Pacer(time: time, waits: waits)
     }
 
     /// The system stops: what waits for its time need not wait any longer.
@@ -65,21 +67,27 @@ final class EffectRunner: Sendable {
             let stretch = stretch(isAsked)
             guard isAsked else { return .nothing }
             switch definition.schedule {
-            case .atOnce where implementation == nil:
+            case .atOnce where implementation == nil && definition.pace == nil:
                 // An event emitted at once needs no task.
                 return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
-                return counted { turn, send in await self.run(state, stretch, turn, send) }
+                let key = try definition.key?[state.index]?.evaluate(variables)
+                if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
+                return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
             case .after(let delays):
-                let delay = try duration(delays, state, variables)
-                return counted { turn, send in
+                let key = try definition.key?[state.index]?.evaluate(variables)
+                let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
+                return counted(key) { turn, send in
                     guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
                     await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
-                return counted { [ticker] turn, send in
-                    await ticker.tick(generation, every: interval) { await self.run(state, stretch, turn, send) }
+                let jitter = try jitter(state, variables)
+                return counted(nil) { [ticker] turn, send in
+                    await ticker.tick(generation, every: interval, jitter: jitter) {
+                        await self.run(state, stretch, turn, send)
+                    }
                 }
             }
         } catch {
@@ -105,13 +113,23 @@ final class EffectRunner: Sendable {
         return max(span.swiftDuration, .milliseconds(1))
     }
 
+    private func jitter(_ state: SystemState, _ variables: [Value]) throws(EvaluationError) -> Duration {
+        try definition.jitter.map { programs throws(EvaluationError) in try duration(programs, state, variables) }
+            ?? .zero
+    }
+
     /// A side effect that counts from the moment it is asked for, waiting included. Beyond the limit there is none.
     private func counted(
-        _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
+        _ key: Value?, _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
     ) -> Effect<SystemEvent> {
+        guard let turn = turn(key) else { return .nothing }
+        return .run { send in await turn.perform { await body(turn, send) } }
+    }
+
+    /// A side effect's place among those of its feedback; nil: there is to be none.
+    private func turn(_ key: Value?) -> RunTurn? {
         do throws(RunGate.Refusal) {
-            let turn = try gate.enter()
-            return .run { send in await turn.perform { await body(turn, send) } }
+            return try gate.enter(key)
         } catch {
             switch error {
             case .busy: logger.debug("not begun, since it runs still")
@@ -122,11 +140,34 @@ final class EffectRunner: Sendable {
                         place: place,
                         message: "\(limit) of its side effects run or wait already; no other was started"))
             }
-            return .nothing
+            return nil
         }
     }
 
-    /// Runs the side effect once.
+    /// A side effect that keeps its distance from others. It counts from when it is due.
+    private func paced(
+        _ pace: Pace, _ key: Value?, _ state: SystemState, _ stretch: UInt64, _ variables: [Value]
+    ) throws(EvaluationError) -> Effect<SystemEvent> {
+        let request =
+            switch pace {
+            case .debounce(let quiet): pacer.debounce(key, try duration(quiet, state, variables))
+            case .throttle(let interval): pacer.throttle(key, try duration(interval, state, variables))
+            }
+        guard let request else {
+            note(
+                Fault(place: place, message: "there are more than \(Pacer.mostKeys) keys at a time; none was started"))
+            return .nothing
+        }
+        guard request.isPutOff else {
+            return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
+        }
+        return .run { [self] send in
+            guard await pacer.wait(request), let turn = turn(key) else { return }
+            await turn.perform { await self.run(state, stretch, turn, send) }
+        }
+    }
+
+    /// Runs the side effect, once or as often as it is to be tried.
     ///
     /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
     /// it, so that never two of a feedback are at work.
@@ -147,11 +188,13 @@ final class EffectRunner: Sendable {
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         var arguments: [String: Value] = [:]
+        var limit: Duration?
         do {
             let variables = [state.data, .timestamp(time.now())]
             for (name, program) in definition.arguments[state.index] ?? [:] {
                 arguments[name] = try program.evaluate(variables)
             }
+            if let programs = definition.timeout { limit = try duration(programs, state, variables) }
         } catch {
             note(Fault(place: place, message: error.message))
             return
@@ -160,26 +203,111 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
-        let thresholds = Thresholds(arguments)
-        let context = EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
-            outcome: { [self] outcome, result in
-                // Before the outcome itself: what that leads to may withdraw what comes behind it.
-                if !turn.isReplaced, let level = probe?.count(outcome, of: stretch, thresholds),
-                    let event = event(for: level, result, in: state).event
-                {
-                    send(event)
-                }
-                let (hasRule, event) = event(for: outcome, result, in: state)
-                if let event, !turn.isReplaced { send(event) }
-                return hasRule || isCounted(outcome, in: state)
-            },
-            fault: { [self] in note(Fault(place: place, message: $0)) })
-        guard schema?.isLasting == true else { return await implementation.run(arguments, in: context) }
+        let telling = Telling(
+            state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
+        guard schema?.isLasting == true else {
+            return await attempts(limit, telling) { await implementation.run(given, in: $0) }
+        }
+        let context = context { [self] in deliver($0, $1, telling) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
+    }
+
+    /// What a run is given.
+    private func context(_ outcome: @escaping @Sendable (String, Value) -> Bool) -> EffectContext {
+        EffectContext(
+            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
+            outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
+    }
+
+    /// For which run an outcome is told, and to whom.
+    private struct Telling: Sendable {
+        let state: SystemState
+        let stretch: UInt64
+        let thresholds: Thresholds
+        let turn: RunTurn
+        let send: Send<SystemEvent>
+    }
+
+    /// Turns an outcome into its event, after that of a threshold which it reaches; whether there are rules for it.
+    private func deliver(_ outcome: String, _ result: Value, _ telling: Telling) -> Bool {
+        // Before the outcome itself: what that leads to may withdraw what comes behind it.
+        if !telling.turn.isReplaced, let level = probe?.count(outcome, of: telling.stretch, telling.thresholds),
+            let event = event(for: level, result, in: telling.state).event
+        {
+            telling.send(event)
+        }
+        let (hasRule, event) = event(for: outcome, result, in: telling.state)
+        if let event, !telling.turn.isReplaced { telling.send(event) }
+        return hasRule || isCounted(outcome, in: telling.state)
+    }
+
+    // MARK: Attempts
+
+    /// Runs something within its time, and again if it fails, as often as the configuration says. What the last attempt
+    /// comes to is told.
+    private func attempts(
+        _ limit: Duration?, _ telling: Telling, _ body: @escaping @Sendable (EffectContext) async -> Void
+    ) async {
+        var delay = definition.retry?.delay.swiftDuration ?? .zero
+        var left = definition.retry?.times ?? 0
+        while true {
+            let attempt = Attempt(mayFail: left > 0)
+            let context = context { [self] outcome, result in
+                switch attempt.take(outcome) {
+                case .tell: return deliver(outcome, result, telling)
+                case .keep: return true
+                }
+            }
+            let isInTime = await finishes(within: limit, attempt) { await body(context) }
+            guard !Task.isCancelled else { return }
+            if left > 0, attempt.hasFailed || !isInTime, let retry = definition.retry {
+                left -= 1
+                let pause = delay * (1 + retry.jitter * (2 * time.random() - 1))
+                delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
+                logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
+                guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
+                continue
+            }
+            if !isInTime, let limit { tellTimeout(limit, telling) }
+            return
+        }
+    }
+
+    /// A run's time was up: an event where the configuration says which, else a fault.
+    private func tellTimeout(_ limit: Duration, _ telling: Telling) {
+        let (seconds, attoseconds) = limit.components
+        let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
+        let result = Structure(
+            type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
+        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), telling) else { return }
+        note(Fault(place: place, message: "its time was up, after \(limit)"))
+    }
+
+    /// Whether something ends within a limit; past it, it is cancelled, and waited for. `nil`: there is no limit.
+    private func finishes(
+        within limit: Duration?, _ attempt: Attempt, _ body: @escaping @Sendable () async -> Void
+    ) async -> Bool {
+        guard let limit else {
+            await body()
+            return true
+        }
+        let clock = time.clock
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await body()
+                return attempt.finish()
+            }
+            group.addTask {
+                guard (try? await clock.sleep(for: limit)) != nil else { return true }
+                return !attempt.end()
+            }
+            let isInTime = await group.next() ?? true
+            group.cancelAll()
+            return isInTime
+        }
     }
 
     /// Whether a side effect that lasts may begin: one at a time, and not as fast as it can. `false`: one goes on
@@ -207,7 +335,7 @@ final class EffectRunner: Sendable {
 
     /// Whether there are rules for what so many of an outcome come to.
     private func isCounted(_ outcome: String, in state: SystemState) -> Bool {
-        guard probe != nil else { return false }
+        guard probe != nil, outcome == "onSuccess" || outcome == "onFailure" else { return false }
         return definition.outcomes[state.index]?[outcome == "onFailure" ? "onDown" : "onUp"] != nil
     }
 
@@ -244,5 +372,55 @@ extension StateSelector {
         }
         guard let condition = conditions[state.index] else { return true }
         return try condition.evaluateBool(variables)
+    }
+}
+
+/// What becomes of the outcomes of one attempt.
+private final class Attempt: Sendable {
+    enum Verdict {
+        case tell
+        /// It is not to be known.
+        case keep
+    }
+
+    private struct Machine {
+        var hasFailed = false
+        /// Whether it came to its end in time.
+        var isFinished = false
+        /// Whether its time was up.
+        var isOver = false
+    }
+
+    private let machine = Mutex(Machine())
+    private let mayFail: Bool
+
+    /// - Parameter mayFail: whether there is another attempt after it.
+    init(mayFail: Bool) { self.mayFail = mayFail }
+
+    var hasFailed: Bool { machine.withLock { $0.hasFailed } }
+
+    /// It has come to its end; whether in time.
+    func finish() -> Bool {
+        machine.withLock { machine in
+            machine.isFinished = true
+            return !machine.isOver
+        }
+    }
+
+    /// Its time is up: what it still reports is not to be known. `false`: it has come to its end before.
+    func end() -> Bool {
+        machine.withLock { machine in
+            machine.isOver = !machine.isFinished
+            return machine.isOver
+        }
+    }
+
+    func take(_ outcome: String) -> Verdict {
+        machine.withLock { machine in
+            if machine.isOver { return .keep }
+            guard outcome == "onFailure", mayFail else { return .tell }
+            machine.hasFailed = true
+            return .keep
+        }
     }
 }

@@ -147,8 +147,7 @@ final class Supervisor: Sendable {
                 }
             }
         }
-        let left = due - time.elapsed()
-        if left > .zero { try? await time.clock.sleep(for: left) }
+        if due > time.elapsed() { try? await time.sleep(due) }
         guard !Task.isCancelled else { return }
         for system in successors {
             system.beginAnew()

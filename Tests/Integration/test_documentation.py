@@ -103,13 +103,15 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    system, handling, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
-            "outside.yaml": outside, "template.yaml": template,
+            "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
         }
     )
+    one.ctl("emit", "share-copy", "Change", "share=photos")
+    eventually(lambda: "2 events" in one.ctl("show", "share-copy").stdout)
     one.ctl("emit", "divider", "Divide", "by=0")
     eventually(lambda: "1 restart" in one.ctl("show", "divider").stdout)
     assert "uplink@wwan0" in one.ctl("list").stdout

@@ -24,13 +24,21 @@ struct FeedbackCompiler {
         guard let effect = written.effect else { return nil }
         let arguments = arguments(effect, selector.states)
         let outcomes = outcomes(effect, selector.states)
-        guard let schedule, let arguments, let outcomes else { return nil }
+        let handling = HandlingCompiler(written, scope, lookup)
+        let (pace, key) = (handling.pace(selector.states), handling.key(selector.states))
+        let (timeout, jitter) = (handling.timeout(selector.states), handling.jitter(selector.states))
+        guard let schedule, let arguments, let outcomes, let pace, let key, let timeout, let jitter else { return nil }
         var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
         definition.mode = written.mode
         definition.limit = written.limit
+        definition.pace = pace.value
+        definition.key = key.value
+        definition.timeout = timeout.value
+        definition.jitter = jitter.value
+        definition.retry = written.handling.retry
         return definition
     }
 
@@ -38,11 +46,13 @@ struct FeedbackCompiler {
         switch written.schedule {
         case .atOnce: .atOnce
         case .broken: nil
-        case .after(let text): delay(text, "after", atLeast: 1, states).map { .after($0) }
+        case .after(let text): lookup.delay(text, "after", atLeast: 1, states, of: scope).map { .after($0) }
         case .every(let text) where written.effect?.schema.isLasting == true:
             refused(text)
         case .every(let text):
-            delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states).map { .every($0) }
+            lookup.delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states, of: scope).map {
+                .every($0)
+            }
         }
     }
 
@@ -54,19 +64,6 @@ struct FeedbackCompiler {
             hint: schema.parameter("every") == nil
                 ? "leave it out" : "write it among the parameters of '\(schema.name)'")
         return nil
-    }
-
-    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
-        return lookup.perState(states, of: scope) { variables in
-            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
-            guard case .constant(.duration(let span)) = program else { return program }
-            guard span.isAtLeast(nanoseconds: least) else {
-                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
-                lookup.report(.outOfRange, at: node.mark, message)
-                return nil
-            }
-            return program
-        }
     }
 
     // Arguments
@@ -211,7 +208,12 @@ struct FeedbackCompiler {
         var byState: [Int: [String: [EmissionRule]]]?
         var isWhole = true
         for outcome in written.outcomes {
-            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
+            let isTimeout = outcome.key.text == EffectSchema.timeoutOutcome.name
+            guard
+                let schema = effect.schema.outcome(outcome.key.text) ?? (isTimeout ? EffectSchema.timeoutOutcome : nil)
+            else {
+                return nil
+            }
             checkOrder(outcome.rules)
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
             let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in

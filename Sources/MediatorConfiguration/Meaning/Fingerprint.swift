@@ -211,6 +211,21 @@ struct Fingerprinter {
         }
     }
 
+    private mutating func add(_ handling: WrittenHandling) {
+        for (name, node) in [
+            ("debounce", handling.debounce), ("throttle", handling.throttle), ("timeout", handling.timeout),
+            ("jitter", handling.jitter),
+        ] {
+            guard let node else { continue }
+            print.add(name)
+            add(node)
+        }
+        if let key = handling.key { add(["key", key.text]) }
+        if let retry = handling.retry {
+            add(["retry", "\(retry.times)", "\(retry.delay)", "\(retry.maxDelay)", "\(retry.jitter)"])
+        }
+    }
+
     private mutating func add(_ feedback: WrittenFeedback) {
         print.add(feedback.name.text)
         add(feedback.selector)
@@ -218,6 +233,7 @@ struct Fingerprinter {
         print.add(feedback.strategy.rawValue)
         print.add(feedback.mode.rawValue)
         print.add(feedback.limit)
+        add(feedback.handling)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")
         case .after(let delay):

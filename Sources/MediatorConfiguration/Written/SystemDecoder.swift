@@ -241,7 +241,9 @@ struct EffectTable {
         names = effects.map(\.name)
         byName = Dictionary(effects.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var seen: Set<String> = []
-        outcomes = effects.flatMap { $0.outcomes.map(\.name) }.filter { seen.insert($0).inserted }
+        outcomes = (effects.flatMap { $0.outcomes.map(\.name) } + [EffectSchema.timeoutOutcome.name]).filter {
+            seen.insert($0).inserted
+        }
     }
 
     /// The side effect of a name.

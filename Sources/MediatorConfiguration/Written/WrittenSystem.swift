@@ -100,9 +100,21 @@ struct WrittenFeedback: Sendable {
     var mode: RunMode
     var limit: Int
     var schedule: Schedule
+    /// How its runs are handled, as written.
+    var handling = WrittenHandling()
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
+}
+
+/// How the runs of a feedback are handled, as written.
+struct WrittenHandling: Sendable {
+    var debounce: Node?
+    var throttle: Node?
+    var key: Scalar?
+    var timeout: Node?
+    var jitter: Node?
+    var retry: RetryPolicy?
 }
 
 /// A side effect as written.
