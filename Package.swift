@@ -12,9 +12,9 @@ let strict: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let http = [
-    Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client"),
-    Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio"),
+    Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client"), nioHTTP,
     Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -100,7 +100,7 @@ let package = Package(
             dependencies: [
                 "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
                 "SideEffects", "Systemd", "Varlink", argumentParser, logging, serviceLifecycle, unixSignals,
-            ],
+            ] + nio + [nioHTTP],
             swiftSettings: strict
         ),
         .target(

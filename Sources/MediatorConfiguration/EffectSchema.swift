@@ -67,6 +67,8 @@ public struct EffectSchema: Sendable, Hashable {
     public let shortForm: String?
     /// Its outcomes.
     public let outcomes: [Outcome]
+    /// Parameters of which exactly one must be given; empty: there is no such choice.
+    public let exactlyOneOf: [String]
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
     public let emitsDirectly: Bool
@@ -80,22 +82,23 @@ public struct EffectSchema: Sendable, Hashable {
 
     /// A side effect.
     public init(
-        name: String, parameters: [Parameter] = [], shortForm: String? = nil, outcomes: [Outcome] = [],
-        emitsDirectly: Bool = false, isLasting: Bool = false
+        name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
+        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
     ) {
         self.init(
-            name: name, parameters: parameters, shortForm: shortForm, outcomes: outcomes, emitsDirectly: emitsDirectly,
-            isLasting: isLasting, isProbe: false)
+            name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
     }
 
     init(
-        name: String, parameters: [Parameter], shortForm: String?, outcomes: [Outcome], emitsDirectly: Bool,
-        isLasting: Bool, isProbe: Bool
+        name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool
     ) {
         self.isProbe = isProbe
         self.name = name
         self.parameters = parameters
         self.shortForm = shortForm
+        self.exactlyOneOf = exactlyOneOf
         self.outcomes = outcomes
         self.emitsDirectly = emitsDirectly
         self.isLasting = isLasting
@@ -183,7 +186,7 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, tcp, http, dns, notify,
+        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify,
     ]
 
     private static let finished = StructureType(

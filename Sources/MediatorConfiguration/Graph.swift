@@ -88,9 +88,10 @@ public final class SystemDefinition: Sendable {
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
+    let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
-    /// hexadecimal digits.
-    public let fingerprint: String
+    /// hexadecimal digits. Worked out when it is first asked for.
+    public var fingerprint: String { lazyFingerprint.text }
 
     /// A definition of the given parts.
     init(
@@ -98,7 +99,7 @@ public final class SystemDefinition: Sendable {
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: String
+        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -116,7 +117,7 @@ public final class SystemDefinition: Sendable {
         self.unhandled = unhandled
         self.supervision = supervision
         self.kind = kind
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -522,12 +523,13 @@ public final class LinkDefinition: Sendable {
     public let loop: RateLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
-    public let fingerprint: String
+    public var fingerprint: String { lazyFingerprint.text }
+    let lazyFingerprint: LazyFingerprint
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: RateLimit?, fingerprint: String
+        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.source = source
@@ -537,7 +539,7 @@ public final class LinkDefinition: Sendable {
         self.conditionText = conditionText
         self.emits = emits
         self.loop = loop
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -562,7 +564,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            kind: kind, fingerprint: fingerprint)
+            kind: kind, fingerprint: lazyFingerprint)
     }
 }
 
@@ -571,6 +573,6 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: fingerprint)
+            emits: emits, loop: loop, fingerprint: lazyFingerprint)
     }
 }

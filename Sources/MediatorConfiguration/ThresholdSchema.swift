@@ -22,7 +22,7 @@ extension EffectSchema {
                 Parameter(name: "failureWindow", type: .int, constraint: range, lowerBound: "failureThreshold"),
                 Parameter(name: "successThreshold", type: .int, default: .int(1), constraint: range),
             ],
-            shortForm: shortForm,
+            shortForm: shortForm, exactlyOneOf: exactlyOneOf,
             outcomes: outcomes + [
                 Outcome(name: "onUp", result: success.result), Outcome(name: "onDown", result: failure.result),
             ],

@@ -44,6 +44,9 @@ final class Reloader: Sendable {
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
 
+    /// Whether the service manager has been told that the daemon is ready.
+    var isReady: Bool { machine.withLock { $0.isReady } }
+
     /// How many reloads and changes there were.
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 

@@ -14,6 +14,7 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
     private let turnstile = Turnstile()
@@ -36,8 +37,10 @@ final class EffectRunner: Sendable {
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
-        events: [EventDefinition], time: HostTime, logger: Logger, note: @escaping @Sendable (Fault) -> Void
+        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
+        note: @escaping @Sendable (Fault) -> Void
     ) {
+        self.figures = figures
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
@@ -158,9 +161,7 @@ final class EffectRunner: Sendable {
                 Fault(place: place, message: "there are more than \(Pacer.mostKeys) keys at a time; none was started"))
             return .nothing
         }
-        guard request.isPutOff else {
-            return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
-        }
+        guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, stretch, turn, send) } }
         return .run { [self] send in
             guard await pacer.wait(request), let turn = turn(key) else { return }
             await turn.perform { await self.run(state, stretch, turn, send) }
@@ -203,13 +204,14 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
-        let telling = Telling(
-            state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
+        let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
+        let begin = time.elapsed()
+        defer { figures.end(after: time.elapsed() - begin) }
         guard schema?.isLasting == true else {
-            return await attempts(limit, telling) { await implementation.run(given, in: $0) }
+            return await attempts(limit, run) { await implementation.run(given, in: $0) }
         }
-        let context = context { [self] in deliver($0, $1, telling) }
+        let context = context { [self] in deliver($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
@@ -222,26 +224,28 @@ final class EffectRunner: Sendable {
             outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
     }
 
-    /// For which run an outcome is told, and to whom.
-    private struct Telling: Sendable {
+    /// Turns an outcome into its event; whether there are rules for it.
+    private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+        figures.report(outcome)
+        // Before the outcome itself: what that leads to may withdraw what comes behind it.
+        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
+            let event = event(for: level, result, in: run.state).event
+        {
+            run.send(event)
+        }
+        let (hasRule, event) = event(for: outcome, result, in: run.state)
+        if let event, !run.turn.isReplaced { run.send(event) }
+        return hasRule || isCounted(outcome, in: run.state)
+    }
+
+    /// One run: of what, and where its outcomes go.
+    private struct Run: Sendable {
         let state: SystemState
+        /// The stretch of the system's life to which it belongs, for what is counted.
         let stretch: UInt64
         let thresholds: Thresholds
         let turn: RunTurn
         let send: Send<SystemEvent>
-    }
-
-    /// Turns an outcome into its event, after that of a threshold which it reaches; whether there are rules for it.
-    private func deliver(_ outcome: String, _ result: Value, _ telling: Telling) -> Bool {
-        // Before the outcome itself: what that leads to may withdraw what comes behind it.
-        if !telling.turn.isReplaced, let level = probe?.count(outcome, of: telling.stretch, telling.thresholds),
-            let event = event(for: level, result, in: telling.state).event
-        {
-            telling.send(event)
-        }
-        let (hasRule, event) = event(for: outcome, result, in: telling.state)
-        if let event, !telling.turn.isReplaced { telling.send(event) }
-        return hasRule || isCounted(outcome, in: telling.state)
     }
 
     // MARK: Attempts
@@ -249,7 +253,7 @@ final class EffectRunner: Sendable {
     /// Runs something within its time, and again if it fails, as often as the configuration says. What the last attempt
     /// comes to is told.
     private func attempts(
-        _ limit: Duration?, _ telling: Telling, _ body: @escaping @Sendable (EffectContext) async -> Void
+        _ limit: Duration?, _ run: Run, _ body: @escaping @Sendable (EffectContext) async -> Void
     ) async {
         var delay = definition.retry?.delay.swiftDuration ?? .zero
         var left = definition.retry?.times ?? 0
@@ -257,7 +261,7 @@ final class EffectRunner: Sendable {
             let attempt = Attempt(mayFail: left > 0)
             let context = context { [self] outcome, result in
                 switch attempt.take(outcome) {
-                case .tell: return deliver(outcome, result, telling)
+                case .tell: return deliver(outcome, result, run)
                 case .keep: return true
                 }
             }
@@ -269,20 +273,21 @@ final class EffectRunner: Sendable {
                 delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
                 logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
                 guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
+                figures.retry()
                 continue
             }
-            if !isInTime, let limit { tellTimeout(limit, telling) }
+            if !isInTime, let limit { tellTimeout(limit, run) }
             return
         }
     }
 
     /// A run's time was up: an event where the configuration says which, else a fault.
-    private func tellTimeout(_ limit: Duration, _ telling: Telling) {
+    private func tellTimeout(_ limit: Duration, _ run: Run) {
         let (seconds, attoseconds) = limit.components
         let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
         let result = Structure(
             type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
-        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), telling) else { return }
+        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), run) else { return }
         note(Fault(place: place, message: "its time was up, after \(limit)"))
     }
 

@@ -129,6 +129,8 @@ final class HostedSystem: Sendable {
     private let status: Mutex<Status>
     private let make: Maker
     private let effects: EffectCatalogue
+    /// What is counted of each feedback.
+    let figures: [RunFigures]
     private let logger: Logger
 
     /// The links that begin here.
@@ -150,6 +152,7 @@ final class HostedSystem: Sendable {
         self.definition = definition
         self.make = make
         self.effects = effects
+        figures = definition.feedbacks.map { _ in RunFigures() }
         self.healthChanged = healthChanged
         self.supervise = supervise
         self.time = time
@@ -158,7 +161,8 @@ final class HostedSystem: Sendable {
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
-            1, of: definition, behaviour, outlets, effects: effects, time: time, logger: logger, repeats: repeats,
+            1, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time, logger: logger,
+            repeats: repeats,
             reports: reports.reports(of: 1))
         status = Mutex(
             Status(
@@ -269,7 +273,8 @@ final class HostedSystem: Sendable {
             let behaviour = try make()
             let number = status.withLock { $0.incarnation.number + 1 }
             let successor = Incarnation(
-                number, of: definition, behaviour, outlets, effects: effects, time: time, logger: logger,
+                number, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time,
+                logger: logger,
                 repeats: repeats, reports: reports.reports(of: number))
             let (old, isOver) = status.withLock { status in
                 let old = status.incarnation

@@ -32,11 +32,14 @@ final class Incarnation: Sendable {
 
     /// Makes one; nothing is started.
     ///
-    /// - Parameter outlets: the links that begin at the system.
+    /// - Parameters:
+    ///   - outlets: the links that begin at the system.
+    ///   - figures: where is counted what each feedback does.
     init(
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
         _ outlets: JointTable<SystemState>,
-        effects: EffectCatalogue, time: HostTime, logger: Logger, repeats: RepeatLog, reports: Reports
+        effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
+        reports: Reports
     ) {
         self.number = number
         self.definition = definition
@@ -59,7 +62,7 @@ final class Incarnation: Sendable {
             return reduce(&state, event, now, report)
         }
         var runners: [EffectRunner] = []
-        for feedback in definition.feedbacks {
+        for (feedback, figures) in zip(definition.feedbacks, figures) {
             let runner = EffectRunner(
                 definition: feedback,
                 implementation: effects[feedback.effect],
@@ -67,6 +70,7 @@ final class Incarnation: Sendable {
                 events: definition.events,
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
+                figures: figures,
                 note: report)
             runners.append(runner)
             loop.add(

@@ -137,7 +137,7 @@ public struct Plan: Sendable, Hashable {
         links = Self.pairs(old.links, new.links, \.name).map { name, before, after in
             guard let before else { return LinkStep(name: name, fate: .add) }
             guard let after else { return LinkStep(name: name, fate: .remove) }
-            guard before.fingerprint == after.fingerprint else {
+            guard before === after || before.fingerprint == after.fingerprint else {
                 return LinkStep(name: name, fate: .change, reason: "its definition has changed")
             }
             // It holds indices, and programs made for the types of what it joins.
@@ -197,7 +197,9 @@ public struct Plan: Sendable, Hashable {
     private static func systems(_ old: Graph, _ running: (String) -> Running?, _ new: Graph) -> [SystemStep] {
         pairs(old.systems, new.systems, \.name).map { name, before, after in
             guard let before else { return SystemStep(name: name, fate: .add) }
-            if let after, before.fingerprint == after.fingerprint { return SystemStep(name: name, fate: .keep) }
+            if let after, before === after || before.fingerprint == after.fingerprint {
+                return SystemStep(name: name, fate: .keep)
+            }
             let running = running(name)
             let ending = running?.feedbacks.sorted() ?? []
             guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }

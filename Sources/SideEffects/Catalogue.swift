@@ -7,7 +7,7 @@ extension EffectCatalogue {
         let clients = HTTPClients()
         return EffectCatalogue([
             RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
-            PressureEffect(), TCPEffect(), HTTPEffect(clients: clients), DNSEffect(),
+            PressureEffect(), ProcessEffect(), TCPEffect(), HTTPEffect(clients: clients), DNSEffect(),
             NotifyEffect(clients: clients),
         ])
     }

@@ -297,6 +297,18 @@ def test_the_pressure_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     assert "waits for memory" in one.wait_log("work waits for memory")
 
 
+def test_the_process_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    path = tmp_path / "server.pid"
+    one = daemon({"web-server.yaml": example("process").replace("/run/nginx.pid", str(path))})
+    one.wait_log("no process runs (1)")
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        path.write_text(f"{process.pid}\n")
+        year = time.strftime("%Y", time.gmtime())
+        assert re.search(rf"process {process.pid} runs since {year}-", one.wait_log("tell-up"))
+        process.kill()
+    one.wait_log("Runs → Fails")
+
+
 def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
     work = shipped.directory / "work"

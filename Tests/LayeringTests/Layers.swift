@@ -39,7 +39,7 @@ enum Layers {
         "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
-            + foundation,
+            + nio + ["NIOHTTP1"] + foundation,
         // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the
         // very code that the daemon starts with.
         "MediatorCommands": [

@@ -88,7 +88,7 @@ struct Assembly {
         }
         addWiring(to: &whole, systems, table)
         let groups = groups(systems)
-        GraphAnalysis(whole, findings).run(now: now)
+        GraphAnalysis(whole, findings).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
@@ -323,6 +323,9 @@ struct Assembly {
                 .duplicateName, in: place.source, at: place.name.span,
                 "there is a \(what) '\(place.name.text)' already, at \(other)", hint: "rename one of them")
         }
-        return first.sorted { $0.key < $1.key }.map { places[$0.value] }
+        // As a rule they come sorted, for files are.
+        let names = places.map(\.name.text)
+        let indices = places.indices.filter { first[names[$0]] == $0 }
+        return indices.sorted { names[$0] < names[$1] }.map { places[$0] }
     }
 }

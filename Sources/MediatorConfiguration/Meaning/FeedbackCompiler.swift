@@ -76,10 +76,12 @@ struct FeedbackCompiler {
         return lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
+            programs.reserveCapacity(given.count)
             for parameter in effect.schema.parameters {
                 if let node = given[parameter.name] {
-                    programs[parameter.name] = argument(node, parameter, variables)
-                    isWhole = isWhole && programs[parameter.name] != nil
+                    let program = argument(node, parameter, variables)
+                    programs[parameter.name] = program
+                    isWhole = isWhole && program != nil
                 } else if let value = parameter.default {
                     programs[parameter.name] = .constant(value)
                 }
@@ -92,6 +94,7 @@ struct FeedbackCompiler {
     /// Checks what is fixed against what the side effect asks for beyond types.
     private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
     {
+        guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
             guard case .constant(let value) = program else { continue }
@@ -162,7 +165,26 @@ struct FeedbackCompiler {
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false
         }
+        if isWhole, !isOneChosen(given, effect) { isWhole = false }
         return isWhole ? given : nil
+    }
+
+    /// Whether exactly one is given of the parameters of which exactly one must be.
+    private func isOneChosen(_ given: [String: Node], _ effect: WrittenEffect) -> Bool {
+        let schema = effect.schema
+        guard !schema.exactlyOneOf.isEmpty else { return true }
+        let chosen = schema.exactlyOneOf.filter { given[$0] != nil }
+        func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
+        if chosen.isEmpty {
+            lookup.report(
+                .missingParameter, at: effect.key.span,
+                "'\(schema.name)' needs one of the parameters \(list(schema.exactlyOneOf))")
+        } else if chosen.count > 1 {
+            lookup.report(
+                .conflictingKeys, at: effect.key.span,
+                "'\(schema.name)' takes only one of the parameters \(list(chosen))", hint: "keep one of them")
+        }
+        return chosen.count == 1
     }
 
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)

@@ -88,8 +88,8 @@ struct Lookup {
             guard
                 let given = DataCompiler(session, source).fields(construct.fields ?? [], of: type, subject, .fixed)
             else { return nil }
-            for (field, program) in given.sorted(by: { $0.key < $1.key }) {
-                if session.isGeneric { continue }
+            for (field, program) in given.enumerated() {
+                guard let program, !session.isGeneric else { continue }
                 guard case .constant(let value) = program else {
                     report(
                         .notConstant, at: construct.node.mark,

@@ -12,7 +12,7 @@ final class Session {
     private var expressions: [String: Parsed<Expression>] = [:]
     private var templates: [String: Parsed<Template>] = [:]
     private var conditions: [ProgramKey: Program] = [:]
-    private var programs: [ProgramKey: TemplateProgram] = [:]
+    private var programs: [ProgramKey: (program: TemplateProgram, mentionsState: Bool)] = [:]
     private let types: TypeNumbers
 
     /// What a program is compiled from: equal keys give programs that do the same.
@@ -179,14 +179,17 @@ final class Session {
     func template(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope, in source: SourceText)
         -> TemplateProgram?
     {
+        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
+        if !scope.isBroken, let known = programs[key] {
+            if known.mentionsState { mentionsState = true }
+            return known.program
+        }
         let parsed = parsedTemplate(scalar.text)
         if parsed.mentionsState { mentionsState = true }
-        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
-        if !scope.isBroken, let known = programs[key] { return known }
         let program = checked(parsed, scalar, scope, in: source) { template throws(Problems) in
             try template.checked(in: environment(scope), expecting: type)
         }
-        if let program { programs[key] = program }
+        if let program { programs[key] = (program, parsed.mentionsState) }
         return program
     }
 

@@ -136,7 +136,8 @@ private struct RuleCompiler {
     /// What does not depend on the old state's fields by name.
     private struct Parts {
         var condition: Program?
-        var set: [Int: DataProgram]
+        /// By field of the new state; nil where nothing is set.
+        var set: [DataProgram?]
     }
 
     private let written: WrittenRule
@@ -188,6 +189,13 @@ private struct RuleCompiler {
     }
 
     private mutating func parts(from state: Int) -> Parts? {
+        guard written.condition != nil || !written.set.isEmpty else {
+            let parts = Parts(
+                condition: nil,
+                set: target.map { Array(repeating: nil, count: scope.states[$0].type.fields.count) } ?? [])
+            shared = parts
+            return parts
+        }
         let variables = VariableScope.transition(
             scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
         lookup.session.mentionsState = false
@@ -197,7 +205,7 @@ private struct RuleCompiler {
             condition = lookup.session.condition(text, variables, in: lookup.source)
             isWhole = condition != nil
         }
-        var set: [Int: DataProgram]? = [:]
+        var set: [DataProgram?]? = []
         if let target, !scope.states[target].isBroken {
             set = DataCompiler(lookup.session, lookup.source).fields(
                 written.set, of: scope.states[target].type, Subject("the state", written.target.text), variables)
@@ -209,7 +217,7 @@ private struct RuleCompiler {
     }
 
     /// The new state's fields: set, or kept from the old state.
-    private func fields(of target: Int, from state: Int, _ set: [Int: DataProgram]) -> [FieldProgram]? {
+    private func fields(of target: Int, from state: Int, _ set: [DataProgram?]) -> [FieldProgram]? {
         let old = scope.states[state]
         let new = scope.states[target]
         if old.isBroken || new.isBroken { return nil }

@@ -88,7 +88,7 @@ struct WiringCompiler {
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
             initial: initial.value, buffer: written.buffer,
-            fingerprint: Fingerprinter.of(written, session))
+            fingerprint: Fingerprinter.of(written, session).text)
         return (scope, definition)
     }
 

@@ -337,9 +337,11 @@ public struct ConfigurationSchema: Sendable {
         let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
             parameter.upperBound.map { (parameter.name, .array([.string($0)])) }
         }
+        let alternatives: [SchemaNode] = effect.exactlyOneOf.map { ["required": [.string($0)]] }
         let whole = keyed(
             effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members,
-            more: bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
+            more: (bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
+                + (alternatives.isEmpty ? [] : [("oneOf", .array(alternatives))]))
         guard let short = effect.shortForm, let form = members[short] else { return whole }
         return .anyOf(form, whole)
     }

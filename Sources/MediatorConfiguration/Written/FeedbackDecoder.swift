@@ -28,7 +28,7 @@ struct FeedbackDecoder {
         guard let entries = decoder.entries(entry.value, "a feedback") else { return nil }
         let keyed = Keyed(
             entries: entries, known: Self.keys + effects.outcomes + effects.names, span: entry.key.span)
-        let what = "the feedback '\(entry.key.text)'"
+        var what: String { "the feedback '\(entry.key.text)'" }
         let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
             .flatMap(decoder.selector)
         var strategy = Strategy.cancelOnNewState
@@ -79,8 +79,8 @@ struct FeedbackDecoder {
             return .broken
         }
         let hint = "write a duration such as 5s, or \"${state.delay}\""
-        func isSingle(_ node: Node, _ what: String) -> Bool {
-            node.external != nil || decoder.scalar(node, what, hint: hint) != nil
+        func isSingle(_ node: Node, _ what: @autoclosure () -> String) -> Bool {
+            node.external != nil || decoder.scalar(node, what(), hint: hint) != nil
         }
         if let node = keyed["every"] { return isSingle(node, "'every'") ? .every(node) : .broken }
         if let node = keyed["after"] { return isSingle(node, "'after'") ? .after(node) : .broken }
@@ -88,7 +88,7 @@ struct FeedbackDecoder {
     }
 
     /// Reports unknown keys, and that there is not exactly one side effect.
-    private func checkKeys(_ keyed: Keyed, _ what: String) -> Bool {
+    private func checkKeys(_ keyed: Keyed, _ what: @autoclosure () -> String) -> Bool {
         var unknown: [Node.Entry] = []
         var named: [Scalar] = []
         for entry in keyed.entries {
@@ -110,10 +110,10 @@ struct FeedbackDecoder {
                 hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: effects.names))
         } else if named.isEmpty {
             decoder.report(
-                .unknownEffect, at: keyed.span, "\(what) has no side effect",
+                .unknownEffect, at: keyed.span, "\(what()) has no side effect",
                 hint: "add one of: \(effects.names.joined(separator: ", "))")
         }
-        for entry in unknown { decoder.unknownKey(entry, what, known: possible + effects.names) }
+        for entry in unknown { decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names) }
         for second in named.dropFirst() {
             decoder.report(
                 .conflictingKeys, at: second.span,
@@ -180,7 +180,7 @@ struct FeedbackDecoder {
                 WrittenEmission(condition: nil, event: $0, span: node.mark)
             }
         }
-        let what = "a rule of '\(outcome)'"
+        var what: String { "a rule of '\(outcome)'" }
         guard let keyed = decoder.keyed(node, what, known: Self.ruleKeys) else { return nil }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         guard let event = decoder.required("emit", of: keyed, what), condition == nil || condition?.1 != nil else {

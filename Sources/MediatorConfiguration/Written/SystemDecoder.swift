@@ -186,7 +186,7 @@ extension Decoder {
             isWithinParenthesis = false
             checkIdentifier(entry.key, "a field")
             fields.append(WrittenRecord.Field(name: entry.key, type: entry.value))
-            if let type = entry.value.scalar, type.style == .plain, type.text.contains("("), !type.text.contains(")") {
+            if let type = entry.value.scalar, type.style == .plain, type.text.holds("("), !type.text.holds(")") {
                 isWithinParenthesis = true
             }
         }
