@@ -11,7 +11,7 @@ VENV := .build/venv
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 BENCH_PACKAGES := erlang-base libyaml-dev python3
-TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
+TEST_PACKAGES := dbus mmdebstrap openssl python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
 .PHONY: run check build release build-tests test sanitize integration docs fuzz bench soak format lint clean help

@@ -340,7 +340,7 @@ final class EffectRunner: Sendable {
 
     /// Whether there are rules for what so many of an outcome come to.
     private func isCounted(_ outcome: String, in state: SystemState) -> Bool {
-        guard probe != nil else { return false }
+        guard probe != nil, outcome == "onSuccess" || outcome == "onFailure" else { return false }
         return definition.outcomes[state.index]?[outcome == "onFailure" ? "onDown" : "onUp"] != nil
     }
 

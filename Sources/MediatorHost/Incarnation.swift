@@ -160,7 +160,13 @@ extension Overflow {
 
 /// Carries reports to a system, which is made after what reports to it.
 final class ReportBox: Sendable {
-    private let receiver = Mutex<(@Sendable (Report) -> Void)?>(nil)
+    /// Whom it tells. A function that a `Mutex` held by itself would be wrapped once more by each look at it, as what is
+    /// generic is, and so be called ever deeper.
+    private struct Receiver {
+        let receive: @Sendable (Report) -> Void
+    }
+
+    private let receiver = Mutex<Receiver?>(nil)
 
     /// What an incarnation reports, and its number.
     enum Report: Sendable {
@@ -171,7 +177,7 @@ final class ReportBox: Sendable {
     }
 
     func connect(_ receive: @escaping @Sendable (Report) -> Void) {
-        receiver.withLock { $0 = receive }
+        receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
     /// What an incarnation is to report with.
@@ -185,7 +191,7 @@ final class ReportBox: Sendable {
     }
 
     private func tell(_ report: Report) {
-        let receive = receiver.withLock { $0 }
-        receive?(report)
+        let receiver = receiver.withLock { $0 }
+        receiver?.receive(report)
     }
 }

@@ -142,6 +142,17 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
+    @Test func `counts how a run ends, not each attempt`() async throws {
+        let text = system("continueOnNewState", "{ failureThreshold: 2 }")
+            .replacing("every: 1s", with: "every: 1s, retry: { times: 1, delay: 1s, jitter: 0 }")
+        let fixture = try Fixture(text)
+        // Each run has two attempts, a second apart; the next run is then due at once.
+        #expect(try await fixture.probe("--") == "")
+        #expect(try await fixture.probe("--") == "d")
+        #expect(try await fixture.probe("-+") == "du")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
     @Test func `counts as one would by hand`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {

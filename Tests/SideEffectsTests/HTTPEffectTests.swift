@@ -271,10 +271,22 @@ extension Sensing {
 
     @Test func `asks at a UNIX socket`() async throws {
         let folder = Folder()
-        let server = try await WebServer.start(socket: folder("web.sock")) { .ok($0.path) }
+        let server = try await WebServer.start(socket: folder("web.sock")) { request in
+            switch request.path {
+            case "/here": .redirect("/a?b")
+            case "/there": .redirect("http://127.0.0.1/")
+            default: .ok(request.path)
+            }
+        }
         let host = folder("web.sock").replacing("/", with: "%2F")
-        let answer = await ask("http+unix://\(host)/a?b")
-        #expect(answer.names == ["onSuccess"] && answer.text(0, "body") == "/a?b")
+        for path in ["a?b", "here"] {
+            let answer = await ask("http+unix://\(host)/\(path)")
+            #expect(
+                answer.names == ["onSuccess"] && answer.text(0, "body") == "/a?b", "\(answer.text(0, "error") ?? "")")
+        }
+        let there = await ask("http+unix://\(host)/there")
+        #expect(
+            there.names == ["onFailure"] && there.text(0, "error")?.hasPrefix("the redirect leads from or to") == true)
         await server.stop()
         let gone = await ask("http+unix://%2Fno%2Fsuch.sock/")
         #expect(gone.names == ["onFailure"] && gone.text(0, "error") == "No such file or directory")

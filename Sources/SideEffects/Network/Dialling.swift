@@ -43,18 +43,27 @@ final class Dialling: Sendable {
     ) {
         let addresses = try await NameResolver.shared.addresses(of: host, port: port)
         machine.withLock { $0.stage = .connect }
-        return try await withTaskCancellationHandler {
+        let result: Result<(address: String, said: [UInt8]), any Error>
+        do {
+            result = .success(try await dial(host, port, addresses, greeting, limit))
+        } catch {
+            result = .failure(error)
+        }
+        // Also what else was tried: nothing of it is left when this returns.
+        cancel()
+        for channel in machine.withLock({ $0.channels.values.map(\.channel) }) { try? await channel.closeFuture.get() }
+        return try result.get()
+    }
+
+    /// Connects, and waits for what is said first; nothing is closed afterwards.
+    private func dial(
+        _ host: String, _ port: Int, _ addresses: [SocketAddress], _ greeting: Int, _ limit: Duration
+    ) async throws -> (address: String, said: [UInt8]) {
+        try await withTaskCancellationHandler {
             let channel = try await connect(host, port, addresses, greeting, limit)
             let address = channel.remoteAddress?.ipAddress ?? ""
             machine.withLock { $0.stage = .connected(address) }
-            do {
-                let said = greeting > 0 ? try await self.greeting(of: channel).get() : []
-                try? await channel.close().get()
-                return (address, said)
-            } catch {
-                try? await channel.close().get()
-                throw error
-            }
+            return (address, greeting > 0 ? try await self.greeting(of: channel).get() : [])
         } onCancel: {
             cancel()
         }
