@@ -80,8 +80,11 @@ final class EffectRunner: Sendable {
             case .after(let delays):
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
+                let due = time.elapsed() + delay
                 return counted(key) { turn, send in
-                    guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
+                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }),
+                        await self.waits.finish(ticket)
+                    else { return }
                     await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
@@ -287,8 +290,21 @@ final class EffectRunner: Sendable {
         let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
         let result = Structure(
             type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
-        guard !deliver(EffectSchema.timeoutOutcome.name, .structure(result), run) else { return }
-        note(Fault(place: place, message: "its time was up, after \(limit)"))
+        let message = "its time was up, after \(limit)"
+        // For a probe that is a failure like others.
+        if let level = probe?.count("onFailure", of: run.stretch, run.thresholds), !run.turn.isReplaced,
+            let type = schema?.outcomes.first(where: { $0.name == level })?.result
+        {
+            let fields = type.fields.map { field in
+                field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
+            }
+            if let event = event(for: level, .structure(Structure(type: type, fields: fields)), in: run.state).event {
+                run.send(event)
+            }
+        }
+        let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
+        guard !isTold, !isCounted("onFailure", in: run.state) else { return }
+        note(Fault(place: place, message: message))
     }
 
     /// Whether something ends within a limit; past it, it is cancelled, and waited for. `nil`: there is no limit.
@@ -300,18 +316,22 @@ final class EffectRunner: Sendable {
             return true
         }
         let clock = time.clock
-        return await withTaskGroup(of: Bool.self) { group in
+        return await withTaskGroup(of: Bool?.self) { group in
             group.addTask {
                 await body()
                 return attempt.finish()
             }
             group.addTask {
-                guard (try? await clock.sleep(for: limit)) != nil else { return true }
-                return !attempt.end()
+                guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+                return attempt.end() ? false : nil
             }
-            let isInTime = await group.next() ?? true
-            group.cancelAll()
-            return isInTime
+            // What has told its outcome may take its time to end.
+            for await isInTime in group {
+                guard let isInTime else { continue }
+                group.cancelAll()
+                return isInTime
+            }
+            return true
         }
     }
 
@@ -390,7 +410,7 @@ private final class Attempt: Sendable {
 
     private struct Machine {
         var hasFailed = false
-        /// Whether it came to its end in time.
+        /// Whether it came to its end in time, or has told how it went.
         var isFinished = false
         /// Whether its time was up.
         var isOver = false
@@ -423,9 +443,29 @@ private final class Attempt: Sendable {
     func take(_ outcome: String) -> Verdict {
         machine.withLock { machine in
             if machine.isOver { return .keep }
+            guard outcome == "onFailure" || outcome == "onSuccess" else { return .tell }
+            machine.isFinished = true
             guard outcome == "onFailure", mayFail else { return .tell }
             machine.hasFailed = true
             return .keep
+        }
+    }
+}
+
+extension ValueType {
+    /// The value of one of which nothing is known: nothing, and as much of it.
+    fileprivate var blank: Value {
+        switch self {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .uint: .uint(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .duration: TimeSpan(seconds: 0, nanoseconds: 0).map { .duration($0) } ?? .null
+        case .timestamp: Timestamp(seconds: 0, nanoseconds: 0).map { .timestamp($0) } ?? .null
+        case .list: .list([])
+        case .map: .map([:])
+        default: .null
         }
     }
 }

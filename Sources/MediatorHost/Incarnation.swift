@@ -15,6 +15,8 @@ final class Incarnation: Sendable {
         var failed: @Sendable (Fault) -> Void
         /// Its loop has failed, and is being cancelled.
         var broke: @Sendable (LoopFault) -> Void
+        /// It has taken the event that sends it to its initial state, whatever came of that.
+        var wasReset: @Sendable () -> Void
         /// Nothing of it is left running.
         var ended: @Sendable () -> Void
     }
@@ -47,7 +49,7 @@ final class Incarnation: Sendable {
         self.time = time
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
-        let (reduce, now, report) = (behaviour.reduce, time.now, reports.fault)
+        let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         loop = Loop(
             initial: SystemState(
                 index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
@@ -58,7 +60,10 @@ final class Incarnation: Sendable {
             mailboxLimit: definition.mailbox.limit,
             overflow: Overflow(definition.mailbox.overflow)
         ) { state, event in
-            if event.isReset { return Self.reset(&state, event, to: first, definition, now(), report) }
+            if event.isReset {
+                wasReset()
+                return Self.reset(&state, event, to: first, definition, now(), report)
+            }
             return reduce(&state, event, now, report)
         }
         var runners: [EffectRunner] = []
@@ -105,8 +110,8 @@ final class Incarnation: Sendable {
         }
     }
 
-    /// Starts. One that has waited for its time begins in the initial state of now.
-    func start(afterWaiting hasWaited: Bool) {
+    /// Starts; `false` if it has ended before. One that has waited for its time begins in the initial state of now.
+    func start(afterWaiting hasWaited: Bool) -> Bool {
         if hasWaited, definition.kind == nil, let data = try? definition.initialData(now: time.now()) {
             let first = behaviour.initial
             _ = loop.setInitial(
@@ -114,7 +119,7 @@ final class Incarnation: Sendable {
                     index: first.index, data: .structure(data), since: time.now(), previous: nil, event: nil, serial: 1)
             )
         }
-        loop.start()
+        return loop.start()
     }
 
     /// Calls `body` when a time has passed, unless it has ended by then, or the ticket has been interrupted.
@@ -173,6 +178,7 @@ final class ReportBox: Sendable {
         case fault(Fault, of: UInt64, isFailure: Bool)
         case entered(SystemState, of: UInt64)
         case broke(LoopFault, of: UInt64)
+        case wasReset(UInt64)
         case ended(UInt64)
     }
 
@@ -187,6 +193,7 @@ final class ReportBox: Sendable {
             entered: { [self] in tell(.entered($0, of: number)) },
             failed: { [self] in tell(.fault($0, of: number, isFailure: true)) },
             broke: { [self] in tell(.broke($0, of: number)) },
+            wasReset: { [self] in tell(.wasReset(number)) },
             ended: { [self] in tell(.ended(number)) })
     }
 

@@ -103,7 +103,7 @@ public struct Plan: Sendable, Hashable {
         public var state: Int
         /// The feedbacks whose side effects run.
         public var feedbacks: [String]
-        /// Whether it has ended on account of a fault.
+        /// Whether it has ended on account of a fault, or waits to begin anew: there is no state to be carried over.
         public var hasFailed: Bool
 
         /// A system in a state.
@@ -205,7 +205,7 @@ public struct Plan: Sendable, Hashable {
             guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
             if running?.hasFailed == true {
                 return SystemStep(
-                    name: name, fate: .restart, reason: "it has ended on account of a fault", ending: ending)
+                    name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending)
             }
             let state = running?.state ?? before.initialState.state
             if let obstacle = obstacle(to: state, of: before, in: after) {

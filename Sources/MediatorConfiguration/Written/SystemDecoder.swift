@@ -74,7 +74,8 @@ struct SystemDecoder {
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
             states: states, events: events, initialState: initial, ready: ready, readinessLimit: readinessLimit,
             health: health, mailbox: mailbox, unhandled: unhandled,
-            supervision: keyed["supervision"].map(supervision.policy) ?? SupervisionPolicy(), external: external,
+            supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
+                ?? SupervisionPolicy(), external: external,
             feedbacks: feedbacks, transitions: transitions)
     }
 
