@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -37,6 +38,10 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity) {
     int count = epoll_wait(queue, events, capacity < BATCH ? capacity : BATCH, -1);
     for (int index = 0; index < count; index++) numbers[index] = events[index].data.u64;
     return count;
+}
+
+int linux_process(int number) {
+    return (int)syscall(SYS_pidfd_open, number, 0);
 }
 
 // Longer than any message about an interface.

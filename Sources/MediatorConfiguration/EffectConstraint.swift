@@ -17,6 +17,14 @@ extension EffectSchema.Parameter {
         case command
         /// A map of texts: environment variables by name (environ(7)), without NUL.
         case environment
+        /// A text: the name or address of a host, as one gives it to a command.
+        case host
+        /// A text: a ``WebAddress``.
+        case url
+        /// A text: ``StatusRanges``.
+        case statuses
+        /// A map: the fields of a header of HTTP, but for those that belong to the connection.
+        case headers
         /// A whole number within a range.
         case whole(ClosedRange<Int64>)
         /// A number within a range.
@@ -44,6 +52,14 @@ extension EffectSchema.Parameter {
                     ? "must be a name of 1 to \(limit) bytes without '/'" : nil
             case (.command, .list(let words)): Self.commandProblem(words)
             case (.environment, .map(let variables)): Self.environmentProblem(variables)
+            case (.host, .string(let text)):
+                Self.isHost(text)
+                    ? nil : "must be the name or address of a host: without a port, brackets, or anything before it"
+            case (.url, .string(let text)): Self.urlProblem(text)
+            case (.statuses, .string(let text)):
+                StatusRanges(text) == nil
+                    ? "must be statuses from 100 to 599 and ranges of them, such as \"200-299,404\"" : nil
+            case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.number(let range), .double(let number)):
@@ -67,7 +83,38 @@ extension EffectSchema.Parameter {
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component, .command, .environment: false
+            case .absolutePath, .socketPath, .permissions, .component, .command, .environment, .host, .url, .statuses,
+                .headers:
+                false
+            }
+        }
+
+        /// The most that a host may be called, in bytes: a name of the DNS (RFC 1035), or an address with its interface.
+        public static let hostLimit = 253
+
+        /// Whether a text may be the name of a host (RFC 1123, and underscores, which some have), or an address: that of
+        /// IPv6 has colons, and may end with an interface (RFC 4007).
+        static func isHost(_ text: String) -> Bool {
+            (1...hostLimit).contains(text.utf8.count)
+                && text.utf8.first != UInt8(ascii: "-")
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                        UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "%"):
+                        true
+                    default: false
+                    }
+                }
+                && (text.utf8.count { $0 == UInt8(ascii: ":") } != 1)
+        }
+
+        private static func urlProblem(_ text: String) -> String? {
+            do throws(WebAddress.Problem) {
+                _ = try WebAddress(text)
+                return nil
+            } catch {
+                return error.message
             }
         }
 

@@ -11,12 +11,18 @@ public struct Graph: Sendable {
     public var buses: [BusDefinition]
     /// The links, sorted by name.
     public var links: [LinkDefinition]
+    /// The groups, sorted by name. A system is in one at most.
+    public var groups: [GroupDefinition]
 
     /// A graph of the given parts.
-    public init(systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = []) {
+    public init(
+        systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = [],
+        groups: [GroupDefinition] = []
+    ) {
         self.systems = systems
         self.buses = buses
         self.links = links
+        self.groups = groups
     }
 }
 
@@ -71,10 +77,14 @@ public final class SystemDefinition: Sendable {
     public let mailbox: BufferPolicy
     /// The states that count as ready; empty: ready when started.
     public let readyStates: [Int]
+    /// How long it may take to become ready.
+    public let readinessLimit: ReadinessLimit
     /// By a state's index, how the system is in it, apart from its faults; in other states it is healthy.
     public let stateHealth: [Int: StateHealth]
     /// What becomes of an event that the state does not handle, beside that nothing changes.
     public let unhandled: UnhandledPolicy
+    /// What is done when something in it has failed.
+    public let supervision: SupervisionPolicy
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
@@ -88,8 +98,8 @@ public final class SystemDefinition: Sendable {
         name: String, description: String?, source: SourceLocation, states: [StateDefinition],
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
-        stateHealth: [Int: StateHealth],
-        unhandled: UnhandledPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
+        readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
+        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -102,8 +112,10 @@ public final class SystemDefinition: Sendable {
         self.transitions = transitions
         self.mailbox = mailbox
         self.readyStates = readyStates
+        self.readinessLimit = readinessLimit
         self.stateHealth = stateHealth
         self.unhandled = unhandled
+        self.supervision = supervision
         self.kind = kind
         lazyFingerprint = fingerprint
     }
@@ -158,6 +170,11 @@ public struct BufferPolicy: Sendable, Hashable {
         case dropOldest
         /// The new value is dropped.
         case dropNewest
+        /// The new value is dropped, and what is to take it has failed. Only of a mailbox.
+        case fail
+
+        /// What may become of the values of a bus: it does nothing that could fail.
+        static let ofBuses = [Overflow.dropOldest, .dropNewest]
     }
     /// How many values may wait, at least 1.
     public var limit: Int
@@ -365,6 +382,17 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+    /// How close together runs may be that states ask for; nil: each begins at once.
+    public var pace: Pace?
+    /// By state index, of what a run is: those of one value are apart from those of another in `mode` and ``pace``. Nil:
+    /// all are of one. Variables: `state`, `now`.
+    public var key: [Int: DataProgram]?
+    /// By state index, how long a run may take; nil: as long as it likes. Variables: `state`, `now`.
+    public var timeout: [Int: DataProgram]?
+    /// Whether a run that fails is made again; nil: it is not.
+    public var retry: RetryPolicy?
+    /// By state index, how much later than its schedule says a run may begin, at random; nil: not at all.
+    public var jitter: [Int: DataProgram]?
 
     /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
     public static let mostRuns = 64
@@ -385,6 +413,37 @@ public struct FeedbackDefinition: Sendable {
         self.outcomes = outcomes
         self.secretArguments = secretArguments
     }
+}
+
+/// How close together the runs of a feedback may be that states ask for. Durations by state index; variables: `state`,
+/// `now`.
+public enum Pace: Sendable {
+    /// A run begins when none other has been asked for so long.
+    case debounce([Int: DataProgram])
+    /// A run begins at least so long after the one before; of those asked for meanwhile, the last.
+    case throttle([Int: DataProgram])
+}
+
+/// How often, and after which time, a run that fails is made again.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How often it is made again at most, at least once.
+    public var times: Int
+    /// How long after the first failure; twice as long after each further one.
+    public var delay = RetryPolicy.defaultDelay
+    /// How long after a failure at most.
+    public var maxDelay = SupervisionPolicy.defaultMaxDelay
+    /// How much longer or shorter a delay may be, at random, as a part of it: from 0 to 1.
+    public var jitter = RetryPolicy.defaultJitter
+
+    /// A policy with the delays that are usual.
+    public init(times: Int) { self.times = times }
+
+    /// How often at most: 100 times.
+    public static let mostTimes = 100
+    /// One second.
+    public static let defaultDelay = SupervisionPolicy.defaultDelay
+    /// A tenth.
+    public static let defaultJitter = 0.1
 }
 
 /// When a side effect runs.
@@ -461,7 +520,7 @@ public final class LinkDefinition: Sendable {
     /// What it emits, as written (one line).
     public let emits: String
     /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
-    public let loop: LoopLimit?
+    public let loop: RateLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
     public var fingerprint: String { lazyFingerprint.text }
@@ -470,7 +529,7 @@ public final class LinkDefinition: Sendable {
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: LoopLimit?, fingerprint: LazyFingerprint
+        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.source = source
@@ -482,23 +541,6 @@ public final class LinkDefinition: Sendable {
         self.loop = loop
         lazyFingerprint = fingerprint
     }
-}
-
-/// How often a link may fire as part of a loop.
-public struct LoopLimit: Sendable, Hashable {
-    /// How many times, at least 1.
-    public var count: Int
-    /// Within which time, at least 1 ms.
-    public var period: TimeSpan
-
-    /// A limit.
-    public init(count: Int, period: TimeSpan) {
-        self.count = count
-        self.period = period
-    }
-
-    /// In the place of one that cannot be read, which has been reported.
-    static let unreadable = TimeSpan(seconds: 1, nanoseconds: 0).map { LoopLimit(count: 1, period: $0) }
 }
 
 /// Which values of a bus a link lets through.
@@ -521,8 +563,8 @@ extension SystemDefinition {
             name: name, description: description, source: source, states: states, events: events,
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
-            stateHealth: stateHealth,
-            unhandled: unhandled, kind: kind, fingerprint: lazyFingerprint)
+            readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
+            kind: kind, fingerprint: lazyFingerprint)
     }
 }
 

@@ -102,10 +102,10 @@ extension EffectSchema {
         isLasting: true)
 
     /// How often something may be measured.
-    private static let interval = Parameter.Constraint.time(.seconds(1)...(.seconds(86_400)))
+    static let interval = Parameter.Constraint.time(.seconds(1)...(.seconds(86_400)))
 
     /// An outcome whose result has these fields.
-    private static func outcome(_ name: String, _ fields: [(String, ValueType)]) -> Outcome {
+    static func outcome(_ name: String, _ fields: [(String, ValueType)]) -> Outcome {
         Outcome(
             name: name,
             result: StructureType(

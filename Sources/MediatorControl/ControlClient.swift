@@ -94,6 +94,22 @@ public struct ControlClient: Sendable {
         let _: Nothing = try await call("Emit", EmitParameters(system: system, event: event, data: data))
     }
 
+    /// Ends a system and begins it anew.
+    public func restart(_ system: String) async throws {
+        let _: Nothing = try await call("RestartSystem", NameParameters(name: system))
+    }
+
+    /// Sends a system to its initial state.
+    public func reset(_ system: String) async throws {
+        let _: Nothing = try await call("ResetSystem", NameParameters(name: system))
+    }
+
+    /// Every figure of the daemon, in Prometheus' text format.
+    public func metrics() async throws -> String {
+        let reply: ReadMetricsReply = try await call("ReadMetrics", Nothing())
+        return reply.text
+    }
+
     /// Publishes a value on a bus.
     public func publish(_ value: JSONValue, on bus: String) async throws {
         let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))

@@ -45,6 +45,15 @@ public protocol ControlHandler: Sendable {
     /// Publishes a value on a bus.
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws
 
+    /// Ends a system and begins it anew.
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws
+
+    /// Sends a system to its initial state.
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws
+
+    /// Every figure, in Prometheus' text format.
+    func readMetrics(peer: VarlinkPeer) async throws -> String
+
     /// Compares what runs with what is written.
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
 

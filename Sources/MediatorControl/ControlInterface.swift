@@ -34,14 +34,17 @@ public enum ControlInterface {
         # The state a system is in: its name, and the value of each field.
         type State (name: string, data: [string]object)
 
-        # What a system has counted since it started: events taken, transitions made,
-        # events no transition handled, events dropped by a full mailbox, and faults.
+        # What a system has counted since the daemon has it: events taken, transitions made,
+        # events no transition handled, events dropped by a full mailbox, faults, and how
+        # often it was restarted and reset.
         type Counters (
           events: int,
           transitions: int,
           unhandled: int,
           dropped: int,
-          faults: int
+          faults: int,
+          restarts: int,
+          resets: int
         )
 
         # A system at a glance; since is when its state was entered. healthSince is since
@@ -140,11 +143,11 @@ public enum ControlInterface {
         )
 
         # What a step of a plan is about.
-        type PartKind (system, bus, link)
+        type PartKind (system, bus, link, group)
 
         # What becomes of a part: a system is kept, migrated (begins anew in the state in
-        # which it is), restarted, added or removed; a bus or link kept, changed, added or
-        # removed.
+        # which it is), restarted, added or removed; a bus, link or group kept, changed,
+        # added or removed.
         type Fate (keep, migrate, restart, change, add, remove)
 
         # What value a bus that remembers has afterwards: its present or its first one.
@@ -271,6 +274,18 @@ public enum ControlInterface {
 
         # Publishes a value on a bus. Answers when it has been handed to the bus.
         method Publish(bus: string, value: object) -> ()
+
+        # Ends a system and begins it anew in its initial state, also one that has ended on
+        # account of faults; others of its group go on. Answers when it has begun.
+        method RestartSystem(name: string) -> ()
+
+        # Sends a system to its initial state before it takes another event. What waits for
+        # it stays, as do side effects that continue on a new state.
+        method ResetSystem(name: string) -> ()
+
+        # Every figure of the daemon, its systems, feedbacks, buses and links, in Prometheus'
+        # text format (version 0.0.4).
+        method ReadMetrics() -> (text: string)
 
         # Compares what runs with what is written, and changes nothing. directory is read
         # instead of the daemon's own. A configuration with errors has no steps. At most

@@ -21,6 +21,17 @@ public enum ControlService {
             try await handler.publish(parameters, peer: call.peer)
             return Nothing()
         }
+        try interface.register("RestartSystem") { (parameters: NameParameters, call) in
+            try await handler.restartSystem(parameters.name, peer: call.peer)
+            return Nothing()
+        }
+        try interface.register("ResetSystem") { (parameters: NameParameters, call) in
+            try await handler.resetSystem(parameters.name, peer: call.peer)
+            return Nothing()
+        }
+        try interface.register("ReadMetrics") { (_: Nothing, call) in
+            ReadMetricsReply(text: try await handler.readMetrics(peer: call.peer))
+        }
         try interface.register("Plan") { (parameters: PlanParameters, call) in
             try await handler.plan(parameters, peer: call.peer)
         }

@@ -6,6 +6,8 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
     case bus
     /// A link.
     case link
+    /// A group of systems.
+    case group
 }
 
 /// What becomes of a part of the configuration.

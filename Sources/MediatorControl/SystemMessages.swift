@@ -70,7 +70,7 @@ public struct SystemState: Codable, Sendable, Hashable {
     }
 }
 
-/// What a system has counted since it started.
+/// What a system has counted since the daemon has it.
 public struct Counters: Codable, Sendable, Hashable {
     /// Events taken from the mailbox.
     public var events: Int
@@ -82,14 +82,23 @@ public struct Counters: Codable, Sendable, Hashable {
     public var dropped: Int
     /// Faults: expressions that erred, effects that broke their contract.
     public var faults: Int
+    /// How often it was restarted.
+    public var restarts: Int
+    /// How often it was reset.
+    public var resets: Int
 
     /// Counters.
-    public init(events: Int = 0, transitions: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0) {
+    public init(
+        events: Int = 0, transitions: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0, restarts: Int = 0,
+        resets: Int = 0
+    ) {
         self.events = events
         self.transitions = transitions
         self.unhandled = unhandled
         self.dropped = dropped
         self.faults = faults
+        self.restarts = restarts
+        self.resets = resets
     }
 }
 

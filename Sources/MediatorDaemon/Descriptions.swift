@@ -46,7 +46,9 @@ extension SystemSummary {
                 transitions: Int(clamping: counters.transitions),
                 unhandled: Int(clamping: counters.unhandled),
                 dropped: Int(clamping: counters.droppedByLimit + counters.refused),
-                faults: Int(clamping: status.faults)),
+                faults: Int(clamping: status.faults),
+                restarts: Int(clamping: status.restarts),
+                resets: Int(clamping: status.resets)),
             effectsRunning: status.loop.feedbacks.reduce(0) { $0 + $1.running })
     }
 }

@@ -78,7 +78,7 @@ struct HostControl: ControlHandler {
                 replayed: change.isReplayed,
                 state: SystemState(state, of: definition),
                 previous: state.previous.map { definition.states[$0].name },
-                event: state.event.map { definition.events[$0.index].name },
+                event: state.event.map(definition.eventName),
                 eventData: state.event.map { ValueCoding.fields(of: $0.data) },
                 dropped: change.dropped)
         }
@@ -118,6 +118,24 @@ struct HostControl: ControlHandler {
         logger.info(
             "value published by a client",
             metadata: ["bus": "\(parameters.bus)", "value": "\(value)", "uid": "\(peer.userID)"])
+    }
+
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
+        logger.notice("restart asked for by a client", metadata: ["system": "\(name)", "uid": "\(peer.userID)"])
+        do throws(HostError) {
+            try await host.restart(name)
+        } catch {
+            throw Self.translated(error)
+        }
+    }
+
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
+        try translate { () throws(HostError) in try host.reset(name) }
+        logger.notice("reset by a client", metadata: ["system": "\(name)", "uid": "\(peer.userID)"])
+    }
+
+    func readMetrics(peer: VarlinkPeer) async throws -> String {
+        await DaemonMetrics(reloader: reloader, started: started).text
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
@@ -171,16 +189,20 @@ struct HostControl: ControlHandler {
         do {
             return try body()
         } catch {
-            throw switch error {
-            case .noSuchSystem(let name, let nearest): .noSuchSystem(name: name, nearest: nearest)
-            case .noSuchBus(let name, let nearest): .noSuchBus(name: name, nearest: nearest)
-            case .noSuchLink(let name, let nearest): .noSuchLink(name: name, nearest: nearest)
-            case .noSuchEvent(let system, let event, let nearest):
-                .noSuchEvent(system: system, event: event, nearest: nearest)
-            case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
-                .invalidValue(path: path, expected: expected, message: error.description)
-            case .notAccepted(let system, let reason): .notAccepted(name: system, reason: reason)
-            }
+            throw Self.translated(error)
+        }
+    }
+
+    private static func translated(_ error: HostError) -> ControlError {
+        switch error {
+        case .noSuchSystem(let name, let nearest): .noSuchSystem(name: name, nearest: nearest)
+        case .noSuchBus(let name, let nearest): .noSuchBus(name: name, nearest: nearest)
+        case .noSuchLink(let name, let nearest): .noSuchLink(name: name, nearest: nearest)
+        case .noSuchEvent(let system, let event, let nearest):
+            .noSuchEvent(system: system, event: event, nearest: nearest)
+        case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
+            .invalidValue(path: path, expected: expected, message: error.description)
+        case .notAccepted(let system, let reason): .notAccepted(name: system, reason: reason)
         }
     }
 

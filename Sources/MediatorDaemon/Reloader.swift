@@ -44,6 +44,9 @@ final class Reloader: Sendable {
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
 
+    /// Whether the service manager has been told that the daemon is ready.
+    var isReady: Bool { machine.withLock { $0.isReady } }
+
     /// How many reloads and changes there were.
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 
@@ -355,6 +358,7 @@ extension PlanStep {
                     kind: .bus, name: $0.name, fate: Fate($0.fate),
                     value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason)
             } + plan.links.map { PlanStep(kind: .link, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
+            + plan.groups.map { PlanStep(kind: .group, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
     }
 }
 

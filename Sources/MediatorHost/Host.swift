@@ -35,6 +35,8 @@ public final class Host: Sendable {
     /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
     public let healthChanges: AsyncStream<Void>
     let healthChanged: AsyncStream<Void>.Continuation
+    /// What does about faults what concerns more than one system.
+    let supervisor: Supervisor
 
     /// Builds everything, and starts nothing.
     ///
@@ -54,11 +56,21 @@ public final class Host: Sendable {
         self.time = time
         self.logger = logger
         (healthChanges, healthChanged) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        supervisor = Supervisor(time: time, logger: logger)
         let builder = SetBuilder(
-            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
+            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged,
+            supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
         let set = try builder.build(graph)
         _ = set.join(after: nil) {}
         machine = Mutex(Machine(set: set))
+        supervisor.connect { [weak self] in self?.current }
+    }
+
+    /// What builds another configuration for it.
+    var builder: SetBuilder {
+        SetBuilder(
+            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged,
+            supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
     }
 
     /// What it runs now.
@@ -78,7 +90,7 @@ public final class Host: Sendable {
             if machine.phase == .built { machine.phase = .running }
             return machine.set
         }
-        for system in set.systems { system.loop.start() }
+        for system in set.systems { system.start() }
     }
 
     /// Returns when every system has reached a state that counts as ready, with no names; or when the limit has passed,
@@ -88,30 +100,27 @@ public final class Host: Sendable {
     }
 
     func ready(_ systems: [HostedSystem], within limit: Duration) async -> [String] {
-        struct Waiting {
-            var systems: Set<Int>
-            /// Those that have stopped, and will not become ready.
-            var ended: Set<Int> = []
-            var isOver: Bool { systems.isSubset(of: ended) }
-        }
-        let waiting = Mutex(Waiting(systems: Set(systems.indices)))
-        await race(within: limit) { done in
-            var subscriptions: [Subscription] = []
-            for (index, system) in systems.enumerated() {
-                subscriptions.append(
-                    system.loop.watch { [weak system] _ in
-                        guard let system, system.isReady else { return }
-                        let isLast = waiting.withLock { $0.systems.remove(index) != nil && $0.isOver }
-                        if isLast { done() }
-                    } finish: {
-                        let isLast = waiting.withLock { $0.ended.insert(index).inserted && $0.isOver }
-                        if isLast { done() }
-                    })
+        // Those with a limit of their own have that much time, and the others what is given.
+        let byLimit = Dictionary(grouping: systems) { $0.definition.readinessLimit.within?.swiftDuration ?? limit }
+        await withTaskGroup(of: Void.self) { group in
+            for (limit, systems) in byLimit {
+                group.addTask { [self] in
+                    let open = Mutex(systems.count)
+                    await race(within: limit) { done in
+                        systems.map { system in
+                            system.whenReady {
+                                let isLast = open.withLock { open in
+                                    open -= 1
+                                    return open == 0
+                                }
+                                if isLast { done() }
+                            }
+                        }
+                    }
+                }
             }
-            if systems.isEmpty { done() }
-            return subscriptions
         }
-        return waiting.withLock { $0.systems.sorted() }.map { systems[$0].definition.name }
+        return systems.filter { !$0.isReady }.map(\.definition.name).sorted()
     }
 
     /// Whether it has been stopped, or is being stopped.
@@ -123,11 +132,12 @@ public final class Host: Sendable {
             machine.phase = .stopped
             return (machine.set, machine.retiring)
         }
+        supervisor.stop()
         for bus in set.buses { bus.part() }
         let systems = set.systems + retiring
         for system in systems { system.beginStop() }
         await withTaskGroup(of: Void.self) { group in
-            for system in systems { group.addTask { await system.loop.stop(within: limit) } }
+            for system in systems { group.addTask { await system.stop(within: limit) } }
         }
         for bus in set.buses { bus.close() }
         healthChanged.finish()
@@ -195,7 +205,7 @@ public final class Host: Sendable {
     /// One line: how many systems are how.
     public var statusText: String { snapshot.statusText }
 
-    private func system(_ name: String) throws(HostError) -> HostedSystem {
+    func named(_ name: String) throws(HostError) -> HostedSystem {
         let current = current
         return current.systems[try current.systemNumber(name)]
     }
@@ -209,7 +219,7 @@ public final class Host: Sendable {
 
     /// The definition of an event that a system may be sent.
     public func event(_ event: String, of system: String) throws(HostError) -> EventDefinition {
-        let definition = try self.system(system).definition
+        let definition = try named(system).definition
         return definition.events[try Self.eventNumber(event, of: definition)]
     }
 
@@ -223,7 +233,7 @@ public final class Host: Sendable {
 
     /// Sends an event to a system. `fields` are the event's, in the order of its definition.
     public func emit(_ event: String, to name: String, fields: [Value]) throws(HostError) {
-        let system = try system(name)
+        let system = try named(name)
         let index = try Self.eventNumber(event, of: system.definition)
         let definition = system.definition.events[index]
         guard fields.count == definition.type.fields.count else {
@@ -243,8 +253,7 @@ public final class Host: Sendable {
         case .accepted: break
         case .dropped(.mailboxFull):
             throw .notAccepted(system: name, reason: "its mailbox is full (\(system.definition.mailbox.limit) events)")
-        case .dropped(let reason):
-            throw .notAccepted(system: name, reason: "it is \(reason == .stopped ? "stopping" : "not started")")
+        case .dropped: throw .notAccepted(system: name, reason: Self.obstacle(to: system))
         }
     }
 
@@ -271,7 +280,7 @@ public final class Host: Sendable {
     public func watch(
         system name: String
     ) throws(HostError) -> (definition: SystemDefinition, changes: Changes<SystemState>) {
-        let system = try system(name)
+        let system = try named(name)
         let changes: Changes<SystemState> = watch { change, finish in
             system.loop.watch({ change($0, $0.since) }, finish: finish)
         } isReplayed: {

@@ -54,8 +54,6 @@ extension Host {
     /// Why ``apply(_:readyLimit:stopLimit:)`` would refuse a configuration on account of what is inside its systems; nil:
     /// it would not. The kinds are asked to make every system that is new or made anew, and nothing of it is started.
     public func rejection(of graph: Graph) -> ApplyError? {
-        let builder = SetBuilder(
-            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
         do {
             try builder.check(graph, plan(for: graph))
             return nil
@@ -115,8 +113,6 @@ extension Host {
         let (old, phase) = machine.withLock { ($0.set, $0.phase) }
         try Self.check(phase)
         let plan = Plan(from: old.graph, running: old.running, to: graph)
-        let builder = SetBuilder(
-            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged)
         let new: HostedSet
         do {
             new = try builder.build(graph.rebased(onto: old.graph, keeping: plan), after: (old, plan))
@@ -182,7 +178,7 @@ extension Host {
         }
         let present = Set(change.new.buses.map(ObjectIdentifier.init))
         for bus in change.old.buses where !present.contains(ObjectIdentifier(bus)) { bus.close() }
-        machine.withLock { $0.retiring.removeAll { $0.loop.phase == .stopped } }
+        machine.withLock { $0.retiring.removeAll { $0.hasEnded } }
         let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
             .compactMap { change.new.system($0.name) }
         _ = await areReady + ready(successors, within: readyLimit)
@@ -227,7 +223,7 @@ extension Host {
 
     private func start(_ system: HostedSystem) {
         // One that has been stopped with the host does not start.
-        system.loop.start()
+        system.start()
     }
 
     /// Stops a system; `false` if something of it had not ended in time.
@@ -235,11 +231,11 @@ extension Host {
         system.beginStop()
         await race(within: limit + Self.forcedEndLimit) { done in
             Task.detached(priority: .management) {
-                await system.loop.stop(within: limit)
+                await system.stop(within: limit)
                 done()
             }
             return []
         }
-        return system.loop.phase == .stopped
+        return system.hasEnded
     }
 }

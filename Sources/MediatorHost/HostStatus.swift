@@ -14,8 +14,13 @@ public struct SystemStatus: Sendable {
     public let healthReason: String?
     /// Its state.
     public let state: SystemState
-    /// Where its loop stands in its life, what has been counted, and which side effects run.
+    /// Where its loop stands in its life, what has been counted, and which side effects run. What has been counted is
+    /// since the host has the system, however often it has been restarted.
     public let loop: LoopSnapshot
+    /// How often it has been restarted, on account of faults or as asked.
+    public let restarts: UInt64
+    /// How often it has been reset.
+    public let resets: UInt64
     /// How often a part of it has failed.
     public let faults: UInt64
     /// What failed last.

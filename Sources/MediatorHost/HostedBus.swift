@@ -114,6 +114,20 @@ final class HostedBus: Sendable {
             })
     }
 
+    /// Shows a link the present value, between two values, if the bus remembers and the link is there. `before` is called
+    /// just before that.
+    func showPresent(to link: ObjectIdentifier, _ before: @escaping @Sendable () -> Void) {
+        guard case .current(let mediator) = storage else { return before() }
+        let once = Once()
+        once.keep(
+            mediator.subscribe { [inlets] item in
+                guard once.begin() else { return }
+                before()
+                inlets.joint(link)?.see(item)
+                once.end()
+            })
+    }
+
     /// Takes all links away.
     func part() {
         inlets.removeAll()

@@ -14,6 +14,8 @@ final class HostedLink: Sendable {
         /// What was held back by the breaker.
         var dropped: UInt64 = 0
         var breaker: LinkBreaker?
+        /// Whether values wait until the present one has been shown, since who takes them begins anew.
+        var isHeld = false
     }
 
     /// What the link looks at.
@@ -25,6 +27,8 @@ final class HostedLink: Sendable {
     let definition: LinkDefinition
     /// The system or bus at which it begins.
     let origin: ObjectIdentifier
+    /// The bus at which it begins, if it does.
+    private let bus: HostedBus?
     private let end: End
     private let status: Mutex<Status>
     private let time: HostTime
@@ -45,12 +49,14 @@ final class HostedLink: Sendable {
         switch definition.form {
         case .systemToBus(let bus, let selector, let programs):
             let bus = buses[bus]
+            self.bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
                 guard let value = link.emit(state, selector, programs, system) else { return }
                 bus.send(value)
             }
         case .systemToSystem(let target, let selector, let events):
+            bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system, weak target = systems[target]] link, state in
                 guard let target, let event = events[state.index],
@@ -60,12 +66,25 @@ final class HostedLink: Sendable {
                 target.loop.send(SystemEvent(index: event.event, data: data))
             }
         case .busToSystem(let bus, let filter, let event):
+            self.bus = buses[bus]
             origin = ObjectIdentifier(buses[bus])
             end = .inlet { [weak system] link, item in
-                guard let system else { return }
+                guard let system, !link.isHeld else { return }
                 link.take(item, filter, event, system)
             }
         }
+    }
+
+    private var isHeld: Bool { status.withLock { $0.isHeld } }
+
+    /// The system that takes a bus's values begins anew: until ``showPresent()`` they go to nobody.
+    func hold() {
+        status.withLock { $0.isHeld = true }
+    }
+
+    /// Shows the system the present value of the bus, and from then on each that comes, if the link still joins them.
+    func showPresent() {
+        bus?.showPresent(to: ObjectIdentifier(self)) { [weak self] in self?.status.withLock { $0.isHeld = false } }
     }
 
     /// How often it has fired, and when last.

@@ -103,7 +103,9 @@ final class HostedSet: Sendable {
             healthSince: wellness.since,
             healthReason: wellness.reason,
             state: system.loop.state,
-            loop: system.loop.snapshot,
+            loop: system.snapshot,
+            restarts: system.treatments.restarts,
+            resets: system.treatments.resets,
             faults: faults.count,
             lastFault: faults.last,
             lastFaultTime: faults.time,
@@ -150,7 +152,8 @@ final class HostedSet: Sendable {
     func running(_ name: String) -> Plan.Running? {
         system(name).map { system in
             let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
-            return Plan.Running(state: system.loop.state.index, feedbacks: busy)
+            return Plan.Running(
+                state: system.loop.state.index, feedbacks: busy, hasFailed: system.phase == .givenUp)
         }
     }
 }

@@ -11,8 +11,49 @@ final class HostedSystem: Sendable {
     /// How long a system is degraded after a fault, at least: so that one look in a while does not miss it.
     static let faultMemory = Duration.seconds(60)
 
+    /// Where it stands in its life, apart from its loop.
+    enum Phase: Equatable {
+        /// Not started.
+        case built
+        /// It runs.
+        case running
+        /// It ends, or waits for its time to begin anew.
+        case restarting
+        /// It has ended on account of a fault.
+        case givenUp
+        /// It ends for good: with the host, or since another takes its place.
+        case leaving
+    }
+
     private struct Status {
+        var phase = Phase.built
+        var incarnation: Incarnation
+        /// Whether nothing of it is left running.
+        var isOver = false
+        /// Earlier ones, of which something still runs.
+        var earlier: [Incarnation] = []
+        /// What all those that are over have counted.
+        var counters = LoopCounters()
+        var supervision: SupervisionMachine
+        /// How often it has been restarted.
+        var restarts: UInt64 = 0
+        /// How often it has been reset.
+        var resets: UInt64 = 0
+        /// Whether it has been sent to its initial state, and is not there yet.
+        var isResetting = false
+        /// What is being done about a fault, in words, if it does not run.
+        var treatment: String?
+
+        /// Whether it has reached a state that counts as ready.
         var isReady = false
+        /// Whether its first state has been shown.
+        var hasBegun = false
+        /// What ends its time to become ready.
+        var readiness: Waits.Ticket?
+        /// Whom to tell when it is ready, or will not be.
+        var waiters: [UInt64: @Sendable () -> Void] = [:]
+        var nextWaiter: UInt64 = 1
+
         var lastFault: Fault?
         var isFaulty = false
         /// Why it has failed for good: it got an event that it must handle, and did not.
@@ -24,27 +65,35 @@ final class HostedSystem: Sendable {
         /// The index of its state, and how it is in it, as its author says.
         var state: Int
         var inState = Health.healthy
-        /// How it has been, and since when, as long as it runs.
+        /// How it has been, and since when.
         var health = Health.starting
         var since: Timestamp
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
 
-        /// How it is, as long as it runs.
+        /// How it is.
         var present: Health {
-            failure != nil || inState == .failed
-                ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
+            switch phase {
+            case .built: .starting
+            case .restarting, .givenUp: .failed
+            case .leaving: .stopped
+            case .running:
+                failure != nil || inState == .failed
+                    ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
+            }
         }
 
-        /// Why it is not healthy, as long as it runs.
+        /// Why it is not healthy.
         func reason(in definition: SystemDefinition) -> String? {
             let byState = "its state is '\(definition.states[state].name)'"
             func text(_ fault: Fault) -> String { "\(fault.place): \(fault.message)" }
+            if let treatment { return treatment + (lastFault.map { "; \(text($0))" } ?? "") }
             switch present {
             case .healthy, .stopped: return nil
             case .failed: return failure.map(text) ?? byState
             case .degraded: return inState == .degraded ? byState : lastFault.map(text)
             case .starting:
+                guard phase == .running else { return nil }
                 let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }
                 return wanted.isEmpty ? nil : "\(byState), and it is ready in \(wanted.joined(separator: " or "))"
             }
@@ -58,86 +107,96 @@ final class HostedSystem: Sendable {
             since = time
             return true
         }
+
+        /// Those who wait until it is ready, or will not be, if that is so: they are told, and wait no longer.
+        mutating func takeWaiters() -> [@Sendable () -> Void] {
+            guard !waiters.isEmpty, !mayBecomeReady else { return [] }
+            defer { waiters = [:] }
+            return Array(waiters.values)
+        }
+
+        /// Whether it may become ready, and is not.
+        var mayBecomeReady: Bool { !(isReady && hasBegun) && phase != .givenUp && phase != .leaving }
     }
 
+    /// Makes what is inside, anew for each beginning.
+    typealias Maker = @Sendable () throws(InitialStateError) -> SystemBehaviour
+
+    /// Does about a fault what does not concern this system alone; given when the fault was.
+    typealias Supervise = @Sendable (HostedSystem, SupervisionMachine.Decision, Duration) -> Void
+
     let definition: SystemDefinition
-    let loop: Loop<SystemState, SystemEvent>
-    /// What is inside.
-    let behaviour: SystemBehaviour
     private let status: Mutex<Status>
+    private let make: Maker
+    private let effects: EffectCatalogue
+    /// What is counted of each feedback.
+    let figures: [RunFigures]
     private let logger: Logger
 
     /// The links that begin here.
     private let outlets = JointTable<SystemState>()
-    private let runners: [EffectRunner]
     private let repeats: RepeatLog
+    private let reports = ReportBox()
     /// What faults must not show.
     private let concealment: Concealment
     private let time: HostTime
     private let healthChanged: @Sendable () -> Void
+    /// What is to be done about a fault; called under no lock, and must not wait.
+    private let supervise: Supervise
 
     init(
-        _ definition: SystemDefinition, behaviour: SystemBehaviour, effects: EffectCatalogue, time: HostTime,
-        logger: Logger, healthChanged: @escaping @Sendable () -> Void
-    ) {
+        _ definition: SystemDefinition, make: @escaping Maker, effects: EffectCatalogue, time: HostTime, logger: Logger,
+        healthChanged: @escaping @Sendable () -> Void,
+        supervise: @escaping Supervise
+    ) throws(InitialStateError) {
         self.definition = definition
-        self.behaviour = behaviour
+        self.make = make
+        self.effects = effects
+        figures = definition.feedbacks.map { _ in RunFigures() }
         self.healthChanged = healthChanged
+        self.supervise = supervise
         self.time = time
         repeats = RepeatLog(time: time)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
+        let behaviour = try make()
+        let first = Incarnation(
+            1, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time, logger: logger,
+            repeats: repeats,
+            reports: reports.reports(of: 1))
         status = Mutex(
-            Status(isReady: definition.readyStates.isEmpty, state: behaviour.initial.index, since: time.now()))
-        let faults = FaultBox()
-        let first = behaviour.initial
-        let (reduce, now) = (behaviour.reduce, time.now)
-        loop = Loop(
-            initial: SystemState(
-                index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
-                original: first.original),
-            feedbacks: behaviour.makeFeedbacks { faults.report($0) },
-            executor: behaviour.executor ?? HostPool(),
-            clock: time.clock,
-            mailboxLimit: definition.mailbox.limit,
-            overflow: definition.mailbox.overflow == .dropOldest ? .dropOldest : .dropNewest
-        ) { state, event in
-            reduce(&state, event, now) { faults.report($0) }
-        }
-        var runners: [EffectRunner] = []
-        for feedback in definition.feedbacks {
-            let runner = EffectRunner(
-                definition: feedback,
-                implementation: effects[feedback.effect],
-                system: definition.name,
-                events: definition.events,
-                time: time,
-                logger: logger.with(["feedback": "\(feedback.name)"]),
-                note: { fault in faults.report(fault) })
-            runners.append(runner)
-            loop.add(
-                Feedback(
-                    name: feedback.name,
-                    cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
-                ) { state, _ in
-                    runner.effect(for: state)
-                })
-        }
-        self.runners = runners
-        // One for all links, since a loop's feedbacks cannot be taken away.
-        loop.add(.sink(name: "links") { [outlets] state, _ in outlets.show(state) })
-        faults.connect { [weak self] in self?.note($0) }
-        loop.setObserver(
-            SystemObserver(
-                definition: definition, repeats: repeats, logger: logger,
-                entered: { [weak self] in self?.entered($0) }, failed: { [weak self] in self?.fail($0) }))
+            Status(
+                incarnation: first, supervision: SupervisionMachine(definition.supervision),
+                isReady: definition.readyStates.isEmpty, state: behaviour.initial.index, since: time.now()))
+        reports.connect { [weak self] in self?.take($0) }
     }
+
+    /// What runs, or will.
+    private var incarnation: Incarnation { status.withLock { $0.incarnation } }
+
+    /// The loop in which it runs, or will.
+    var loop: Loop<SystemState, SystemEvent> { incarnation.loop }
+
+    /// A picture of its loop, in which is counted what it has counted since the host has it.
+    var snapshot: LoopSnapshot {
+        let (incarnation, earlier, before) = status.withLock { ($0.incarnation, $0.earlier, $0.counters) }
+        var snapshot = incarnation.loop.snapshot
+        snapshot.counters = earlier.reduce(snapshot.counters + before) { $0 + $1.loop.counters }
+        return snapshot
+    }
+
+    /// How often it has been restarted, and reset.
+    var treatments: (restarts: UInt64, resets: UInt64) { status.withLock { ($0.restarts, $0.resets) } }
+
+    /// Where it stands in its life.
+    var phase: Phase { status.withLock { $0.phase } }
 
     /// Takes links away and adds others, between two states; those that are added see the present state first. `done` is
     /// called afterwards, on the loop's turn.
     func exchange(
         _ leaving: Set<ObjectIdentifier>, for joining: [Joint<SystemState>], done: @escaping @Sendable () -> Void
     ) {
+        let loop = loop
         if loop.phase == .notStarted {
             // Nothing has been shown; what joins sees the initial state at the start.
             outlets.exchange(leaving, for: joining)
@@ -152,16 +211,210 @@ final class HostedSystem: Sendable {
         }
     }
 
-    /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
-    func beginStop() {
-        loop.beginStop()
-        for runner in runners { runner.endWaiting() }
+    // MARK: Life
+
+    /// Starts, unless it has been stopped before.
+    func start() {
+        let incarnation = status.withLock { status -> Incarnation? in
+            guard status.phase == .built else { return nil }
+            status.phase = .running
+            return status.incarnation
+        }
+        guard let incarnation else { return }
+        incarnation.start(afterWaiting: false)
+        limitReadiness(of: incarnation)
     }
+
+    /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
+    func beginStop() {
+        let (incarnation, waiters) = status.withLock { status in
+            status.phase = .leaving
+            _ = status.note(at: time.now())
+            status.treatment = nil
+            return (status.incarnation, status.takeWaiters())
+        }
+        incarnation.beginStop()
+        for tell in waiters { tell() }
+    }
+
+    /// Stops gently and for good; past the limit, what runs is cancelled.
+    func stop(within limit: Duration) async {
+        beginStop()
+        let all = status.withLock { $0.earlier + [$0.incarnation] }
+        await withTaskGroup(of: Void.self) { group in
+            for each in all { group.addTask { await each.loop.stop(within: limit) } }
+        }
+    }
+
+    /// Whether nothing of it is left running.
+    var hasEnded: Bool {
+        let all = status.withLock { $0.earlier + [$0.incarnation] }
+        return all.allSatisfy { $0.loop.phase == .stopped }
+    }
+
+    /// Claims it for a restart; `false` if it is not started, is being restarted already, or leaves.
+    func beginRestart(_ treatment: String) -> Bool {
+        let (isClaimed, isNews) = status.withLock { status in
+            guard status.phase == .running || status.phase == .givenUp else { return (false, false) }
+            status.phase = .restarting
+            status.treatment = treatment
+            return (true, status.note(at: time.now()))
+        }
+        if isNews { healthChanged() }
+        return isClaimed
+    }
+
+    /// Puts a successor in the place of what runs, which is told to end at once: what is sent from now on waits for the
+    /// successor.
+    ///
+    /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
+    func exchange() -> Incarnation? {
+        do throws(InitialStateError) {
+            let behaviour = try make()
+            let number = status.withLock { $0.incarnation.number + 1 }
+            let successor = Incarnation(
+                number, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time,
+                logger: logger,
+                repeats: repeats, reports: reports.reports(of: number))
+            let (old, isOver) = status.withLock { status in
+                let old = status.incarnation
+                guard status.phase == .restarting else { return (old, false) }
+                status.incarnation = successor
+                defer { status.isOver = false }
+                if !status.isOver { status.earlier.append(old) }
+                return (old, status.isOver)
+            }
+            if isOver { count(old) }
+            old.cancel()
+            return old
+        } catch {
+            incarnation.cancel()
+            note(
+                Fault(place: "the initial state, \(error.source)", message: error.description), of: nil, isOver: true,
+                duringRestart: true)
+            return nil
+        }
+    }
+
+    /// Begins anew, if nothing else has become of it meanwhile.
+    func beginAnew() {
+        let now = time.now()
+        let incarnation = status.withLock { status -> Incarnation? in
+            guard status.phase == .restarting else { return nil }
+            status.phase = .running
+            status.treatment = nil
+            status.failure = nil
+            status.isResetting = false
+            status.isReady = definition.readyStates.isEmpty
+            status.hasBegun = false
+            status.restarts += 1
+            status.state = status.incarnation.behaviour.initial.index
+            status.inState = Health(definition.stateHealth[status.state])
+            _ = status.note(at: now)
+            return status.incarnation
+        }
+        guard let incarnation else { return }
+        healthChanged()
+        incarnation.start(afterWaiting: true)
+        limitReadiness(of: incarnation)
+    }
+
+    /// Goes to its initial state before it takes another event; `false` if it does not run, or is about to anyway.
+    func reset() -> Bool {
+        let incarnation = status.withLock { status -> Incarnation? in
+            guard status.phase == .running else { return nil }
+            status.isResetting = true
+            status.resets += 1
+            return status.incarnation
+        }
+        return incarnation?.loop.sendFirst(.reset) == .accepted
+    }
+
+    /// Ends on account of a fault; `false` if it has been ended, or ends for good.
+    func giveUp(_ treatment: String) -> Bool {
+        let (incarnation, waiters) = status.withLock { status -> (Incarnation?, [@Sendable () -> Void]) in
+            guard status.phase == .running || status.phase == .restarting else { return (nil, []) }
+            status.phase = .givenUp
+            status.treatment = treatment
+            _ = status.note(at: time.now())
+            return (status.incarnation, status.takeWaiters())
+        }
+        guard let incarnation else { return false }
+        incarnation.cancel()
+        healthChanged()
+        for tell in waiters { tell() }
+        return true
+    }
+
+    /// An administrator restarts or resets it: how often that has been done on account of faults counts no longer.
+    func forgetFaults() {
+        status.withLock { status in
+            status.supervision.forget()
+            status.isFaulty = false
+        }
+    }
+
+    // MARK: Readiness
+
+    /// Calls `done` when it has reached a state that counts as ready, or will not: at once where that is so.
+    func whenReady(_ done: @escaping @Sendable () -> Void) -> Subscription {
+        let id: UInt64? = status.withLock { status in
+            guard status.mayBecomeReady else { return nil }
+            defer { status.nextWaiter += 1 }
+            status.waiters[status.nextWaiter] = done
+            return status.nextWaiter
+        }
+        guard let id else {
+            done()
+            return Subscription {}
+        }
+        return Subscription { [weak self] in
+            // Handed out, so that what it holds is not released under the lock.
+            let waiter = self?.status.withLock { $0.waiters.removeValue(forKey: id) }
+            withExtendedLifetime(waiter) {}
+        }
+    }
+
+    /// Begins its time to become ready, if there is one.
+    private func limitReadiness(of incarnation: Incarnation) {
+        guard let within = definition.readinessLimit.within, !isReady else { return }
+        let ticket = incarnation.after(within.swiftDuration) { [weak self] in
+            self?.isLate(incarnation.number, within: "\(within)")
+        }
+        guard let ticket else { return }
+        let isOver = status.withLock { status in
+            guard status.incarnation.number == incarnation.number, !status.isReady else { return true }
+            status.readiness = ticket
+            return false
+        }
+        if isOver { incarnation.interrupt(ticket) }
+    }
+
+    private func isLate(_ number: UInt64, within limit: String) {
+        let state = status.withLock { status -> Int? in
+            guard status.incarnation.number == number, status.phase == .running, !status.isReady else { return nil }
+            status.readiness = nil
+            return status.state
+        }
+        guard let state else { return }
+        let name = definition.states[state].name
+        let action = definition.readinessLimit.otherwise
+        guard action != .continue else {
+            logger.warning("not ready in time; going on", metadata: ["limit": "\(limit)", "state": "\(name)"])
+            return
+        }
+        note(
+            Fault(place: "ready", message: "not ready within \(limit): its state is '\(name)'"), of: number,
+            action: action)
+    }
+
+    // MARK: Describing
 
     /// A definition with what only the system itself knows, if it is written in Swift: how it began, its transitions and
     /// its own feedbacks.
     func described(_ definition: SystemDefinition) -> SystemDefinition {
         guard definition.kind != nil else { return definition }
+        let behaviour = incarnation.behaviour
         let source = definition.source
         let transitions = behaviour.transitions.map {
             WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)
@@ -182,10 +435,11 @@ final class HostedSystem: Sendable {
     /// Begins in the last state of a predecessor, instead of its own; `false` if it cannot be in that state, or has been
     /// started.
     func migrate(from old: HostedSystem) -> Bool {
+        let incarnation = incarnation
         guard let state = old.loop.state.migrated(from: old.definition, to: definition),
-            let adopted = behaviour.adopt(state)
+            let adopted = incarnation.behaviour.adopt(state)
         else { return false }
-        return loop.setInitial(adopted)
+        return incarnation.loop.setInitial(adopted)
     }
 
     // MARK: Health
@@ -195,10 +449,9 @@ final class HostedSystem: Sendable {
 
     /// How the system is, since when unless it is stopped, and why it is not healthy.
     var wellness: (health: Health, since: Timestamp?, reason: String?) {
-        switch loop.phase {
-        case .notStarted: return (.starting, status.withLock { $0.since }, nil)
-        case .stopping, .cancelling, .stopped: return (.stopped, nil, nil)
-        case .running: return status.withLock { ($0.present, $0.since, $0.reason(in: definition)) }
+        status.withLock { status in
+            let health = status.present
+            return (health, health == .stopped ? nil : status.since, status.reason(in: definition))
         }
     }
 
@@ -210,46 +463,122 @@ final class HostedSystem: Sendable {
         status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
     }
 
-    private func entered(_ state: SystemState) {
+    private func take(_ report: ReportBox.Report) {
+        switch report {
+        case .fault(let fault, let number, let isFailure): note(fault, of: number, isFailure: isFailure)
+        case .entered(let state, let number): entered(state, of: number)
+        case .broke(let fault, let number):
+            note(Fault(place: "the loop", message: "\(fault.error)"), of: number, isOver: true)
+        case .ended(let number):
+            let ended = status.withLock { status -> Incarnation? in
+                if number == status.incarnation.number { status.isOver = true }
+                let index = status.earlier.firstIndex { $0.number == number }
+                return index.map { status.earlier.remove(at: $0) }
+            }
+            if let ended { count(ended) }
+        }
+    }
+
+    /// Remembers what one that is over has counted.
+    private func count(_ ended: Incarnation) {
+        let counted = ended.loop.counters
+        status.withLock { $0.counters = $0.counters + counted }
+    }
+
+    private func entered(_ state: SystemState, of number: UInt64) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
         let elapsed = time.elapsed()
-        let isNews = status.withLock { status in
+        let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
+            guard number == status.incarnation.number else { return (false, [], nil) }
             let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
+            status.hasBegun = true
             if isReadyState { status.isReady = true }
             if isOver { status.isFaulty = false }
+            if state.event?.isReset == true {
+                status.isResetting = false
+                status.failure = nil
+            }
             status.state = state.index
             status.inState = Health(definition.stateHealth[state.index])
             // A state that was carried over may be older than the system.
-            return status.note(at: max(state.since, status.since)) || state.previous == nil
+            let isNews = status.note(at: max(state.since, status.since)) || state.previous == nil
+            guard isReadyState else { return (isNews, [], nil) }
+            defer { status.readiness = nil }
+            return (isNews, status.takeWaiters(), status.readiness)
         }
+        if let readiness { incarnation.interrupt(readiness) }
+        for tell in waiters { tell() }
         if isNews { healthChanged() }
     }
 
-    /// Notes a fault after which the system counts as failed until it is started anew.
-    private func fail(_ fault: Fault) {
-        note(fault, isFailure: true)
-    }
+    /// Notes a fault of what it takes part in.
+    func note(_ fault: Fault) { note(fault, of: nil) }
 
-    /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more.
-    func note(_ fault: Fault) { note(fault, isFailure: false) }
-
-    private func note(_ fault: Fault, isFailure: Bool) {
+    /// Notes a fault: it is counted, logged, and shown until a transition that comes a minute later or more; and what the
+    /// configuration wants is done about it.
+    ///
+    /// - Parameters:
+    ///   - number: the incarnation in which it was; nil: the present one. Of an earlier one it is only told.
+    ///   - isFailure: whether the system counts as failed until it is started anew or reset.
+    ///   - isOver: whether its loop has ended with it.
+    ///   - wanted: what is to be done about it; nil: what is to be done about any.
+    ///   - duringRestart: whether the system could not begin anew.
+    private func note(
+        _ fault: Fault, of number: UInt64?, isFailure: Bool = false, isOver: Bool = false,
+        action wanted: FaultAction? = nil,
+        duringRestart: Bool = false
+    ) {
         let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
-        let isNews = status.withLock { status in
-            status.isFaulty = true
-            if isFailure, status.failure == nil { status.failure = fault }
+        let (isNews, decision) = status.withLock { status -> (Bool, SupervisionMachine.Decision) in
             status.lastFault = fault
             status.faultAt = elapsed
             status.faultTime = now
             status.faults += 1
-            return status.note(at: now)
+            guard number == nil || number == status.incarnation.number else { return (false, .none) }
+            status.isFaulty = true
+            if isFailure, status.failure == nil { status.failure = fault }
+            // What is being restarted, reset or ended needs nothing else.
+            let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
+            guard !isTreated || (isOver && status.phase == .running) else { return (status.note(at: now), .none) }
+            let action = wanted ?? definition.supervision.onFault
+            let decision = status.supervision.decide(
+                duringRestart && action != .escalate ? .restart : action, at: elapsed, isOver: isOver)
+            return (status.note(at: now), decision)
         }
         if isNews { healthChanged() }
         repeats.log(
             logger, .error, "a part of the system failed", key: fault.place, burst: 3,
             ["place": "\(fault.place)", "reason": "\(fault.message)"])
+        carryOut(decision, at: elapsed, duringRestart: duringRestart)
+    }
+
+    /// Does about a fault what concerns this system, and has the host do the rest.
+    private func carryOut(_ decision: SupervisionMachine.Decision, at elapsed: Duration, duringRestart: Bool) {
+        let limit = definition.supervision.limit
+        func text(_ attempt: Int) -> String { "\(attempt) of \(limit.count) per \(limit.period)" }
+        switch decision {
+        case .none: return
+        case .reset(let attempt):
+            guard reset() else { return }
+            logger.warning("reset to the initial state", metadata: ["attempt": "\(text(attempt))"])
+        case .restart(let delay, let attempt):
+            guard duringRestart || beginRestart("being restarted (\(text(attempt)))") else { return }
+            logger.warning("restarting", metadata: ["delay": "\(delay)", "attempt": "\(text(attempt))"])
+        case .stop(let isLimit):
+            let reason =
+                isLimit ? "ended for good, after \(limit.count) faults within \(limit.period)" : "ended for good"
+            guard giveUp(reason) else { return }
+            logger.error(
+                "\(reason); it begins anew when it is restarted, or its configuration is changed",
+                metadata: [:])
+        case .escalate(let isLimit):
+            logger.critical(
+                "the daemon ends on account of this system",
+                metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period)"] : [:])
+        }
+        supervise(self, decision, elapsed)
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is
@@ -280,20 +609,6 @@ extension Health {
         case .degraded: self = .degraded
         case .failed: self = .failed
         }
-    }
-}
-
-/// Carries faults out of the reducer and the feedbacks, which are made before the system it belongs to.
-private final class FaultBox: Sendable {
-    private let receiver = Mutex<(@Sendable (Fault) -> Void)?>(nil)
-
-    func connect(_ receive: @escaping @Sendable (Fault) -> Void) {
-        receiver.withLock { $0 = receive }
-    }
-
-    func report(_ fault: Fault) {
-        let receive = receiver.withLock { $0 }
-        receive?(fault)
     }
 }
 

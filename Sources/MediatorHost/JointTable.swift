@@ -19,6 +19,11 @@ final class JointTable<Subject: Sendable>: Sendable {
         for joint in joints { joint.see(subject) }
     }
 
+    /// The end of a link, if it is there.
+    func joint(_ id: ObjectIdentifier) -> Joint<Subject>? {
+        joints.withLock { joints in joints.first { $0.id == id } }
+    }
+
     func exchange(_ leaving: Set<ObjectIdentifier>, for joining: [Joint<Subject>]) {
         // What leaves is not released under the lock.
         let before = joints.withLock { joints in

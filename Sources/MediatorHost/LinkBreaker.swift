@@ -28,7 +28,7 @@ package struct LinkBreaker: Sendable {
     private var lastAttempt: Duration?
 
     /// A breaker that is closed.
-    package init(_ limit: LoopLimit) {
+    package init(_ limit: RateLimit) {
         self.limit = limit.count
         period = limit.period.swiftDuration
     }

@@ -80,9 +80,9 @@ public struct Plan: Sendable, Hashable {
         }
     }
 
-    /// What becomes of one link.
+    /// What becomes of one link or group.
     public struct LinkStep: Sendable, Hashable {
-        /// The link's name.
+        /// The link's or group's name.
         public var name: String
         /// What becomes of it.
         public var fate: Fate
@@ -103,11 +103,14 @@ public struct Plan: Sendable, Hashable {
         public var state: Int
         /// The feedbacks whose side effects run.
         public var feedbacks: [String]
+        /// Whether it has ended on account of a fault.
+        public var hasFailed: Bool
 
         /// A system in a state.
-        public init(state: Int, feedbacks: [String] = []) {
+        public init(state: Int, feedbacks: [String] = [], hasFailed: Bool = false) {
             self.state = state
             self.feedbacks = feedbacks
+            self.hasFailed = hasFailed
         }
     }
 
@@ -117,6 +120,8 @@ public struct Plan: Sendable, Hashable {
     public var buses: [BusStep]
     /// Every link of either graph, by name.
     public var links: [LinkStep]
+    /// Every group of either graph, by name.
+    public var groups: [LinkStep]
 
     /// Compares what runs with what is to run. About linear.
     ///
@@ -148,12 +153,21 @@ public struct Plan: Sendable, Hashable {
             }
             return LinkStep(name: name, fate: .keep)
         }
+        groups = Self.pairs(old.groups, new.groups, \.name).map { name, before, after in
+            guard let before else { return LinkStep(name: name, fate: .add) }
+            guard let after else { return LinkStep(name: name, fate: .remove) }
+            let isSame =
+                before.strategy == after.strategy
+                && before.systems.map { old.systems[$0].name } == after.systems.map { new.systems[$0].name }
+            return LinkStep(
+                name: name, fate: isSame ? .keep : .change, reason: isSame ? nil : "its definition has changed")
+        }
     }
 
     /// Whether everything stays as it is.
     public var isEmpty: Bool {
         systems.allSatisfy { $0.fate == .keep } && buses.allSatisfy { $0.fate == .keep }
-            && links.allSatisfy { $0.fate == .keep }
+            && links.allSatisfy { $0.fate == .keep } && groups.allSatisfy { $0.fate == .keep }
     }
 
     /// What becomes of the systems, in a line: `3 kept, 1 restarted, 2 added; 1 link changed`.
@@ -168,6 +182,7 @@ public struct Plan: Sendable, Hashable {
         ]
         let changed = [
             (buses.count { $0.fate != .keep }, "bus", "buses"), (links.count { $0.fate != .keep }, "link", "links"),
+            (groups.count { $0.fate != .keep }, "group", "groups"),
         ]
         let others = changed.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2) changed" }
         return ([words.compactMap { $0 }.joined(separator: ", ")] + others).joined(separator: "; ")
@@ -188,6 +203,10 @@ public struct Plan: Sendable, Hashable {
             let running = running(name)
             let ending = running?.feedbacks.sorted() ?? []
             guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
+            if running?.hasFailed == true {
+                return SystemStep(
+                    name: name, fate: .restart, reason: "it has ended on account of a fault", ending: ending)
+            }
             let state = running?.state ?? before.initialState.state
             if let obstacle = obstacle(to: state, of: before, in: after) {
                 return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)

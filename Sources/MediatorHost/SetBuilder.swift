@@ -4,12 +4,14 @@ import Logging
 import MediatorConfiguration
 
 /// Builds what a host runs; nothing that it builds has been joined or started.
-struct SetBuilder {
+struct SetBuilder: Sendable {
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
     let time: HostTime
     let logger: Logger
     let healthChanged: AsyncStream<Void>.Continuation
+    /// What is to be done about a fault of a system.
+    let supervise: HostedSystem.Supervise
 
     /// Builds a set.
     ///
@@ -110,11 +112,9 @@ struct SetBuilder {
     }
 
     private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
-        let behaviour = try begin(definition)
         let own = logger.with(["system": "\(definition.name)"])
-        return HostedSystem(definition, behaviour: behaviour, effects: effects, time: time, logger: own) {
-            [healthChanged] in
-            healthChanged.yield()
-        }
+        return try HostedSystem(
+            definition, make: { () throws(InitialStateError) in try begin(definition) }, effects: effects, time: time,
+            logger: own, healthChanged: { [healthChanged] in healthChanged.yield() }, supervise: supervise)
     }
 }

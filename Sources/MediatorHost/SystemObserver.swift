@@ -8,17 +8,15 @@ struct SystemObserver: LoopObserver {
     let definition: SystemDefinition
     let repeats: RepeatLog
     let logger: Logger
-    let entered: @Sendable (SystemState) -> Void
-    /// Called for an event that no rule handles, where that is a failure.
-    let failed: @Sendable (Fault) -> Void
+    let reports: Incarnation.Reports
 
     func loopDidStart(with state: SystemState) {
-        entered(state)
+        reports.entered(state)
         logger.info("started", metadata: ["state": "\(name(state))"])
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
-        entered(new)
+        reports.entered(new)
         // A state that only repeats itself is not news.
         let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
         // Nor is one that comes a thousand times a second: then it is told how often.
@@ -38,7 +36,7 @@ struct SystemObserver: LoopObserver {
                 logger, .warning, "event not handled", key: "unhandled \(event) \(state.index)",
                 ["event": "\(event)", "state": "\(name(state))"])
         case .fault:
-            failed(
+            reports.failed(
                 Fault(
                     place: "state \(name(state)), \(definition.source)", message: "the event '\(event)' is not handled")
             )
@@ -56,9 +54,14 @@ struct SystemObserver: LoopObserver {
         }
     }
 
+    func loopDidFault(_ fault: LoopFault) {
+        reports.broke(fault)
+    }
+
     func loopDidStop(with state: SystemState) {
         repeats.tellWithheld(all: true)
         logger.debug("stopped", metadata: ["state": "\(name(state))"])
+        reports.ended()
     }
 
     private func name(_ state: SystemState) -> String { definition.states[state.index].name }

@@ -34,7 +34,8 @@ public struct SystemState: Sendable {
 
 /// An event of a system.
 public struct SystemEvent: Sendable {
-    /// Its index in the system's definition; -1 for one that the definition does not have, which nothing handles.
+    /// Its index in the system's definition; -1 for one that the definition does not have, which nothing handles; -2 for
+    /// the reset by its supervisor.
     public let index: Int
     /// Its data, a structure of the event's type.
     public let data: Value
@@ -46,11 +47,17 @@ public struct SystemEvent: Sendable {
         self.data = data
         self.original = original
     }
+
+    /// Sends a system to its initial state.
+    static let reset = SystemEvent(index: -2, data: .null)
+
+    /// Whether it sends a system to its initial state.
+    var isReset: Bool { index == Self.reset.index }
 }
 
 extension SystemDefinition {
     /// What an event is called.
-    func eventName(_ event: SystemEvent) -> String {
-        events.indices.contains(event.index) ? events[event.index].name : "unknown"
+    package func eventName(_ event: SystemEvent) -> String {
+        events.indices.contains(event.index) ? events[event.index].name : event.isReset ? "(reset)" : "unknown"
     }
 }

@@ -264,7 +264,7 @@ extension Value {
     }
 
     /// The strings of a map.
-    fileprivate var stringMap: [String: String] {
+    var stringMap: [String: String] {
         guard case .map(let entries) = self else { return [:] }
         var result: [String: String] = [:]
         for case (.string(let key), .string(let value)) in entries { result[key] = value }

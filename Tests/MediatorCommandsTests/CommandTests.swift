@@ -49,6 +49,10 @@ struct CommandTests {
         ),
         Failure(
             ["emit", "disk", "Reset"], .refused, "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
+        Failure(
+            ["restart", "disk"], .refused,
+            "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
+        Failure(["reset", "link:backup"], .usage, "mediatorctl: only a system can be reset\n"),
         Failure(["emit", "bus:backup", "Reset"], .usage, "mediatorctl: an event can only be sent to a system\n"),
         Failure(
             ["emit", "disk-guard", "measred"], .refused,

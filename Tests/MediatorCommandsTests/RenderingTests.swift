@@ -87,7 +87,7 @@ struct RenderingTests {
               health      stopped
               state       Paused
               since       Nov 19 02:13 (2 d ago)
-              counters    7 events, 2 transitions, 0 unhandled, 4 dropped, 1 fault
+              counters    7 events, 2 transitions, 0 unhandled, 4 dropped, 1 fault, 2 restarts, 1 reset
               effects     0 running
               last fault  the expression 'a / b' divides by zero
 
@@ -165,12 +165,12 @@ struct RenderingTests {
     }
 
     static let system =
-        #"{"counters":{"dropped":0,"events":1234,"faults":0,"transitions":12,"unhandled":3},"#
+        #"{"counters":{"dropped":0,"events":1234,"faults":0,"resets":0,"restarts":0,"transitions":12,"unhandled":3},"#
         + #""description":"Is a disk filling?","effectsRunning":1,"health":"healthy","name":"disk-guard","#
         + #""since":"2026-11-21T11:57:00Z","state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
         + #""name":"Full"}}"#
     static let backup =
-        #"{"counters":{"dropped":4,"events":7,"faults":1,"transitions":2,"unhandled":0},"effectsRunning":0,"#
+        #"{"counters":{"dropped":4,"events":7,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0},"effectsRunning":0,"#
         + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
         + #""state":{"data":{},"name":"Paused"}}"#
     static let link =

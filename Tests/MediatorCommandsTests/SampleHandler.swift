@@ -61,7 +61,7 @@ final class SampleHandler: ControlHandler {
         health: .stopped,
         state: SystemState(name: "Paused"),
         since: "2026-11-19T02:13:00.250Z",
-        counters: Counters(events: 7, transitions: 2, unhandled: 0, dropped: 4, faults: 1)
+        counters: Counters(events: 7, transitions: 2, unhandled: 0, dropped: 4, faults: 1, restarts: 2, resets: 1)
     )
 
     let buses = [
@@ -241,6 +241,18 @@ final class SampleHandler: ControlHandler {
             throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
         }
         state.withLock { $0.emitted.append(parameters) }
+    }
+
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
+        guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
+    }
+
+    func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
+
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
+        guard name != "backup" else {
+            throw ControlError.notAccepted(name: name, reason: "it has ended on account of a fault; restart it")
+        }
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {

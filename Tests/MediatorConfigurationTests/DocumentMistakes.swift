@@ -24,7 +24,7 @@ import Testing
             initialState: Normal
             """#,
             #"""
-            a.yaml:1:1: error: a document is a system, with the key 'system', or holds 'buses', 'links' or 'instances' [document-kind]
+            a.yaml:1:1: error: a document is a system, with the key 'system', or holds 'buses', 'links', 'instances' or 'groups' [document-kind]
               sytem: disk
               ^~~~~
               hint: did you mean 'system'?

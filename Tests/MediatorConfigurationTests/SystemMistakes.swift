@@ -147,7 +147,7 @@ import Testing
             mailbox: { overflow: dropOldst }
             """#,
             #"""
-            a.yaml:5:22: error: overflow is 'dropOldest' or 'dropNewest', not 'dropOldst' [unknown-choice]
+            a.yaml:5:22: error: overflow is 'dropOldest', 'dropNewest' or 'fail', not 'dropOldst' [unknown-choice]
               mailbox: { overflow: dropOldst }
                                    ^~~~~~~~~
               hint: did you mean 'dropOldest'?

@@ -95,6 +95,16 @@ private struct SmallHandler: ControlHandler {
         throw ControlError.notAccepted(name: parameters.system, reason: parameters.event)
     }
 
+    func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: name, reason: "restart")
+    }
+
+    func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
+
+    func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: name, reason: "reset")
+    }
+
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
         guard peer.processID == getpid() else { throw ServiceError.permissionDenied }
     }

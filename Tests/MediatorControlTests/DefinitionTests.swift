@@ -138,6 +138,9 @@ struct DefinitionTests {
         ),
         ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), Nothing()),
         ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
+        ("RestartSystem", NameParameters(name: "disk"), Nothing()),
+        ("ResetSystem", NameParameters(name: "disk"), Nothing()),
+        ("ReadMetrics", Nothing(), ReadMetricsReply(text: "x 1")),
         (
             "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true),
             PlanReply(

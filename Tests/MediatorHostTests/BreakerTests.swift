@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `The breaker of a link` {
     /// Ten times in a second.
     static func make(_ count: Int) throws -> LinkBreaker {
-        LinkBreaker(LoopLimit(count: count, period: try #require(TimeSpan(seconds: 1, nanoseconds: 0))))
+        LinkBreaker(RateLimit(count: count, period: try #require(TimeSpan(seconds: 1, nanoseconds: 0))))
     }
 
     @Test func `counts in every period, not from one full second to the next`() throws {

@@ -20,6 +20,10 @@ int linux_epoll_remove(int queue, int descriptor);
 /// Waits until there is something to tell (epoll_wait(2)); writes at most `capacity` numbers, and answers how many.
 int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 
+/// A descriptor of a process, which can be read when the process has ended (pidfd_open(2)); closed in programs that are
+/// started.
+int linux_process(int number);
+
 /// What the system says about a network interface (rtnetlink(7)).
 struct linux_link {
     /// Its number, which no other has while it is there; 0 where there is none.

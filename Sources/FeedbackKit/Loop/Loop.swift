@@ -127,6 +127,12 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         await core.sendWhenRoom(event)
     }
 
+    /// Queues an event before all that waits; it has a place beyond the mailbox's limit.
+    @discardableResult
+    package func sendFirst(_ event: Event) -> SendResult {
+        core.sendFirst(event)
+    }
+
     /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
     /// being cancelled calls it at once, on the caller's thread.
     @inlinable

@@ -251,6 +251,15 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         await withCheckedContinuation { deliver(event, origin: nil, waiting: .always, $0) }
     }
 
+    /// Puts an event before all that waits, whatever the limit.
+    @usableFromInline
+    func sendFirst(_ event: Event) -> SendResult {
+        let sent = withMailbox { $0.machine.sendFirst(event) }
+        if sent.needsTurn { schedule() }
+        if sent.result != .accepted { report(sent, of: event) }
+        return sent.result
+    }
+
     @usableFromInline
     func deliver(
         _ event: Event, origin: Machine.Origin?, waiting policy: Send<Event>.WaitPolicy,

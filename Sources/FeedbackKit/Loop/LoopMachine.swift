@@ -270,6 +270,17 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         waitingEvents += 1
     }
 
+    /// An event arrives that goes before all that waits, and has a place beyond the limit.
+    @usableFromInline
+    package mutating func sendFirst(_ event: Event) -> Sent {
+        guard phase == .notStarted || phase == .running else { return send(event, origin: nil, holdBeforeStart: true) }
+        mailbox.prepend(.event(event, nil))
+        waitingEvents += 1
+        var sent = Sent(.accepted)
+        sent.needsTurn = wake()
+        return sent
+    }
+
     /// An event arrives from someone who can wait. If there is no room for it, it is queued all the same, and `tell` is
     /// called with what has become of it: the mailbox holds at most one event more for each who waits.
     ///

@@ -89,6 +89,21 @@ public struct LoopCounters: Sendable, Hashable, Codable {
     /// Nothing counted yet.
     @inlinable
     public init() {}
+
+    /// What two loops have counted together.
+    package static func + (left: LoopCounters, right: LoopCounters) -> LoopCounters {
+        var sum = left
+        sum.events += right.events
+        sum.transitions += right.transitions
+        sum.unhandled += right.unhandled
+        sum.withdrawn += right.withdrawn
+        sum.droppedByLimit += right.droppedByLimit
+        sum.refused += right.refused
+        sum.effectsStarted += right.effectsStarted
+        sum.effectsCancelled += right.effectsCancelled
+        sum.faults += right.faults
+        return sum
+    }
 }
 
 /// A picture of a loop at one moment.

@@ -24,3 +24,17 @@ struct PublishedReport: Report {
         "published \(PlainText.value(value.value)) on bus \(PlainText.cleaned(value.bus))\n"
     }
 }
+
+/// The answer of `restart` and `reset`: how the system is then.
+struct TreatedReport: Report {
+    /// What was done with it.
+    let word: String
+    let system: SystemSummary
+
+    func encode(to encoder: any Encoder) throws { try system.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let state = StateText.text(system.state)
+        return "\(word) system \(PlainText.cleaned(system.name)), which is in \(state)\n"
+    }
+}

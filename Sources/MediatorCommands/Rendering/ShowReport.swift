@@ -41,6 +41,8 @@ enum ShowReport: Report {
                         + "\(Count.text(counters.transitions, "transition", "transitions")), "
                         + "\(counters.unhandled) unhandled, \(counters.dropped) dropped, "
                         + Count.text(counters.faults, "fault", "faults")
+                        + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
+                        + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
                 ("effects", "\(summary.effectsRunning) running"),
                 ("last fault", system.lastFault.map { style.colored(PlainText.cleaned($0), .red) }),

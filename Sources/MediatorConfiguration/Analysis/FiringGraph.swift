@@ -186,7 +186,7 @@ extension FeedbackDefinition {
     /// Whether it emits an event as soon as a state is entered. What waits or runs a command goes on by the clock or the
     /// world, not by itself.
     var emitsAtOnce: Bool {
-        guard case .atOnce = schedule else { return false }
+        guard case .atOnce = schedule, pace == nil else { return false }
         return effect == EffectSchema.emit.name
     }
 }

@@ -87,11 +87,40 @@ struct Assembly {
             whole.systems.append(compiled)
         }
         addWiring(to: &whole, systems, table)
+        let groups = groups(systems)
         GraphAnalysis(whole, findings).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
-            links: whole.links.map(\.definition))
+            links: whole.links.map(\.definition), groups: groups)
+    }
+
+    /// The groups; of one with a mistake, what is right of it.
+    private func groups(_ systems: [String: WiringCompiler.System]) -> [GroupDefinition] {
+        var taken: [String: String] = [:]
+        return unique(places(\.groups) { ($0.name, $0.source) }, "group").map { place in
+            let written = files[place.file].written.groups[place.index]
+            let lookup = Lookup(session: session, source: written.source)
+            var members: [Int] = []
+            for name in written.systems {
+                if let group = taken.updateValue(written.name.text, forKey: name.text) {
+                    lookup.report(
+                        .duplicateName, at: name.span,
+                        group == written.name.text
+                            ? "the system '\(name.text)' stands twice in this group"
+                            : "the system '\(name.text)' is in the group '\(group)' already, and can be in one only")
+                } else if let system = systems[name.text] {
+                    members.append(system.index)
+                } else if !mayHideSystems {
+                    lookup.report(
+                        .unknownSystem, at: name.span, "there is no system '\(name.text)'",
+                        hint: Names.hint(for: name.text, among: systems.keys.sorted()))
+                }
+            }
+            return GroupDefinition(
+                name: written.name.text, source: written.source.location(at: written.name.span.start),
+                strategy: written.strategy, systems: members)
+        }
     }
 
     /// Does something; whether nothing was reported meanwhile, and no value from elsewhere looked at, so that its outcome

@@ -9,6 +9,7 @@ struct Gathered: Sendable {
     /// What stands under `links`, right or wrong.
     var linkNodes: [Node.Entry] = []
     var instances: [WrittenInstance] = []
+    var groups: [WrittenGroup] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
     /// Whether systems may be defined where nobody could read them.
@@ -88,6 +89,7 @@ struct FileReader {
             gathered.buses += wiring.buses
             gathered.links += wiring.links
             gathered.instances += wiring.instances
+            gathered.groups += wiring.groups
         }
     }
 
@@ -99,7 +101,7 @@ struct FileReader {
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
-            "a document is a system, with the key 'system', or holds 'buses', 'links' or 'instances'",
+            "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances' or 'groups'",
             hint: near.map { "did you mean '\($0)'?" })
     }
 }

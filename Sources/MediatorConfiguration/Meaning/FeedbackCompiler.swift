@@ -26,13 +26,22 @@ struct FeedbackCompiler {
         guard let effect = written.effect else { return nil }
         let arguments = arguments(effect, states)
         let outcomes = outcomes(effect, states)
-        guard let selector, let schedule, let arguments, let outcomes else { return nil }
+        let handling = HandlingCompiler(written, scope, lookup)
+        let (pace, key) = (handling.pace(states), handling.key(states))
+        let (timeout, jitter) = (handling.timeout(states), handling.jitter(states))
+        guard let selector, let schedule, let arguments, let outcomes, let pace, let key, let timeout, let jitter
+        else { return nil }
         var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
         definition.mode = written.mode
         definition.limit = written.limit
+        definition.pace = pace.value
+        definition.key = key.value
+        definition.timeout = timeout.value
+        definition.jitter = jitter.value
+        definition.retry = written.handling.retry
         return definition
     }
 
@@ -40,11 +49,13 @@ struct FeedbackCompiler {
         switch written.schedule {
         case .atOnce: .atOnce
         case .broken: nil
-        case .after(let text): delay(text, "after", atLeast: 1, states).map { .after($0) }
+        case .after(let text): lookup.delay(text, "after", atLeast: 1, states, of: scope).map { .after($0) }
         case .every(let text) where written.effect?.schema.isLasting == true:
             refused(text)
         case .every(let text):
-            delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states).map { .every($0) }
+            lookup.delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states, of: scope).map {
+                .every($0)
+            }
         }
     }
 
@@ -56,19 +67,6 @@ struct FeedbackCompiler {
             hint: schema.parameter("every") == nil
                 ? "leave it out" : "write it among the parameters of '\(schema.name)'")
         return nil
-    }
-
-    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]?) -> [Int: DataProgram]? {
-        return lookup.perState(states, of: scope) { variables in
-            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
-            guard case .constant(.duration(let span)) = program else { return program }
-            guard span.isAtLeast(nanoseconds: least) else {
-                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
-                lookup.report(.outOfRange, at: node.mark, message)
-                return nil
-            }
-            return program
-        }
     }
 
     // Arguments
@@ -99,7 +97,6 @@ struct FeedbackCompiler {
     /// Checks what is fixed against what the side effect asks for beyond types.
     private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
     {
-        guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
             guard case .constant(let value) = program else { continue }
@@ -118,7 +115,10 @@ struct FeedbackCompiler {
 
     /// The parameters whose values hold a credential.
     private func secretArguments(_ effect: WrittenEffect) -> Set<String> {
-        guard case .mapping(let entries) = effect.argument.content else { return [] }
+        guard case .mapping(let entries) = effect.argument.content else {
+            guard let parameter = effect.schema.shortForm, effect.argument.holdsCredential else { return [] }
+            return [parameter]
+        }
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
@@ -168,7 +168,26 @@ struct FeedbackCompiler {
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false
         }
+        if isWhole, !isOneChosen(given, effect) { isWhole = false }
         return (given, isWhole)
+    }
+
+    /// Whether exactly one is given of the parameters of which exactly one must be.
+    private func isOneChosen(_ given: [String: Node], _ effect: WrittenEffect) -> Bool {
+        let schema = effect.schema
+        guard !schema.exactlyOneOf.isEmpty else { return true }
+        let chosen = schema.exactlyOneOf.filter { given[$0] != nil }
+        func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
+        if chosen.isEmpty {
+            lookup.report(
+                .missingParameter, at: effect.key.span,
+                "'\(schema.name)' needs one of the parameters \(list(schema.exactlyOneOf))")
+        } else if chosen.count > 1 {
+            lookup.report(
+                .conflictingKeys, at: effect.key.span,
+                "'\(schema.name)' takes only one of the parameters \(list(chosen))", hint: "keep one of them")
+        }
+        return chosen.count == 1
     }
 
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
@@ -214,7 +233,10 @@ struct FeedbackCompiler {
         var byState: [Int: [String: [EmissionRule]]]?
         var isWhole = true
         for outcome in written.outcomes {
-            guard let schema = effect.schema.outcome(outcome.key.text) else {
+            let isTimeout = outcome.key.text == EffectSchema.timeoutOutcome.name
+            guard
+                let schema = effect.schema.outcome(outcome.key.text) ?? (isTimeout ? EffectSchema.timeoutOutcome : nil)
+            else {
                 isWhole = false
                 continue
             }

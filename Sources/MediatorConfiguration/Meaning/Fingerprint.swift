@@ -144,6 +144,11 @@ struct Fingerprinter {
             }
             printer.print.add(system.mailbox)
             printer.print.add(system.unhandled.rawValue)
+            if system.supervision != SupervisionPolicy() { printer.add(system.supervision) }
+            if system.readinessLimit != ReadinessLimit() {
+                let limit = system.readinessLimit
+                printer.add(["ready", limit.within.map { "\($0)" } ?? "", limit.otherwise.rawValue])
+            }
             printer.print.add(system.feedbacks.count)
             for feedback in system.feedbacks { printer.add(feedback) }
             printer.add(system.transitions)
@@ -210,6 +215,13 @@ struct Fingerprinter {
         }
     }
 
+    private mutating func add(_ policy: SupervisionPolicy) {
+        add([
+            "supervision", policy.onFault.rawValue, "\(policy.delay)", "\(policy.maxDelay)", "\(policy.limit.count)",
+            "\(policy.limit.period)", policy.beyond.rawValue,
+        ])
+    }
+
     private mutating func add(_ texts: [String]) {
         print.add(texts.count)
         for text in texts { print.add(text) }
@@ -239,6 +251,21 @@ struct Fingerprinter {
         }
     }
 
+    private mutating func add(_ handling: WrittenHandling) {
+        for (name, node) in [
+            ("debounce", handling.debounce), ("throttle", handling.throttle), ("timeout", handling.timeout),
+            ("jitter", handling.jitter),
+        ] {
+            guard let node else { continue }
+            print.add(name)
+            add(node)
+        }
+        if let key = handling.key { add(["key", key.text]) }
+        if let retry = handling.retry {
+            add(["retry", "\(retry.times)", "\(retry.delay)", "\(retry.maxDelay)", "\(retry.jitter)"])
+        }
+    }
+
     private mutating func add(_ feedback: WrittenFeedback) {
         print.add(feedback.name.text)
         add(feedback.selector)
@@ -246,6 +273,7 @@ struct Fingerprinter {
         print.add(feedback.strategy.rawValue)
         print.add(feedback.mode.rawValue)
         print.add(feedback.limit)
+        add(feedback.handling)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")
         case .after(let delay):

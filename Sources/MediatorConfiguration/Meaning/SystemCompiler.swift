@@ -51,9 +51,9 @@ struct SystemCompiler {
                 EventDefinition(name: event.name, type: event.type, rule: scope.kind?.events[index].rule)
             }, initialState: initial,
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
-            mailbox: written.mailbox, readyStates: ready,
+            mailbox: written.mailbox, readyStates: ready, readinessLimit: written.readinessLimit,
             stateHealth: Dictionary(health, uniquingKeysWith: { first, _ in first }), unhandled: written.unhandled,
-            kind: kind, fingerprint: Fingerprinter.of(written, kind, session))
+            supervision: written.supervision, kind: kind, fingerprint: Fingerprinter.of(written, kind, session))
     }
 
     private func isWithinLimits() -> Bool {

@@ -35,6 +35,7 @@ public struct ConfigurationSchema: Sendable {
             "$defs": .object(
                 [
                     ("system", system(kinds)), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
+                    ("group", group), ("supervision", supervision),
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
@@ -173,7 +174,17 @@ public struct ConfigurationSchema: Sendable {
                 "additionalProperties": .reference("fields"),
             ],
             "initialState": SchemaNode.reference("construct").described("The state it starts in, with its data."),
-            "ready": oneOrMore.described("The states that count as ready; left out: ready when started."),
+            "ready": SchemaNode.anyOf(
+                oneOrMore,
+                keyed(
+                    SupervisionDecoder.readinessKeys, required: ["in"],
+                    [
+                        "in": oneOrMore.described("The states that count as ready."),
+                        "within": fixedDuration.described("How long it may take to reach one of them."),
+                        "otherwise": SchemaNode.choice(FaultAction.self)
+                            .described("What is done about it when that has passed."),
+                    ])
+            ).described("The states that count as ready; left out: ready when started."),
             "health": [
                 "description": "How the system is in which state; in others it is healthy.",
                 "type": "object", "propertyNames": .reference("identifier"),
@@ -187,6 +198,8 @@ public struct ConfigurationSchema: Sendable {
                 .described("From: on: to."),
             "unhandled": SchemaNode.choice(UnhandledPolicy.self)
                 .described("What an event means that the state does not handle."),
+            "supervision": SchemaNode.reference("supervision")
+                .described("What is done when something in it has failed."),
             "external": oneOrMore.described("The events that come from outside; any: all of them."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance; it says the states, events and transitions."),
@@ -226,6 +239,10 @@ public struct ConfigurationSchema: Sendable {
 
     // Feedbacks
 
+    private static let retryTimes: SchemaNode = [
+        "type": "integer", "minimum": 1, "maximum": .int(RetryPolicy.mostTimes),
+    ]
+
     private static func feedback(_ effects: [EffectSchema]) -> SchemaNode {
         let table = EffectTable(effects)
         var members: [String: SchemaNode] = [
@@ -241,6 +258,27 @@ public struct ConfigurationSchema: Sendable {
             ],
             "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
             "after": SchemaNode.reference("duration").described("Once, when this has passed."),
+            "jitter": SchemaNode.reference("duration").described("Up to this much later than the schedule says."),
+            "debounce": SchemaNode.reference("duration")
+                .described("It runs when no other run has been asked for so long."),
+            "throttle": SchemaNode.reference("duration")
+                .described("It runs at most once in this time; of what is asked for meanwhile, the last."),
+            "key": [
+                "type": "string", "pattern": "\\$\\{",
+                "description": "Of what a run is: runs of one value are handled apart from those of another.",
+            ],
+            "timeout": SchemaNode.reference("duration").described("How long a run may take."),
+            "retry": SchemaNode.anyOf(
+                retryTimes,
+                keyed(
+                    FeedbackDecoder.retryKeys, required: ["times"],
+                    [
+                        "times": retryTimes.described("How often it is made again."),
+                        "delay": fixedDuration.described("How long after the first failure; doubles each time."),
+                        "maxDelay": fixedDuration.described("How long after a failure at most."),
+                        "jitter": ["type": "number", "minimum": 0, "maximum": 1],
+                    ])
+            ).described("How often a run that fails is made again."),
         ]
         for effect in effects {
             members[effect.name] = .reference(effect.emitsDirectly ? "construct" : "effect-\(effect.name)")
@@ -251,8 +289,11 @@ public struct ConfigurationSchema: Sendable {
         }
         let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
             let others =
-                table.outcomes.filter { effect.outcome($0) == nil }
-                + (effect.isLasting ? ["every", "mode", "limit"] : [])
+                table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
+                + (effect.isLasting
+                    ? ["every", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key", "jitter"] : [])
+                + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
+                + (effect.emitsDirectly ? ["timeout"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }
@@ -260,9 +301,30 @@ public struct ConfigurationSchema: Sendable {
             FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
             more: [
                 ("oneOf", .array(effects.map { ["required": [.string($0.name)]] })),
-                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers)),
+                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers + company)),
+                (
+                    "dependentRequired",
+                    SchemaNode.object([(EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")]))])
+                ),
             ])
     }
+
+    /// Keys of a feedback that exclude others, or need them.
+    private static let company: [(String, SchemaNode)] = [
+        ("debounce", SchemaNode.object([("allOf", [without(["throttle", "every", "after"]), continuing])])),
+        ("throttle", without(["debounce", "every", "after"])),
+        ("key", SchemaNode.object([("allOf", [without(["every"]), continuing])])),
+        ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]])),
+    ]
+
+    private static func without(_ keys: [String]) -> SchemaNode {
+        ["properties": .object(keys.map { ($0, false) })]
+    }
+
+    /// A feedback whose runs outlast their state.
+    private static let continuing: SchemaNode = [
+        "properties": ["strategy": .choice(among: [Strategy.continueOnNewState])], "required": ["strategy"],
+    ]
 
     private static let emission: SchemaNode = .anyOf(
         .reference("construct"),
@@ -275,9 +337,11 @@ public struct ConfigurationSchema: Sendable {
         let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
             parameter.upperBound.map { (parameter.name, .array([.string($0)])) }
         }
+        let alternatives: [SchemaNode] = effect.exactlyOneOf.map { ["required": [.string($0)]] }
         let whole = keyed(
             effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members,
-            more: bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
+            more: (bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
+                + (alternatives.isEmpty ? [] : [("oneOf", .array(alternatives))]))
         guard let short = effect.shortForm, let form = members[short] else { return whole }
         return .anyOf(form, whole)
     }
@@ -287,11 +351,16 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         switch parameter.constraint {
-        case nil, .time?, .command?, .environment?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        case nil, .time?, .headers?, .command?, .environment?:
+            return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:
             return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
+        case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
+        case .statuses?:
+            return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
+        case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],

@@ -68,7 +68,12 @@ extension SchemaNode {
 
     /// One of the words of a choice.
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(_: Choice.Type) -> SchemaNode {
-        ["enum": .array(Choice.allCases.map { .string($0.rawValue) })]
+        choice(among: Array(Choice.allCases))
+    }
+
+    /// One of some words of a choice.
+    static func choice<Choice: RawRepresentable<String>>(among choices: [Choice]) -> SchemaNode {
+        ["enum": .array(choices.map { .string($0.rawValue) })]
     }
 
     /// With a word on what it is for, as editors show it.

@@ -7,6 +7,8 @@ extension ConfigurationSchema {
             "links": named("name", .reference("link")).described("The links, by name."),
             "instances": named("instanceName", ["type": ["object", "null"]])
                 .described("Systems made of templates, each with its parameters."),
+            "groups": named("name", .reference("group"))
+                .described("Systems that belong together when one of them fails."),
             "loop": SchemaNode.reference("loop").described("A limit for every link of this document."),
         ])
 
@@ -18,7 +20,8 @@ extension ConfigurationSchema {
             "value": SchemaNode.anyOf(.reference("type"), .reference("fields")).described("The type of its values."),
             "initial": .object([("description", "A currentValue bus's first value.")]),
             "limit": ["type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit)],
-            "overflow": SchemaNode.choice(BufferPolicy.Overflow.self).described("Which value is dropped beyond it."),
+            "overflow": SchemaNode.choice(among: BufferPolicy.Overflow.ofBuses)
+                .described("Which value is dropped beyond it."),
             "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
             "for": SchemaNode.reference("each").described("There is one for each instance of this template."),
             "external": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
@@ -64,10 +67,57 @@ extension ConfigurationSchema {
     /// A limit of a loop.
     static let loop = keyed(
         WiringDecoder.loopKeys, required: WiringDecoder.loopKeys,
+        ["limit": rate])
+
+    /// A number of times per duration.
+    static let rate: SchemaNode = [
+        "type": "string",
+        "pattern": "^ *[0-9]+ +per +\\+?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+ *$",
+    ]
+
+    /// A fixed duration.
+    static let fixedDuration: SchemaNode = [
+        "type": "string", "pattern": "^\\+?(0|(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+)$",
+    ]
+
+    /// A group of systems.
+    static let group = keyed(
+        SupervisionDecoder.groupKeys, required: SupervisionDecoder.groupKeys,
         [
-            "limit": [
-                "type": "string",
-                "pattern": "^ *[0-9]+ +per +\\+?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+ *$",
-            ]
+            "strategy": SchemaNode.choice(GroupStrategy.self)
+                .described("Whom what is done about one of them concerns: it, all, or it and those after it."),
+            "systems": SchemaNode.anyOf(
+                .reference("part"), ["type": "array", "items": .reference("part"), "minItems": 1]
+            ).described("The systems, in the order in which they begin."),
         ])
+
+    /// What is done when something in a system has failed.
+    static let supervision: SchemaNode = .anyOf(
+        .choice(FaultAction.self),
+        keyed(
+            SupervisionDecoder.policyKeys, required: ["onFault"],
+            [
+                "onFault": SchemaNode.choice(FaultAction.self).described("What is done about a fault."),
+                "delay": fixedDuration.described("How long after a fault it begins anew; doubles each time in a row."),
+                "maxDelay": fixedDuration.described("How long after a fault it begins anew at most."),
+                "limit": rate.described("How often it may be restarted or reset."),
+                "beyond": SchemaNode.choice(SupervisionPolicy.LastResort.self).described("What is done beyond that."),
+            ],
+            more: [
+                (
+                    "allOf",
+                    [
+                        without(["delay", "maxDelay"], beside: [.reset]),
+                        without(["delay", "maxDelay", "limit", "beyond"], beside: [.continue, .stop, .escalate]),
+                    ]
+                )
+            ]))
+
+    /// Some keys mean nothing beside some actions.
+    private static func without(_ keys: [String], beside actions: [FaultAction]) -> SchemaNode {
+        [
+            "if": ["properties": ["onFault": .choice(among: actions)]],
+            "then": ["properties": .object(keys.map { ($0, false) })],
+        ]
+    }
 }

@@ -103,11 +103,16 @@ struct Decoder {
     }
 
     /// One of a few words.
-    func choice<Choice>(_ node: Node, _ what: @autoclosure () -> String) -> Choice?
-    where Choice: RawRepresentable<String> & CaseIterable {
+    func choice<Choice>(
+        _ node: Node, _ what: @autoclosure () -> String, among choices: [Choice]? = nil
+    ) -> Choice? where Choice: RawRepresentable<String> & CaseIterable {
         guard let scalar = scalar(node, what()) else { return nil }
-        if let choice = Choice(rawValue: scalar.text) { return choice }
-        let words = Choice.allCases.map(\.rawValue)
+        if let choice = Choice(rawValue: scalar.text),
+            choices?.contains(where: { $0.rawValue == choice.rawValue }) ?? true
+        {
+            return choice
+        }
+        let words = choices?.map(\.rawValue) ?? Choice.allCases.map(\.rawValue)
         let quoted = words.map { "'\($0)'" }
         report(
             .unknownChoice, at: scalar.span,
@@ -169,15 +174,56 @@ struct Decoder {
         if case .mapping(let entries) = node.content { " of \(entries.count) keys" } else { "" }
     }
 
+    /// A number of times per duration: `10 per 1s`. Nil after reporting.
+    func rate(_ node: Node, _ what: String, hint: String) -> RateLimit? {
+        guard let text = scalar(node, what, hint: hint) else { return nil }
+        let words = text.text.split(separator: " ")
+        guard words.count == 3, words[1] == "per", let count = Int(words[0]),
+            let period = TimeSpan(text: String(words[2]))
+        else {
+            report(
+                .wrongType, at: text.span, "\(what) is a number of times per duration, not '\(text.text)'", hint: hint)
+            return nil
+        }
+        guard (1...ConfigurationLimits.bufferLimit).contains(count),
+            period.isAtLeast(nanoseconds: ConfigurationLimits.shortestPeriod)
+        else {
+            report(
+                .outOfRange, at: text.span,
+                "\(what) is from 1 to \(ConfigurationLimits.bufferLimit) times, per 1ms or more")
+            return nil
+        }
+        return RateLimit(count: count, period: period)
+    }
+
+    /// A fixed duration. Nil after reporting.
+    func duration(_ node: Node, _ what: String, from least: TimeSpan, to most: TimeSpan) -> TimeSpan? {
+        guard let text = scalar(node, what, hint: "write a duration such as 5s") else { return nil }
+        guard let span = TimeSpan(text: text.text) else {
+            report(
+                .wrongType, at: text.span, "\(what) is a duration, not '\(text.text)'",
+                hint: "write a number with its unit, such as 500ms, 5s or 2h")
+            return nil
+        }
+        guard least <= span, span <= most else {
+            report(.outOfRange, at: text.span, "\(what) is from \(least) to \(most), not \(text.text)")
+            return nil
+        }
+        return span
+    }
+
     /// A buffer's limit and overflow policy from two keys of a mapping.
-    func bufferPolicy(_ keyed: Keyed, _ what: @autoclosure () -> String, default policy: BufferPolicy) -> BufferPolicy {
+    func bufferPolicy(
+        _ keyed: Keyed, _ what: @autoclosure () -> String, default policy: BufferPolicy,
+        overflows: [BufferPolicy.Overflow]
+    ) -> BufferPolicy {
         var policy = policy
         if let node = keyed["limit"],
             let limit = integer(node, "the limit of \(what())", in: 1...ConfigurationLimits.bufferLimit)
         {
             policy.limit = limit
         }
-        if let node = keyed["overflow"], let overflow: BufferPolicy.Overflow = choice(node, "overflow") {
+        if let node = keyed["overflow"], let overflow = choice(node, "overflow", among: overflows) {
             policy.overflow = overflow
         }
         return policy

@@ -3,7 +3,13 @@ import CommonExpression
 /// Reads one feedback: shape only.
 struct FeedbackDecoder {
     /// The keys every feedback may have.
-    static let keys = ["onState", "when", "strategy", "mode", "limit", "every", "after"]
+    static let keys = [
+        "onState", "when", "strategy", "mode", "limit", "every", "after", "jitter", "debounce", "throttle", "key",
+        "timeout", "retry",
+    ]
+
+    /// The keys of a retry.
+    static let retryKeys = ["times", "delay", "maxDelay", "jitter"]
 
     /// The keys of a rule of an outcome.
     static let ruleKeys = ["when", "emit"]
@@ -41,10 +47,11 @@ struct FeedbackDecoder {
                 "'\(schema.name)' goes on by itself, and there is one run of it: another would wait for ever",
                 hint: "leave '\(key.text)' out")
         }
+        let handling = HandlingDecoder(decoder).handling(keyed, strategy, effect?.schema)
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            effect: effect, outcomes: outcomes(keyed, effect))
+            handling: handling, effect: effect, outcomes: outcomes(keyed, effect))
     }
 
     /// What becomes of runs that come while one runs, where that can be.
@@ -133,6 +140,16 @@ struct FeedbackDecoder {
         var outcomes: [WrittenOutcome] = []
         for entry in keyed.entries where effects.outcomes.contains(entry.key.text) {
             if let schema = effect?.schema, schema.outcome(entry.key.text) == nil {
+                if entry.key.text == EffectSchema.timeoutOutcome.name {
+                    if keyed["timeout"] == nil {
+                        decoder.report(
+                            .conflictingKeys, at: entry.key.span, "'onTimeout' means nothing without 'timeout'",
+                            hint: "write timeout: and a duration")
+                    } else {
+                        outcomes.append(WrittenOutcome(key: entry.key, rules: rules(entry)))
+                    }
+                    continue
+                }
                 let names = schema.outcomes.map(\.name)
                 decoder.report(
                     .unknownOutcome, at: entry.key.span, "'\(schema.name)' has no outcome '\(entry.key.text)'",

@@ -5,8 +5,7 @@ struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
         "system", "description", "parameters", "states", "events", "initialState", "ready", "health", "mailbox",
-        "feedbacks",
-        "transitions", "unhandled", "external", "kind", "with",
+        "feedbacks", "transitions", "unhandled", "supervision", "external", "kind", "with",
     ]
 
     /// The keys that say what a kind says of its instances.
@@ -58,7 +57,8 @@ struct SystemDecoder {
             : decoder.required("initialState", of: keyed, "a system").flatMap {
                 decoder.construct($0, "the initial state")
             }
-        let ready = keyed["ready"].flatMap { names($0, "ready", "state") } ?? []
+        let supervision = SupervisionDecoder(decoder)
+        let (ready, readinessLimit) = keyed["ready"].map(supervision.readiness) ?? ([], ReadinessLimit())
         let health = keyed["health"].map(health) ?? []
         let mailbox = keyed["mailbox"].map(mailbox) ?? .mailboxDefault
         var unhandled = UnhandledPolicy.ignore
@@ -72,9 +72,10 @@ struct SystemDecoder {
         guard let name else { return nil }
         return WrittenSystem(
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
-            states: states, events: events, initialState: initial, ready: ready, health: health, mailbox: mailbox,
-            unhandled: unhandled,
-            external: external, feedbacks: feedbacks, transitions: transitions)
+            states: states, events: events, initialState: initial, ready: ready, readinessLimit: readinessLimit,
+            health: health, mailbox: mailbox, unhandled: unhandled,
+            supervision: keyed["supervision"].map(supervision.policy) ?? SupervisionPolicy(), external: external,
+            feedbacks: feedbacks, transitions: transitions)
     }
 
     /// The kind of which the system is an instance, if it is one: then the kind says what is inside.
@@ -131,19 +132,10 @@ struct SystemDecoder {
         }
     }
 
-    /// A name or a list of names.
-    private func names(_ node: Node, _ what: String, _ kind: String) -> [Scalar]? {
-        guard case .sequence(let items) = node.content else {
-            return decoder.scalar(node, "'\(what)'").map { [$0] }
-        }
-        if items.isEmpty { decoder.report(.empty, at: node.mark, "'\(what)' needs at least one \(kind)") }
-        return items.compactMap { decoder.scalar($0, "the name of a \(kind)") }
-    }
-
     /// The events that come from outside.
     private func external(_ node: Node) -> WrittenExternal {
         if node.scalar?.text == Names.any { return .any }
-        return .events(names(node, "external", "event") ?? [])
+        return .events(decoder.names(node, "external", "event") ?? [])
     }
 
     /// How the system is in which state.
@@ -157,7 +149,8 @@ struct SystemDecoder {
 
     private func mailbox(_ node: Node) -> BufferPolicy {
         guard let keyed = decoder.keyed(node, "a mailbox", known: Self.mailboxKeys) else { return .mailboxDefault }
-        return decoder.bufferPolicy(keyed, "a mailbox", default: .mailboxDefault)
+        return decoder.bufferPolicy(
+            keyed, "a mailbox", default: .mailboxDefault, overflows: BufferPolicy.Overflow.allCases)
     }
 
     private func feedbacks(_ node: Node) -> [WrittenFeedback] {
@@ -171,6 +164,13 @@ struct SystemDecoder {
 }
 
 extension Decoder {
+    /// A name or a list of names.
+    func names(_ node: Node, _ what: String, _ kind: String) -> [Scalar]? {
+        guard case .sequence(let items) = node.content else { return scalar(node, "'\(what)'").map { [$0] } }
+        if items.isEmpty { report(.empty, at: node.mark, "'\(what)' needs at least one \(kind)") }
+        return items.compactMap { scalar($0, "the name of a \(kind)") }
+    }
+
     /// The fields of a state, an event or a bus's structure.
     func fields(_ entries: [Node.Entry]) -> [WrittenRecord.Field] {
         var fields: [WrittenRecord.Field] = []
@@ -241,7 +241,9 @@ struct EffectTable {
         names = effects.map(\.name)
         byName = Dictionary(effects.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var seen: Set<String> = []
-        outcomes = effects.flatMap { $0.outcomes.map(\.name) }.filter { seen.insert($0).inserted }
+        outcomes = (effects.flatMap { $0.outcomes.map(\.name) } + [EffectSchema.timeoutOutcome.name]).filter {
+            seen.insert($0).inserted
+        }
     }
 
     /// The side effect of a name.

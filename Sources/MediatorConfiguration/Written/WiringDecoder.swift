@@ -3,7 +3,7 @@ import CommonExpression
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links", "instances", "loop"]
+    static let keys = ["buses", "links", "instances", "groups", "loop"]
     /// The keys of a bus.
     static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external", "for"]
     /// The keys of a link.
@@ -31,7 +31,7 @@ struct WiringDecoder {
             }
         }
         var links: [WrittenLink] = []
-        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
         if let node = keyed["links"], !node.isNull {
             links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
         }
@@ -39,8 +39,14 @@ struct WiringDecoder {
         if let node = keyed["instances"], !node.isNull {
             instances = decoder.entries(node, "'instances'")?.map { TemplateDecoder(decoder).instance($0) } ?? []
         }
+        var groups: [WrittenGroup] = []
+        if let node = keyed["groups"], !node.isNull {
+            let supervision = SupervisionDecoder(decoder)
+            groups = decoder.entries(node, "'groups'")?.compactMap(supervision.group) ?? []
+        }
         return WrittenWiring(
-            source: decoder.source, buses: buses, links: links, instances: instances, hidesBuses: hidesBuses)
+            source: decoder.source, buses: buses, links: links, instances: instances, groups: groups,
+            hidesBuses: hidesBuses)
     }
 
     /// Whether a text can name a bus, or one for each instance of a template.
@@ -72,12 +78,13 @@ struct WiringDecoder {
         bus.initial = keyed["initial"]
         bus.initialKey = keyed.key("initial")
         bus.external = keyed["external"].flatMap { decoder.choice($0, "external") }
-        bus.buffer = decoder.bufferPolicy(keyed, "a bus", default: .busDefault)
+        bus.buffer = decoder.bufferPolicy(
+            keyed, "a bus", default: .busDefault, overflows: BufferPolicy.Overflow.ofBuses)
         return bus
     }
 
     /// How often links may fire as parts of loops: `{ limit: 10 per 1s }`.
-    private func loop(_ node: Node) -> LoopLimit? {
+    private func loop(_ node: Node) -> RateLimit? {
         let hint = "write loop: { limit: 10 per 1s }"
         guard case .mapping = node.content else {
             decoder.report(.wrongShape, at: node.mark, "'loop' must be a mapping, not \(node.kind)", hint: hint)
@@ -85,30 +92,12 @@ struct WiringDecoder {
         }
         guard let keyed = decoder.keyed(node, "a loop", known: Self.loopKeys),
             keyed["limit"] != nil || keyed.entries.isEmpty,
-            let limit = decoder.required("limit", of: keyed, "a loop", hint: hint),
-            let text = decoder.scalar(limit, "the limit of a loop", hint: hint)
+            let limit = decoder.required("limit", of: keyed, "a loop", hint: hint)
         else { return nil }
-        let words = text.text.split(separator: " ")
-        guard words.count == 3, words[1] == "per", let count = Int(words[0]),
-            let period = TimeSpan(text: String(words[2]))
-        else {
-            decoder.report(
-                .wrongType, at: text.span, "the limit of a loop is a number of times per duration, not '\(text.text)'",
-                hint: hint)
-            return nil
-        }
-        guard (1...ConfigurationLimits.bufferLimit).contains(count),
-            period.isAtLeast(nanoseconds: ConfigurationLimits.shortestPeriod)
-        else {
-            decoder.report(
-                .outOfRange, at: text.span,
-                "the limit of a loop is from 1 to \(ConfigurationLimits.bufferLimit) times, per 1ms or more")
-            return nil
-        }
-        return LoopLimit(count: count, period: period)
+        return decoder.rate(limit, "the limit of a loop", hint: hint)
     }
 
-    private func link(_ entry: Node.Entry, _ shared: LoopLimit?) -> WrittenLink? {
+    private func link(_ entry: Node.Entry, _ shared: RateLimit?) -> WrittenLink? {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
@@ -121,7 +110,7 @@ struct WiringDecoder {
         let system = attach.flatMap { decoder.scalar($0, "'attach'") }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         // One that cannot be read is a mistake, but there is one.
-        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
         guard let form = form(keyed, what), let system else { return nil }
         return WrittenLink(
             source: decoder.source, name: entry.key, system: system, condition: condition?.1,

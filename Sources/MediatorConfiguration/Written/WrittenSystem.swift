@@ -13,10 +13,14 @@ struct WrittenSystem: Sendable {
     var events: [WrittenRecord]?
     var initialState: WrittenConstruct?
     var ready: [Scalar]
+    /// How long the system may take to become ready.
+    var readinessLimit: ReadinessLimit
     /// How the system is in which state.
     var health: [(state: Scalar, health: StateHealth)]
     var mailbox: BufferPolicy
     var unhandled: UnhandledPolicy
+    /// What is done when something in it has failed.
+    var supervision: SupervisionPolicy
     /// Events that come from outside.
     var external: WrittenExternal
     var feedbacks: [WrittenFeedback]
@@ -96,9 +100,21 @@ struct WrittenFeedback: Sendable {
     var mode: RunMode
     var limit: Int
     var schedule: Schedule
+    /// How its runs are handled, as written.
+    var handling = WrittenHandling()
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
+}
+
+/// How the runs of a feedback are handled, as written.
+struct WrittenHandling: Sendable {
+    var debounce: Node?
+    var throttle: Node?
+    var key: Scalar?
+    var timeout: Node?
+    var jitter: Node?
+    var retry: RetryPolicy?
 }
 
 /// A side effect as written.

@@ -4,6 +4,7 @@ struct WrittenWiring: Sendable {
     var buses: [WrittenBus]
     var links: [WrittenLink]
     var instances: [WrittenInstance]
+    var groups: [WrittenGroup]
     /// Whether `buses` had the wrong shape, so that nobody knows which there are.
     var hidesBuses: Bool
 }
@@ -51,7 +52,15 @@ struct WrittenLink: Sendable {
     var isConditionBroken = false
     var form: Form
     /// How often it may fire as part of a loop.
-    var loop: LoopLimit?
+    var loop: RateLimit?
     /// Where that is written on the link itself.
     var loopKey: Scalar?
+}
+
+/// Systems that belong together, as written.
+struct WrittenGroup: Sendable {
+    var source: SourceText
+    var name: Scalar
+    var strategy: GroupStrategy
+    var systems: [Scalar]
 }

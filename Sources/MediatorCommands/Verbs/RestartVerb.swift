@@ -1,0 +1,81 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl restart`
+struct RestartVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "End a system and begin it anew, in its initial state.",
+        discussion: """
+            Its side effects are cancelled, and what waits in its mailbox is dropped; buses that remember show it their \
+            values again. A system that has ended on account of faults begins anew, too. Others of its group go on. \
+            Returns when it has begun.
+
+            EXAMPLES
+              mediatorctl restart uplink
+              mediatorctl restart uplink --json
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    @Argument(help: "The name of the system.")
+    var system: String
+
+    @OptionGroup var options: CommandOptions
+
+    /// What ending side effects by force may take, and some more.
+    var patience: Double { 15 }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        try await treat(system, in: session, word: "restarted") { try await session.client.restart($0) }
+    }
+}
+
+/// `mediatorctl reset`
+struct ResetVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "reset",
+        abstract: "Send a system to its initial state.",
+        discussion: """
+            It goes there before it takes another event, as by a transition: side effects that end with each new state \
+            end, others go on, and what waits in its mailbox stays.
+
+            EXAMPLES
+              mediatorctl reset uplink
+              mediatorctl reset uplink --json
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    @Argument(help: "The name of the system.")
+    var system: String
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        try await treat(system, in: session, word: "reset") { try await session.client.reset($0) }
+    }
+}
+
+extension ControlVerb {
+    /// Does something with a system, and shows how it is then.
+    fileprivate func treat(
+        _ name: String, in session: Session, word: String, _ body: (String) async throws -> Void
+    ) async throws -> CommandStatus {
+        var target = Target(name)
+        guard target.kind == nil || target.kind == .system else {
+            throw CommandError(.usage, "only a system can be \(word)")
+        }
+        target.kind = .system
+        // A name that is none is told with what may have been meant.
+        _ = try await target.find(in: session.client, among: [.system])
+        try await body(target.name)
+        guard case .system(let system) = try await target.find(in: session.client, among: [.system]) else {
+            throw CommandError(.usage, "only a system can be \(word)")
+        }
+        try session.show(TreatedReport(word: word, system: system.summary))
+        return .success
+    }
+}

@@ -1,0 +1,116 @@
+import CommonExpression
+
+/// Reads what is done about faults: of a system, of its readiness, and of groups.
+struct SupervisionDecoder {
+    /// The keys of a policy.
+    static let policyKeys = ["onFault", "delay", "maxDelay", "limit", "beyond"]
+    /// The keys of a readiness with a limit.
+    static let readinessKeys = ["in", "within", "otherwise"]
+    /// The keys of a group.
+    static let groupKeys = ["strategy", "systems"]
+
+    private let decoder: Decoder
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder) { self.decoder = decoder }
+
+    /// What is done about faults: an action, or a mapping.
+    func policy(_ node: Node) -> SupervisionPolicy {
+        var policy = SupervisionPolicy()
+        guard case .mapping = node.content else {
+            if let action: FaultAction = decoder.choice(node, "what is done about a fault") { policy.onFault = action }
+            return policy
+        }
+        let what = "a supervision"
+        guard let keyed = decoder.keyed(node, what, known: Self.policyKeys) else { return policy }
+        let before = decoder.findings.errors
+        if let node = decoder.required("onFault", of: keyed, what, hint: "write onFault: restart"),
+            let action: FaultAction = decoder.choice(node, "'onFault'")
+        {
+            policy.onFault = action
+        }
+        let least = TimeSpan(seconds: 0, nanoseconds: 0) ?? policy.delay
+        let most = SupervisionPolicy.longestDelay
+        if let node = keyed["delay"], let delay = decoder.duration(node, "'delay'", from: least, to: most) {
+            policy.delay = delay
+            policy.maxDelay = max(policy.maxDelay, delay)
+        }
+        if let node = keyed["maxDelay"], let delay = decoder.duration(node, "'maxDelay'", from: least, to: most) {
+            policy.maxDelay = delay
+        }
+        if let node = keyed["limit"],
+            let limit = decoder.rate(node, "the limit of a supervision", hint: "write limit: 10 per 10m")
+        {
+            if limit.count > Self.mostTimes {
+                decoder.report(
+                    .outOfRange, at: node.mark, "the limit of a supervision is at most \(Self.mostTimes) times")
+            } else {
+                policy.limit = limit
+            }
+        }
+        if let node = keyed["beyond"], let beyond: SupervisionPolicy.LastResort = decoder.choice(node, "'beyond'") {
+            policy.beyond = beyond
+        }
+        guard decoder.findings.errors == before else { return SupervisionPolicy() }
+        complainOfIdle(keyed, policy)
+        return policy
+    }
+
+    /// How often a system may be restarted within a period at most: each is remembered.
+    static let mostTimes = 1_000
+
+    /// Keys that say nothing beside what is done.
+    private func complainOfIdle(_ keyed: Keyed, _ policy: SupervisionPolicy) {
+        let idle: [String]
+        switch policy.onFault {
+        case .restart: idle = []
+        case .reset: idle = ["delay", "maxDelay"]
+        case .continue, .stop, .escalate: idle = ["delay", "maxDelay", "limit", "beyond"]
+        }
+        for name in idle {
+            guard let key = keyed.key(name) else { continue }
+            decoder.report(
+                .conflictingKeys, at: key.span, "'\(name)' means nothing beside onFault: \(policy.onFault.rawValue)",
+                hint: "leave it out, or write onFault: restart")
+        }
+        if policy.maxDelay < policy.delay, let key = keyed.key("maxDelay") {
+            decoder.report(
+                .conflictingKeys, at: key.span,
+                "'maxDelay' is \(policy.maxDelay), which is less than 'delay', \(policy.delay)")
+        }
+    }
+
+    /// Which states count as ready, and within which time one of them is to be reached: a state, a list, or a mapping.
+    func readiness(_ node: Node) -> ([Scalar], ReadinessLimit) {
+        var limit = ReadinessLimit()
+        guard case .mapping = node.content else { return (decoder.names(node, "ready", "state") ?? [], limit) }
+        guard let keyed = decoder.keyed(node, "'ready'", known: Self.readinessKeys) else { return ([], limit) }
+        let states = decoder.required("in", of: keyed, "'ready'", hint: "write in: and the states that count as ready")
+        if let node = keyed["within"],
+            let within = decoder.duration(
+                node, "'within'", from: TimeSpan(seconds: 0, nanoseconds: 1_000_000) ?? SupervisionPolicy.defaultDelay,
+                to: SupervisionPolicy.longestDelay)
+        {
+            limit.within = within
+        }
+        if let node = keyed["otherwise"], let action: FaultAction = decoder.choice(node, "'otherwise'") {
+            limit.otherwise = action
+        }
+        return (states.flatMap { decoder.names($0, "in", "state") } ?? [], limit)
+    }
+
+    /// A group of systems.
+    func group(_ entry: Node.Entry) -> WrittenGroup? {
+        decoder.checkPublicName(entry.key, "a group")
+        let what = "the group '\(entry.key.text)'"
+        guard var keyed = decoder.keyed(entry.value, what, known: Self.groupKeys) else { return nil }
+        keyed.span = entry.key.span
+        let strategy: GroupStrategy? =
+            decoder.required("strategy", of: keyed, what, hint: "write strategy: one, all or rest")
+            .flatMap { decoder.choice($0, "'strategy'") }
+        let systems = decoder.required("systems", of: keyed, what, hint: "write systems: and a list of their names")
+            .flatMap { decoder.names($0, "systems", "system") }
+        guard let strategy, let systems else { return nil }
+        return WrittenGroup(source: decoder.source, name: entry.key, strategy: strategy, systems: systems)
+    }
+}

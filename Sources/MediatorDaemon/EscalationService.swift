@@ -1,0 +1,30 @@
+import Logging
+import MediatorHost
+import ServiceLifecycle
+import Systemd
+
+/// Ends the daemon, in order, when a system asks for it on account of its faults.
+struct EscalationService: Service {
+    let host: Host
+    let notifier: Notifier
+    let logger: Logger
+    /// Called when that is so.
+    let escalated: @Sendable () -> Void
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            for await escalation in host.escalations {
+                escalated()
+                logger.critical(
+                    "ending, since a system asks for it",
+                    metadata: ["system": "\(escalation.system)", "reason": "\(escalation.reason)"])
+                notifier.notify(
+                    .status("ending on account of the system '\(escalation.system)'"),
+                    .exitStatus(ExitStatus.escalated.rawValue))
+                return
+            }
+            // The host has been stopped, and so will this be.
+            try? await gracefulShutdown()
+        }
+    }
+}

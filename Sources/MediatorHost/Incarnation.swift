@@ -1,0 +1,191 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+/// A hosted system from one beginning to its end: its loop, and what runs its side effects. A system that is restarted
+/// has one after the other.
+final class Incarnation: Sendable {
+    /// What it tells its system.
+    struct Reports: Sendable {
+        var fault: @Sendable (Fault) -> Void
+        var entered: @Sendable (SystemState) -> Void
+        /// It got an event that it must handle, and did not.
+        var failed: @Sendable (Fault) -> Void
+        /// Its loop has failed, and is being cancelled.
+        var broke: @Sendable (LoopFault) -> Void
+        /// Nothing of it is left running.
+        var ended: @Sendable () -> Void
+    }
+
+    /// Counts the incarnations of a system, from 1.
+    let number: UInt64
+    /// What is inside.
+    let behaviour: SystemBehaviour
+    let loop: Loop<SystemState, SystemEvent>
+    private let definition: SystemDefinition
+    private let runners: [EffectRunner]
+    /// What waits as long as it runs.
+    private let waits: Waits
+    private let time: HostTime
+
+    /// Makes one; nothing is started.
+    ///
+    /// - Parameters:
+    ///   - outlets: the links that begin at the system.
+    ///   - figures: where is counted what each feedback does.
+    init(
+        _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
+        _ outlets: JointTable<SystemState>,
+        effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
+        reports: Reports
+    ) {
+        self.number = number
+        self.definition = definition
+        self.behaviour = behaviour
+        self.time = time
+        waits = Waits(clock: time.clock)
+        let first = behaviour.initial
+        let (reduce, now, report) = (behaviour.reduce, time.now, reports.fault)
+        loop = Loop(
+            initial: SystemState(
+                index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
+                original: first.original),
+            feedbacks: behaviour.makeFeedbacks(report),
+            executor: behaviour.executor ?? HostPool(),
+            clock: time.clock,
+            mailboxLimit: definition.mailbox.limit,
+            overflow: Overflow(definition.mailbox.overflow)
+        ) { state, event in
+            if event.isReset { return Self.reset(&state, event, to: first, definition, now(), report) }
+            return reduce(&state, event, now, report)
+        }
+        var runners: [EffectRunner] = []
+        for (feedback, figures) in zip(definition.feedbacks, figures) {
+            let runner = EffectRunner(
+                definition: feedback,
+                implementation: effects[feedback.effect],
+                system: definition.name,
+                events: definition.events,
+                time: time,
+                logger: logger.with(["feedback": "\(feedback.name)"]),
+                figures: figures,
+                note: report)
+            runners.append(runner)
+            loop.add(
+                Feedback(
+                    name: feedback.name,
+                    cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
+                ) { state, _ in
+                    runner.effect(for: state)
+                })
+        }
+        self.runners = runners
+        // One for all links, since a loop's feedbacks cannot be taken away.
+        loop.add(.sink(name: "links") { [outlets] state, _ in outlets.show(state) })
+        loop.setObserver(
+            SystemObserver(definition: definition, repeats: repeats, logger: logger, reports: reports))
+    }
+
+    /// What a reset makes of a state: the initial one, with data computed anew where that is what it is made of.
+    private static func reset(
+        _ state: inout SystemState, _ event: SystemEvent, to first: SystemBehaviour.Snapshot,
+        _ definition: SystemDefinition, _ now: Timestamp, _ report: (Fault) -> Void
+    ) -> Reduction {
+        do {
+            let data = definition.kind == nil ? .structure(try definition.initialData(now: now)) : first.data
+            state = SystemState(
+                index: first.index, data: data, since: now, previous: state.index, event: event,
+                serial: state.serial + 1, original: first.original)
+            return .handled
+        } catch {
+            report(Fault(place: "the initial state, \(definition.source)", message: error.message))
+            return .stay
+        }
+    }
+
+    /// Starts. One that has waited for its time begins in the initial state of now.
+    func start(afterWaiting hasWaited: Bool) {
+        if hasWaited, definition.kind == nil, let data = try? definition.initialData(now: time.now()) {
+            let first = behaviour.initial
+            _ = loop.setInitial(
+                SystemState(
+                    index: first.index, data: .structure(data), since: time.now(), previous: nil, event: nil, serial: 1)
+            )
+        }
+        loop.start()
+    }
+
+    /// Calls `body` when a time has passed, unless it has ended by then, or the ticket has been interrupted.
+    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Waits.Ticket? {
+        guard let ticket = waits.begin(delay) else { return nil }
+        Task { [waits] in
+            if await waits.finish(ticket) { body() }
+        }
+        return ticket
+    }
+
+    /// Ends a wait.
+    func interrupt(_ ticket: Waits.Ticket) { waits.interrupt(ticket) }
+
+    /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
+    func beginStop() {
+        loop.beginStop()
+        endWaiting()
+    }
+
+    /// Begins to stop at once: what waits is dropped, what runs is cancelled.
+    func cancel() {
+        loop.cancel()
+        endWaiting()
+    }
+
+    private func endWaiting() {
+        waits.close()
+        for runner in runners { runner.endWaiting() }
+    }
+}
+
+extension Overflow {
+    /// What a full mailbox does.
+    fileprivate init(_ overflow: BufferPolicy.Overflow) {
+        switch overflow {
+        case .dropOldest: self = .dropOldest
+        case .dropNewest: self = .dropNewest
+        case .fail: self = .fail
+        }
+    }
+}
+
+/// Carries reports to a system, which is made after what reports to it.
+final class ReportBox: Sendable {
+    private let receiver = Mutex<(@Sendable (Report) -> Void)?>(nil)
+
+    /// What an incarnation reports, and its number.
+    enum Report: Sendable {
+        case fault(Fault, of: UInt64, isFailure: Bool)
+        case entered(SystemState, of: UInt64)
+        case broke(LoopFault, of: UInt64)
+        case ended(UInt64)
+    }
+
+    func connect(_ receive: @escaping @Sendable (Report) -> Void) {
+        receiver.withLock { $0 = receive }
+    }
+
+    /// What an incarnation is to report with.
+    func reports(of number: UInt64) -> Incarnation.Reports {
+        Incarnation.Reports(
+            fault: { [self] in tell(.fault($0, of: number, isFailure: false)) },
+            entered: { [self] in tell(.entered($0, of: number)) },
+            failed: { [self] in tell(.fault($0, of: number, isFailure: true)) },
+            broke: { [self] in tell(.broke($0, of: number)) },
+            ended: { [self] in tell(.ended(number)) })
+    }
+
+    private func tell(_ report: Report) {
+        let receive = receiver.withLock { $0 }
+        receive?(report)
+    }
+}

@@ -1,0 +1,242 @@
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+/// Why a host asks for the end of the daemon.
+public struct Escalation: Sendable, Hashable {
+    /// The system on whose account.
+    public let system: String
+    /// What failed.
+    public let reason: String
+}
+
+/// Does about the faults of systems what takes time, or concerns more than the system: ends and begins them anew, each
+/// group as its strategy says.
+///
+/// A restart: successors are put in the places of all concerned, so that what is sent waits for them; what ran is
+/// cancelled; when it has ended, or left behind, and the delay has passed, they begin in the order of the group. A bus
+/// that remembers shows them its value, as at the start of the host.
+final class Supervisor: Sendable {
+    /// How long side effects that have been cancelled may take to end, before a system begins anew without.
+    static let endLimit = Duration.seconds(10)
+
+    private struct Machine {
+        var current: @Sendable () -> HostedSet? = { nil }
+        var nextID: UInt64 = 1
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+        var isStopped = false
+    }
+
+    /// Asks for the end of the daemon: the first is told.
+    let escalations: AsyncStream<Escalation>
+    private let escalated: AsyncStream<Escalation>.Continuation
+    private let machine = Mutex(Machine())
+    private let time: HostTime
+    private let logger: Logger
+
+    init(time: HostTime, logger: Logger) {
+        self.time = time
+        self.logger = logger
+        (escalations, escalated) = AsyncStream<Escalation>.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    /// - Parameter current: what the host runs now.
+    func connect(_ current: @escaping @Sendable () -> HostedSet?) {
+        machine.withLock { $0.current = current }
+    }
+
+    /// Nothing is restarted any more.
+    func stop() {
+        let tasks = machine.withLock { machine in
+            machine.isStopped = true
+            return Array(machine.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+        escalated.finish()
+    }
+
+    /// Does what is to be done about a fault, but for what the system has done itself. Returns at once.
+    func supervise(_ system: HostedSystem, _ decision: SupervisionMachine.Decision, at elapsed: Duration) {
+        let (group, others) = others(of: system)
+        let name = system.definition.name
+        switch decision {
+        case .none: break
+        case .reset:
+            for other in others where other.reset() { log(other, "reset with a system of its group", name, group) }
+        case .restart(let delay, _):
+            let concerned = others.filter { other in
+                guard other.beginRestart("being restarted with '\(name)'") else { return false }
+                log(other, "restarting with a system of its group", name, group)
+                return true
+            }
+            restart(ordered([system] + concerned, group), at: elapsed + delay)
+        case .stop:
+            for other in others where other.giveUp("ended with '\(name)'") {
+                log(other, "ended with a system of its group", name, group)
+            }
+        case .escalate:
+            let reason = system.wellness.reason ?? "a fault"
+            escalated.yield(Escalation(system: name, reason: reason))
+        }
+    }
+
+    private func log(_ system: HostedSystem, _ message: Logger.Message, _ cause: String, _ group: GroupDefinition?) {
+        logger.warning(
+            message,
+            metadata: ["system": "\(system.definition.name)", "cause": "\(cause)", "group": "\(group?.name ?? "")"])
+    }
+
+    /// The group of a system, and those of it whom what is done about the system concerns too.
+    private func others(of system: HostedSystem) -> (GroupDefinition?, [HostedSystem]) {
+        let current = machine.withLock { $0.current }
+        guard let set = current(), let group = set.group(of: system) else { return (nil, []) }
+        let members = group.systems.map { set.systems[$0] }
+        switch group.strategy {
+        case .one: return (group, [])
+        case .all: return (group, members.filter { $0 !== system })
+        case .rest: return (group, Array(members.drop { $0 !== system }.dropFirst()))
+        }
+    }
+
+    /// In the order of their group.
+    private func ordered(_ systems: [HostedSystem], _ group: GroupDefinition?) -> [HostedSystem] {
+        guard let group, let set = machine.withLock({ $0.current })() else { return systems }
+        let order = group.systems.map { ObjectIdentifier(set.systems[$0]) }
+        return systems.sorted {
+            (order.firstIndex(of: ObjectIdentifier($0)) ?? 0) < (order.firstIndex(of: ObjectIdentifier($1)) ?? 0)
+        }
+    }
+
+    /// Restarts systems that have been claimed for that, not before a time by the host's clock. Returns at once.
+    @discardableResult
+    func restart(_ systems: [HostedSystem], at due: Duration) -> Task<Void, Never> {
+        let id = machine.withLock { machine in
+            defer { machine.nextID += 1 }
+            return machine.nextID
+        }
+        let task = Task.detached(priority: .management) { [self] in
+            await carryOut(systems, due)
+            machine.withLock { _ = $0.tasks.removeValue(forKey: id) }
+        }
+        let isStopped = machine.withLock { machine in
+            if !machine.isStopped { machine.tasks[id] = task }
+            return machine.isStopped
+        }
+        if isStopped { task.cancel() }
+        return task
+    }
+
+    private func carryOut(_ systems: [HostedSystem], _ due: Duration) async {
+        var successors: [HostedSystem] = []
+        var ending: [(system: HostedSystem, old: Incarnation)] = []
+        for system in systems {
+            // Their values wait until the successor is shown the present one.
+            for link in links(into: system) { link.hold() }
+            guard let old = system.exchange() else { continue }
+            ending.append((system, old))
+            successors.append(system)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (system, old) in ending {
+                group.addTask { [self] in
+                    guard await !Self.ends(old, within: Self.endLimit, by: time.clock) else { return }
+                    logger.error(
+                        "side effects did not end; leaving them behind",
+                        metadata: ["system": "\(system.definition.name)", "limit": "\(Self.endLimit)"])
+                }
+            }
+        }
+        if due > time.elapsed() { try? await time.sleep(due) }
+        guard !Task.isCancelled else { return }
+        for system in successors {
+            system.beginAnew()
+            for link in links(into: system) { link.showPresent() }
+        }
+    }
+
+    /// The links from buses that remember to a system.
+    private func links(into system: HostedSystem) -> [HostedLink] {
+        let current = machine.withLock { $0.current }
+        return current()?.links(into: system) ?? []
+    }
+
+    /// Whether an incarnation that has been cancelled ends within a limit.
+    private static func ends(_ old: Incarnation, within limit: Duration, by clock: any Clock<Duration>) async -> Bool {
+        let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        let waiter = Task.detached(priority: .management) {
+            await old.loop.stopped()
+            continuation.yield(true)
+        }
+        let timer = Task.detached(priority: .management) {
+            guard (try? await clock.sleep(for: limit)) != nil else { return }
+            continuation.yield(false)
+        }
+        defer {
+            waiter.cancel()
+            timer.cancel()
+        }
+        for await result in results { return result }
+        return false
+    }
+}
+
+extension HostedSet {
+    /// The group of a system, if it is in one.
+    func group(of system: HostedSystem) -> GroupDefinition? {
+        guard let index = systems.firstIndex(where: { $0 === system }) else { return nil }
+        return graph.groups.first { $0.systems.contains(index) }
+    }
+
+    /// The links from buses that remember to a system.
+    func links(into system: HostedSystem) -> [HostedLink] {
+        guard let index = systems.firstIndex(where: { $0 === system }) else { return [] }
+        return zip(graph.links, links).compactMap { definition, link in
+            guard definition.system == index, case .busToSystem(let bus, _, _) = definition.form,
+                buses[bus].definition.kind == .currentValue
+            else { return nil }
+            return link
+        }
+    }
+}
+
+extension Host {
+    /// Ends a system and begins it anew at once, in its initial state, also one that has ended on account of faults. What
+    /// had been done about those counts no longer. Others of its group go on.
+    ///
+    /// - Returns: when it has begun. Its side effects have ended then, or have been left behind after some seconds.
+    public func restart(_ name: String) async throws(HostError) {
+        let system = try named(name)
+        guard !isStopped, system.beginRestart("being restarted, as asked") else {
+            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+        }
+        system.forgetFaults()
+        await supervisor.restart([system], at: .zero).value
+        guard system.phase == .running else {
+            throw .notAccepted(system: name, reason: system.wellness.reason ?? Self.obstacle(to: system))
+        }
+    }
+
+    /// Sends a system to its initial state, before it takes another event; what waits for it, and its side effects that
+    /// continue on a new state, stay as they are.
+    public func reset(_ name: String) throws(HostError) {
+        let system = try named(name)
+        guard !isStopped, system.reset() else {
+            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+        }
+        system.forgetFaults()
+    }
+
+    /// Why it takes nothing.
+    static func obstacle(to system: HostedSystem) -> String {
+        switch system.phase {
+        case .built: "it is not started"
+        case .running, .leaving: "it is stopping"
+        case .restarting: "it is being restarted already"
+        case .givenUp: "it has ended on account of a fault; restart it"
+        }
+    }
+
+    /// Asks for the end of the daemon, at most once; ends when the host stops.
+    public var escalations: AsyncStream<Escalation> { supervisor.escalations }
+}

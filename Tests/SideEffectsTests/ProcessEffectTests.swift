@@ -1,0 +1,226 @@
+import CommonExpression
+import Foundation
+import Glibc
+import MediatorHost
+import SideEffects
+import Testing
+
+/// A real process, which a test ends; it is a copy of sleep(1) where it shall have a name of its own.
+private struct Child {
+    let pid: pid_t
+
+    init?(_ words: String...) {
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var pid = pid_t()
+        guard posix_spawn(&pid, words[0], nil, nil, &arguments, environ) == 0 else { return nil }
+        self.pid = pid
+    }
+
+    /// Kills it; until it is reaped, its number is nobody else's.
+    func kill() { _ = Glibc.kill(pid, SIGKILL) }
+
+    func reap() {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    }
+
+    func end() {
+        kill()
+        reap()
+    }
+}
+
+private func write(_ text: String, _ path: String) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    close(descriptor)
+}
+
+private func following(
+    _ arguments: [String: String], every: Duration = .milliseconds(20), memory: EffectMemory = EffectMemory()
+) -> Sensing {
+    var values = arguments.mapValues { Value.string($0) }
+    values["every"] = TimeSpan(every).map { .duration($0) }
+    return Sensing(
+        ProcessEffect(settle: .milliseconds(1), retryInterval: .milliseconds(20)), values, memory: memory)
+}
+
+/// Where the system says which number a new process gets next after; only the superuser may write it.
+private let lastNumber = "/proc/sys/kernel/ns_last_pid"
+
+/// Real processes.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect process` {
+    private let folder = Folder()
+    private var file: String { folder("pid") }
+
+    /// A copy of a program under a name that no other process has.
+    private func program(_ name: String) throws -> String {
+        try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: folder(name))
+        return folder(name)
+    }
+
+    @Test func `one of a name is told when it runs, and when it is killed`() async throws {
+        let name = "med-\(getpid())-a"
+        let sensing = following(["command": name])
+        await sensing.reported(1)
+        #expect(sensing.names == ["onEnded"] && sensing.value(0, "pid") == .int(0))
+        let child = try #require(Child(try program(name), "1000"))
+        await sensing.reported(2)
+        #expect(sensing.value(1, "pid") == .int(Int64(child.pid)) && sensing.text(1, "command") == name)
+        guard case .timestamp(let started)? = sensing.value(1, "started") else { throw CancellationError() }
+        #expect(abs(started.seconds - Int64(time(nil))) <= 2)
+        child.kill()
+        // It is not reaped yet: who waits for that has ended all the same.
+        await sensing.reported(3)
+        #expect(sensing.names == ["onEnded", "onRunning", "onEnded"])
+        #expect(sensing.value(2, "pid") == .int(Int64(child.pid)))
+        child.reap()
+        await sensing.cancel()
+        #expect(sensing.failures == [])
+    }
+
+    @Test func `of several the oldest counts, and after it the next`() async throws {
+        let name = "med-\(getpid())-b"
+        let program = try program(name)
+        let first = try #require(Child(program, "1000"))
+        let second = try #require(Child(program, "1000"))
+        let sensing = following(["command": name])
+        await sensing.reported(1)
+        #expect(sensing.value(0, "pid") == .int(Int64(min(first.pid, second.pid))))
+        first.end()
+        await sensing.until { $0.value($0.names.count - 1, "pid") == .int(Int64(second.pid)) }
+        #expect(sensing.names == ["onRunning", "onEnded", "onRunning"])
+        second.end()
+        await sensing.reported(4)
+        await sensing.cancel()
+    }
+
+    @Test func `a file with a number is followed, also when another takes its place by renaming`() async throws {
+        let first = try #require(Child("/bin/sleep", "1000"))
+        let second = try #require(Child("/bin/sleep", "1000"))
+        write("\(first.pid)\n/var/lib/data\n", file)
+        let sensing = following(["pidFile": file], every: .seconds(3_600))
+        await sensing.reported(1)
+        #expect(sensing.names == ["onRunning"] && sensing.text(0, "command") == "sleep")
+        #expect(sensing.value(0, "pid") == .int(Int64(first.pid)))
+        write(" \(second.pid) ", file + ".new")
+        rename(file + ".new", file)
+        await sensing.reported(2)
+        #expect(sensing.names.last == "onRunning" && sensing.value(1, "pid") == .int(Int64(second.pid)))
+        // The end of one that is not meant any more is nothing; nor is a file that goes before its process.
+        first.end()
+        unlink(file)
+        second.end()
+        await sensing.reported(3)
+        #expect(sensing.names.last == "onEnded" && sensing.value(2, "pid") == .int(Int64(second.pid)))
+        await sensing.cancel()
+        #expect(sensing.failures == [])
+    }
+
+    @Test func `a stale file is none, until one that runs is written`() async throws {
+        let dead = try #require(Child("/bin/true"))
+        dead.reap()
+        write("\(dead.pid)\n", file)
+        let sensing = following(["pidFile": file], every: .seconds(3_600))
+        await sensing.reported(1)
+        #expect(sensing.names == ["onEnded"] && sensing.value(0, "pid") == .int(0))
+        let child = try #require(Child("/bin/sleep", "1000"))
+        write("\(child.pid)\n", file)
+        await sensing.reported(2)
+        #expect(sensing.value(1, "pid") == .int(Int64(child.pid)))
+        child.end()
+        await sensing.reported(3)
+        #expect(sensing.names == ["onEnded", "onRunning", "onEnded"])
+        await sensing.cancel()
+        #expect(sensing.failures == [])
+    }
+
+    @Test func `one that goes to the background is followed there`() async throws {
+        let sensing = following(["pidFile": folder("run/pid")], every: .seconds(3_600))
+        await sensing.reported(1)
+        mkdir(folder("run"), 0o755)
+        let script =
+            "sleep 1000 & echo $! > '\(folder("run/pid.new"))'; mv '\(folder("run/pid.new"))' '\(folder("run/pid"))'"
+        let starter = try #require(Child("/bin/sh", "-c", script))
+        starter.reap()
+        await sensing.reported(2)
+        guard case .int(let pid)? = sensing.value(1, "pid") else { throw CancellationError() }
+        #expect(sensing.names == ["onEnded", "onRunning"] && pid != Int64(starter.pid))
+        kill(pid_t(pid), SIGKILL)
+        await sensing.reported(3)
+        #expect(sensing.names.last == "onEnded")
+        await sensing.cancel()
+    }
+
+    @Test(.enabled(if: access(lastNumber, W_OK) == 0, "SKIPPED: needs the superuser, to say which number comes next"))
+    func `a number that another process got is not taken for the old one`() async throws {
+        let memory = EffectMemory()
+        let child = try #require(Child("/bin/sleep", "1000"))
+        write("\(child.pid)\n", file)
+        let sensing = following(["pidFile": file], every: .milliseconds(5), memory: memory)
+        await sensing.reported(1)
+        // Time is counted in hundredths of a second: the next one must not begin in the same.
+        let begin = ContinuousClock.now
+        while ContinuousClock.now - begin < .milliseconds(30) { await Task.yield() }
+        child.end()
+        await sensing.reported(2)
+        // Others may come in between; then it is tried again.
+        var other: Child?
+        for _ in 0..<200 {
+            write("\(child.pid - 1)", lastNumber)
+            let candidate = try #require(Child("/bin/sleep", "1000"))
+            if candidate.pid == child.pid {
+                other = candidate
+                break
+            }
+            candidate.end()
+        }
+        let found = try #require(other)
+        await sensing.cancel()
+        // What a file means outlasts a run.
+        let next = following(["pidFile": file], every: .milliseconds(5), memory: memory)
+        await next.reported(1)
+        #expect(sensing.names == ["onRunning", "onEnded"] && next.names == ["onEnded"])
+        // Written anew, it means the one that has the number now.
+        write("\(child.pid)\n", file + ".new")
+        rename(file + ".new", file)
+        await next.reported(2)
+        #expect(next.names == ["onEnded", "onRunning"])
+        found.end()
+        await next.reported(3)
+        await next.cancel()
+    }
+
+    @Test(arguments: ["nonsense", "-1", "12 34", "0", "99999999999"])
+    func `a file that holds no number is told once, and what is written then counts`(text: String) async throws {
+        write(text, file)
+        let sensing = following(["pidFile": file])
+        await sensing.failed(1)
+        #expect(sensing.failures == ["\(file) holds no process's number in its first line"] && sensing.names == [])
+        write("\(getpid())", file)
+        await sensing.reported(1)
+        #expect(sensing.names == ["onRunning"] && sensing.failures.count == 1)
+        await sensing.cancel()
+    }
+
+    @Test func `a thousand that come and go leave no descriptor`() async throws {
+        let before = openDescriptors(on: "[pidfd]")
+        let sensing = following(["pidFile": file], every: .seconds(3_600))
+        await sensing.reported(1)
+        for round in 0..<1_000 {
+            let child = try #require(Child("/bin/sleep", "1000"))
+            write("\(child.pid)", file + ".new")
+            rename(file + ".new", file)
+            await sensing.reported(2 * round + 2)
+            child.end()
+            await sensing.reported(2 * round + 3)
+        }
+        #expect(Set(sensing.names.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)) == ["onRunning"])
+        #expect(sensing.names.count == 2_001)
+        await sensing.cancel()
+        // Commands of other tests that run just now have some.
+        #expect(openDescriptors(on: "[pidfd]") <= before + 16)
+        #expect(sensing.failures == [])
+    }
+}
