@@ -363,6 +363,18 @@ import Testing
                                              ^~~~~
             """#),
         Mistake(
+            "a type with a comma within braces",
+            #"""
+            buses:
+              b: { kind: passthrough, value: list(map(string, int)), external: both }
+            """#,
+            #"""
+            a.yaml:2:34: error: there is no type 'list(map(string' [unknown-type]
+                b: { kind: passthrough, value: list(map(string, int)), external: both }
+                                               ^~~~~~~~~~~~~~~
+              hint: within { } a type with a comma needs quotes: "map(string, int)"
+            """#),
+        Mistake(
             "a state that is ready twice",
             #"""
             system: s

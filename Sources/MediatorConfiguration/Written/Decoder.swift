@@ -35,10 +35,29 @@ struct Decoder {
     /// The entries of a mapping whose keys are fixed. Others are reported.
     func keyed(_ node: Node, _ what: @autoclosure () -> String, known: [String]) -> Keyed? {
         guard let entries = entries(node, what()) else { return nil }
-        for index in entries.indices where !known.contains(entries[index].key.text) {
-            unknownKey(entries[index], what(), known: known)
+        var isWithinParenthesis = false
+        for index in entries.indices {
+            if isWithinParenthesis, entries[index].value.isNull {
+                // The rest of `map(string, int)` that a flow mapping cut at its comma; reported with its beginning.
+                isWithinParenthesis = !entries[index].key.text.holds(")")
+                continue
+            }
+            isWithinParenthesis = Self.isCutAtComma(entries[index])
+            if !known.contains(entries[index].key.text) { unknownKey(entries[index], what(), known: known) }
         }
         return Keyed(entries: entries, known: known, span: node.mark)
+    }
+
+    /// Keys whose values are types or expressions, which are wrong if a parenthesis is not closed.
+    private static let keysOfParentheses = ["value", "type", "when"]
+
+    /// Whether an entry's value is a type or expression of which something is missing behind a comma.
+    private static func isCutAtComma(_ entry: Node.Entry) -> Bool {
+        guard let scalar = entry.value.scalar, scalar.style == .plain, scalar.text.holds("("),
+            keysOfParentheses.contains(entry.key.text)
+        else { return false }
+        let bytes = scalar.text.utf8
+        return bytes.count { $0 == UInt8(ascii: "(") } > bytes.count { $0 == UInt8(ascii: ")") }
     }
 
     /// Reports a key that has no meaning.
