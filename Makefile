@@ -11,10 +11,10 @@ VENV := .build/venv
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 BENCH_PACKAGES := erlang-base libyaml-dev python3
-TEST_PACKAGES := dbus mmdebstrap python3 python3-venv systemd-container
+TEST_PACKAGES := dbus mmdebstrap openssl python3 python3-venv systemd-container
 
 .DEFAULT_GOAL := help
-.PHONY: run check build build-tests test sanitize integration docs fuzz bench soak format lint clean help
+.PHONY: run check build release build-tests test sanitize integration docs fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
@@ -25,6 +25,15 @@ check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint,
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
+
+# The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened.
+release: $(STAMPS)/build-packages ## build mediatord and mediatorctl for other machines, in .build/dist
+	@mkdir -p .build/dist
+	@for program in mediatord mediatorctl; do \
+		swift build -c release --static-swift-stdlib --product $$program && \
+		strip --strip-debug -o .build/dist/$$program .build/release/$$program || exit 1; \
+	done
+	@ls -l .build/dist
 
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
@@ -74,7 +83,7 @@ soak: $(VENV)/peers build-tests ## what takes long: the library's random tests f
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600
-	swift build -c release --product cel-eval
+	swift build -c release --static-swift-stdlib --product cel-eval
 	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1
 
 format: ## format the Swift sources

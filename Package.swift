@@ -12,6 +12,11 @@ let strict: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let http = [
+    Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client"), nioHTTP,
+    Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio = [
     Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
@@ -47,9 +52,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
@@ -82,7 +89,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd", logging, subprocess,
                 systemPackage,
-            ],
+            ] + nio + http,
             swiftSettings: strict
         ),
         .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
@@ -93,7 +100,7 @@ let package = Package(
             dependencies: [
                 "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
                 "SideEffects", "Systemd", "Varlink", argumentParser, logging, serviceLifecycle, unixSignals,
-            ],
+            ] + nio + [nioHTTP],
             swiftSettings: strict
         ),
         .target(
@@ -152,7 +159,7 @@ let package = Package(
             dependencies: [
                 "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
                 logging,
-            ],
+            ] + nio + http,
             swiftSettings: strict
         ),
         .testTarget(

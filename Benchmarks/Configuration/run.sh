@@ -7,9 +7,10 @@ cd "$(dirname "$0")"
 command -v python3 >/dev/null || { echo "run.sh: there is no python3 in PATH" >&2; exit 2; }
 mkdir -p .build
 log=.build/benchmarks.log
+# As make release builds them.
 {
-    swift build --package-path ../.. -c release --product mediatord &&
-        swift build --package-path ../.. -c release --product mediatorctl &&
+    swift build --package-path ../.. -c release --static-swift-stdlib --product mediatord &&
+        swift build --package-path ../.. -c release --static-swift-stdlib --product mediatorctl &&
         clang -O2 -Wall -Werror -o .build/parse peers/parse.c -lyaml
 } >"$log" 2>&1 || {
     cat "$log" >&2

@@ -23,6 +23,7 @@ extension Checker {
                 resolveCall(id, function, operands, &names)
             case .select:
                 let longest = max(qualifierDepth, ValueType.denotationDepth)
+                guard qualifierDepth > 0 || mayDenoteType(id) else { continue }
                 guard let (name, nodes) = spelledName(of: id, longest: longest) else { continue }
                 if let slot = slots[name] {
                     names.slots[id] = slot
@@ -36,6 +37,14 @@ extension Checker {
             }
         }
         return names
+    }
+
+    /// Whether a chain of selections begins with the word with which the qualified names of types do.
+    private func mayDenoteType(_ id: SyntaxTree.ID) -> Bool {
+        var current = id
+        while case .select(let operand, _) = tree.nodes[current].kind { current = operand }
+        guard case .variable(let name) = tree.nodes[current].kind else { return false }
+        return name == ValueType.denotationRoot
     }
 
     /// The structure type of a name, among the types of the variables and those within them; nil where there is none or

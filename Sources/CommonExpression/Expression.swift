@@ -91,6 +91,19 @@ public struct Expression: Sendable {
         return references
     }
 
+    /// Where it divides, or takes a remainder, by a zero that is written: whatever else is computed, that cannot be. Of
+    /// whole numbers only; a fraction may be divided by zero.
+    public var zeroDivisions: [SourceRange] {
+        tree.nodes.compactMap { node in
+            guard case .binary(let operation, _, let right, _) = node.kind, [.divide, .remainder].contains(operation)
+            else { return nil }
+            switch tree.nodes[right].kind {
+            case .literal(.int(0)), .literal(.uint(0)): return node.range
+            default: return nil
+            }
+        }
+    }
+
     /// Compiles without checking types: all variables are `dyn`, and what has no meaning (an unknown name, a call no
     /// function takes) is an error when, and only when, it is evaluated (CEL specification, "Gradual Type Checking"
     /// makes checking optional). Slower to evaluate than what was checked.

@@ -38,6 +38,13 @@ public struct Template: Sendable {
         return nil
     }
 
+    /// Where its expressions divide by a zero that is written (``Expression/zeroDivisions``).
+    public var zeroDivisions: [SourceRange] {
+        parts.flatMap { part -> [SourceRange] in
+            if case .expression(let expression) = part { expression.zeroDivisions } else { [] }
+        }
+    }
+
     /// Checks the expressions against an environment and compiles them.
     ///
     /// A lone `${…}` has the type of its expression, which must fit what is expected. A text with expressions is a

@@ -24,6 +24,8 @@ extension ValueType {
 
     /// How many points the longest of those names has.
     static let denotationDepth = 2
+    /// The word with which those of them begin that have points.
+    static let denotationRoot = "google"
 }
 
 extension Value {

@@ -46,14 +46,14 @@ public enum ConfigurationCompiler {
         } else {
             let effects = EffectTable(effects)
             let again = sorted.map { known.compiled($0) }
-            let count = threads ?? Concurrency.threads(for: again.count { $0 == nil })
+            let count = Concurrency.parts(threads ?? Concurrency.threads(for: again.count { $0 == nil }))
             let parts = Concurrency.map(count) { part in
                 let session = Session(Findings(), values, kinds, known.types)
                 return zip(Concurrency.part(part, of: sorted, in: count), Concurrency.part(part, of: again, in: count))
                     .map { file, again in again ?? CompiledFile(file, effects, session) }
             }
             compiled = parts.flatMap { $0 }
-            threads = count
+            threads = threads ?? Concurrency.threads(for: sorted.count)
         }
         var assembly = Assembly(
             compiled, Session(findings, values, kinds, known.types), setting, known: known,

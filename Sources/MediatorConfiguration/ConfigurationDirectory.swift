@@ -83,7 +83,8 @@ public enum ConfigurationDirectory {
         var isAtEnd = false
         while !isAtEnd, contents.count <= limit {
             // One more than the file is long, so that the first reading usually finds its end.
-            let room = min(limit + 1, max(Int(status.st_size) + 1, contents.count + 4_096)) - contents.count
+            let expected = contents.isEmpty && status.st_size > 0 ? Int(status.st_size) + 1 : contents.count + 4_096
+            let room = min(limit + 1, expected) - contents.count
             var failure: Int32 = 0
             let chunk = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
                 let result = readBytes(descriptor, buffer.baseAddress, room)

@@ -40,7 +40,10 @@ public struct ConfigurationFile: Sendable, Hashable {
     }
 
     /// The path without its directories.
-    package var name: Substring { path.split(separator: "/", omittingEmptySubsequences: true).last ?? "" }
+    package var name: Substring {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
+        return path[path.utf8.index(after: slash)...]
+    }
 
     /// A file of the given text.
     public init(path: String, text: String) {

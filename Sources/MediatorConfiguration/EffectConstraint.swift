@@ -17,6 +17,18 @@ extension EffectSchema.Parameter {
         case unitName
         /// A map from names of fields of the journal.
         case journalFields
+        /// A list of texts: a program and its arguments, without NUL.
+        case command
+        /// A map of texts: environment variables by name (environ(7)), without NUL.
+        case environment
+        /// A text: the name or address of a host, as one gives it to a command.
+        case host
+        /// A text: a ``WebAddress``.
+        case url
+        /// A text: ``StatusRanges``.
+        case statuses
+        /// A map: the fields of a header of HTTP, but for those that belong to the connection.
+        case headers
         /// A whole number within a range.
         case whole(ClosedRange<Int64>)
         /// A number within a range.
@@ -49,6 +61,16 @@ extension EffectSchema.Parameter {
                     guard case .string(let name) = key, !Self.isJournalField(name) else { return nil }
                     return "cannot have '\(name.prefix(64))': a field of the journal has a name like _SYSTEMD_UNIT"
                 }.min()
+            case (.command, .list(let words)): Self.commandProblem(words)
+            case (.environment, .map(let variables)): Self.environmentProblem(variables)
+            case (.host, .string(let text)):
+                Self.isHost(text)
+                    ? nil : "must be the name or address of a host: without a port, brackets, or anything before it"
+            case (.url, .string(let text)): Self.urlProblem(text)
+            case (.statuses, .string(let text)):
+                StatusRanges(text) == nil
+                    ? "must be statuses from 100 to 599 and ranges of them, such as \"200-299,404\"" : nil
+            case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.number(let range), .double(let number)):
@@ -97,7 +119,38 @@ extension EffectSchema.Parameter {
         var isRange: Bool {
             switch self {
             case .whole, .number, .time: true
-            case .absolutePath, .socketPath, .permissions, .component, .unitName, .journalFields: false
+            case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers, .command,
+                .environment, .unitName, .journalFields:
+                false
+            }
+        }
+
+        /// The most that a host may be called, in bytes: a name of the DNS (RFC 1035), or an address with its interface.
+        public static let hostLimit = 253
+
+        /// Whether a text may be the name of a host (RFC 1123, and underscores, which some have), or an address: that of
+        /// IPv6 has colons, and may end with an interface (RFC 4007).
+        static func isHost(_ text: String) -> Bool {
+            (1...hostLimit).contains(text.utf8.count)
+                && text.utf8.first != UInt8(ascii: "-")
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                        UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "%"):
+                        true
+                    default: false
+                    }
+                }
+                && (text.utf8.count { $0 == UInt8(ascii: ":") } != 1)
+        }
+
+        private static func urlProblem(_ text: String) -> String? {
+            do throws(WebAddress.Problem) {
+                _ = try WebAddress(text)
+                return nil
+            } catch {
+                return error.message
             }
         }
 
@@ -106,6 +159,23 @@ extension EffectSchema.Parameter {
                 return "must be a path from the root: it begins with '/'"
             }
             return text.utf8.contains(0) ? "cannot contain NUL" : nil
+        }
+
+        private static func commandProblem(_ words: [Value]) -> String? {
+            if case .string("")? = words.first { return "must begin with the name of a program, which is not empty" }
+            return words.contains(where: holdsNUL) ? "cannot contain NUL" : nil
+        }
+
+        private static func environmentProblem(_ variables: [Value: Value]) -> String? {
+            let names = variables.keys.compactMap { key in if case .string(let name) = key { name } else { nil } }
+            if let name = names.sorted().first(where: { $0.isEmpty || $0.utf8.contains(UInt8(ascii: "=")) }) {
+                return "has the name '\(name)', and a variable's name is not empty and has no '=' in it"
+            }
+            return variables.contains { holdsNUL($0.key) || holdsNUL($0.value) } ? "cannot contain NUL" : nil
+        }
+
+        private static func holdsNUL(_ value: Value) -> Bool {
+            if case .string(let text) = value { text.utf8.contains(0) } else { false }
         }
 
         /// A duration as configurations write it.

@@ -23,12 +23,14 @@ public struct EffectSchema: Sendable, Hashable {
         public let constraint: Constraint?
         /// Another parameter, without which this one means nothing, and which it may not exceed; nil: none.
         public let upperBound: String?
+        /// Another parameter, which this one must at least be; nil: none.
+        public let lowerBound: String?
 
         /// A parameter.
         public init(
             name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
             allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
-            upperBound: String? = nil
+            upperBound: String? = nil, lowerBound: String? = nil
         ) {
             self.name = name
             self.type = type
@@ -39,6 +41,7 @@ public struct EffectSchema: Sendable, Hashable {
             self.acceptsSecrets = acceptsSecrets
             self.constraint = constraint
             self.upperBound = upperBound
+            self.lowerBound = lowerBound
         }
     }
 
@@ -74,12 +77,24 @@ public struct EffectSchema: Sendable, Hashable {
     /// Of such a one that goes on with new states there is at most one at a time for each feedback, and it ends as soon
     /// as the system is to stop.
     public let isLasting: Bool
+    /// Whether its successes and failures are counted: see ``withThresholds()``.
+    public let isProbe: Bool
 
     /// A side effect.
     public init(
         name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
         outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
     ) {
+        self.init(
+            name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
+    }
+
+    init(
+        name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool
+    ) {
+        self.isProbe = isProbe
         self.name = name
         self.parameters = parameters
         self.shortForm = shortForm
@@ -97,14 +112,21 @@ public struct EffectSchema: Sendable, Hashable {
             if let problem = parameter.constraint?.problem(with: value) {
                 return (parameter, "the parameter '\(parameter.name)' \(problem)")
             }
-            guard let name = parameter.upperBound, let bound = arguments[name] else { return nil }
-            let exceeds =
-                switch (value, bound) {
-                case (.int(let value), .int(let bound)): value > bound
-                case (.double(let value), .double(let bound)): value > bound
-                default: false
-                }
-            return exceeds ? (parameter, "the parameter '\(parameter.name)' must not exceed '\(name)'") : nil
+            if let name = parameter.upperBound, let bound = arguments[name], Self.exceeds(value, bound) {
+                return (parameter, "the parameter '\(parameter.name)' must not exceed '\(name)'")
+            }
+            if let name = parameter.lowerBound, let bound = arguments[name], Self.exceeds(bound, value) {
+                return (parameter, "the parameter '\(parameter.name)' must be at least '\(name)'")
+            }
+            return nil
+        }
+    }
+
+    private static func exceeds(_ value: Value, _ bound: Value) -> Bool {
+        switch (value, bound) {
+        case (.int(let value), .int(let bound)): value > bound
+        case (.double(let value), .double(let bound)): value > bound
+        default: false
         }
     }
 
@@ -122,11 +144,14 @@ extension EffectSchema {
     public static let run = EffectSchema(
         name: "run",
         parameters: [
-            Parameter(name: "command", type: .list(.string), required: true, allowsEmpty: false),
+            Parameter(
+                name: "command", type: .list(.string), required: true, allowsEmpty: false, constraint: .command),
             Parameter(name: "timeout", type: .duration),
             Parameter(name: "directory", type: .string, allowsEmpty: false),
             // Not the command: every user can read its arguments while it runs.
-            Parameter(name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true),
+            Parameter(
+                name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true,
+                constraint: .environment),
         ],
         shortForm: "command",
         outcomes: [
@@ -140,7 +165,8 @@ extension EffectSchema {
                         StructureType.Field(name: "line", type: .string),
                         StructureType.Field(name: "number", type: .int),
                     ])),
-        ])
+        ]
+    ).withThresholds()
 
     /// Emits an event of the system itself, at once or by schedule.
     public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
@@ -156,9 +182,15 @@ extension EffectSchema {
         ],
         shortForm: "message")
 
+    /// What any side effect may have beside its own outcomes: it was ended, since its time was up.
+    public static let timeoutOutcome = Outcome(
+        name: "onTimeout",
+        result: StructureType(name: "result", fields: [StructureType.Field(name: "after", type: .duration)]))
+
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, process, unit, systemctl, journal,
+        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl,
+        journal,
     ]
 
     private static let finished = StructureType(

@@ -88,9 +88,10 @@ public final class SystemDefinition: Sendable {
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
+    let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
-    /// hexadecimal digits.
-    public let fingerprint: String
+    /// hexadecimal digits. Worked out when it is first asked for.
+    public var fingerprint: String { lazyFingerprint.text }
 
     /// A definition of the given parts.
     init(
@@ -98,7 +99,7 @@ public final class SystemDefinition: Sendable {
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: String
+        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -116,7 +117,7 @@ public final class SystemDefinition: Sendable {
         self.unhandled = unhandled
         self.supervision = supervision
         self.kind = kind
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -381,6 +382,17 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+    /// How close together runs may be that states ask for; nil: each begins at once.
+    public var pace: Pace?
+    /// By state index, of what a run is: those of one value are apart from those of another in `mode` and ``pace``. Nil:
+    /// all are of one. Variables: `state`, `now`.
+    public var key: [Int: DataProgram]?
+    /// By state index, how long a run may take; nil: as long as it likes. Variables: `state`, `now`.
+    public var timeout: [Int: DataProgram]?
+    /// Whether a run that fails is made again; nil: it is not.
+    public var retry: RetryPolicy?
+    /// By state index, how much later than its schedule says a run may begin, at random; nil: not at all.
+    public var jitter: [Int: DataProgram]?
 
     /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
     public static let mostRuns = 64
@@ -401,6 +413,37 @@ public struct FeedbackDefinition: Sendable {
         self.outcomes = outcomes
         self.secretArguments = secretArguments
     }
+}
+
+/// How close together the runs of a feedback may be that states ask for. Durations by state index; variables: `state`,
+/// `now`.
+public enum Pace: Sendable {
+    /// A run begins when none other has been asked for so long.
+    case debounce([Int: DataProgram])
+    /// A run begins at least so long after the one before; of those asked for meanwhile, the last.
+    case throttle([Int: DataProgram])
+}
+
+/// How often, and after which time, a run that fails is made again.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How often it is made again at most, at least once.
+    public var times: Int
+    /// How long after the first failure; twice as long after each further one.
+    public var delay = RetryPolicy.defaultDelay
+    /// How long after a failure at most.
+    public var maxDelay = SupervisionPolicy.defaultMaxDelay
+    /// How much longer or shorter a delay may be, at random, as a part of it: from 0 to 1.
+    public var jitter = RetryPolicy.defaultJitter
+
+    /// A policy with the delays that are usual.
+    public init(times: Int) { self.times = times }
+
+    /// How often at most: 100 times.
+    public static let mostTimes = 100
+    /// One second.
+    public static let defaultDelay = SupervisionPolicy.defaultDelay
+    /// A tenth.
+    public static let defaultJitter = 0.1
 }
 
 /// When a side effect runs.
@@ -480,12 +523,13 @@ public final class LinkDefinition: Sendable {
     public let loop: RateLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
-    public let fingerprint: String
+    public var fingerprint: String { lazyFingerprint.text }
+    let lazyFingerprint: LazyFingerprint
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: RateLimit?, fingerprint: String
+        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.source = source
@@ -495,7 +539,7 @@ public final class LinkDefinition: Sendable {
         self.conditionText = conditionText
         self.emits = emits
         self.loop = loop
-        self.fingerprint = fingerprint
+        lazyFingerprint = fingerprint
     }
 }
 
@@ -520,7 +564,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            kind: kind, fingerprint: fingerprint)
+            kind: kind, fingerprint: lazyFingerprint)
     }
 }
 
@@ -529,6 +573,6 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: fingerprint)
+            emits: emits, loop: loop, fingerprint: lazyFingerprint)
     }
 }

@@ -104,6 +104,12 @@ public struct ControlClient: Sendable {
         let _: Nothing = try await call("ResetSystem", NameParameters(name: system))
     }
 
+    /// Every figure of the daemon, in Prometheus' text format.
+    public func metrics() async throws -> String {
+        let reply: ReadMetricsReply = try await call("ReadMetrics", Nothing())
+        return reply.text
+    }
+
     /// Publishes a value on a bus.
     public func publish(_ value: JSONValue, on bus: String) async throws {
         let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))

@@ -51,6 +51,9 @@ public protocol ControlHandler: Sendable {
     /// Sends a system to its initial state.
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws
 
+    /// Every figure, in Prometheus' text format.
+    func readMetrics(peer: VarlinkPeer) async throws -> String
+
     /// Compares what runs with what is written.
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
 

@@ -283,6 +283,10 @@ public enum ControlInterface {
         # it stays, as do side effects that continue on a new state.
         method ResetSystem(name: string) -> ()
 
+        # Every figure of the daemon, its systems, feedbacks, buses and links, in Prometheus'
+        # text format (version 0.0.4).
+        method ReadMetrics() -> (text: string)
+
         # Compares what runs with what is written, and changes nothing. directory is read
         # instead of the daemon's own. A configuration with errors has no steps. At most
         # 200 findings are told; errors and warnings count all. transient names the links

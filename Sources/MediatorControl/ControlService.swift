@@ -29,6 +29,9 @@ public enum ControlService {
             try await handler.resetSystem(parameters.name, peer: call.peer)
             return Nothing()
         }
+        try interface.register("ReadMetrics") { (_: Nothing, call) in
+            ReadMetricsReply(text: try await handler.readMetrics(peer: call.peer))
+        }
         try interface.register("Plan") { (parameters: PlanParameters, call) in
             try await handler.plan(parameters, peer: call.peer)
         }

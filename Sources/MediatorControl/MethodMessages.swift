@@ -218,6 +218,17 @@ public struct EmitParameters: Codable, Sendable, Hashable {
     }
 }
 
+/// The reply to `ReadMetrics`.
+public struct ReadMetricsReply: Codable, Sendable, Hashable {
+    /// Every figure, in Prometheus' text format.
+    public var text: String
+
+    /// A reply.
+    public init(text: String) {
+        self.text = text
+    }
+}
+
 /// The parameters of `Publish`.
 public struct PublishParameters: Codable, Sendable, Hashable {
     /// The bus.

@@ -19,6 +19,8 @@ public struct Daemon: Sendable {
     public var configuration: ConfigurationLayers
     /// The path of the control socket.
     public var socket: String
+    /// Where figures are served over HTTP, such as `127.0.0.1:9464`; nil: nowhere.
+    public var metrics: String?
     /// How long systems may take to become ready before the daemon goes on without them.
     public var readyLimit = Duration.seconds(30)
     /// How long side effects may take to finish when the daemon is asked to stop.
@@ -78,7 +80,47 @@ public struct Daemon: Sendable {
                 .status("cannot serve the control socket"), .exitStatus(ExitStatus.noControlSocket.rawValue))
             return .noControlSocket
         }
-        return await serve(host, service, HangupService(signals: hangups, reloader: reloader))
+        let endpoint: MetricsEndpoint?
+        do {
+            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, started: started))
+        } catch {
+            logger.critical(
+                "cannot serve the metrics", metadata: ["address": "\(metrics ?? "")", "reason": "\(error)"])
+            notifier.notify(.status("cannot serve the metrics"), .exitStatus(ExitStatus.noControlSocket.rawValue))
+            await service.close(within: .zero)
+            return .noControlSocket
+        }
+        let status = await serve(host, service, endpoint, HangupService(signals: hangups, reloader: reloader))
+        await effects.shutDown()
+        return status
+    }
+
+    /// Why figures cannot be served at an address.
+    private struct WrongAddress: Error, CustomStringConvertible {
+        let description = "it is no address with a port, such as 127.0.0.1:9464"
+    }
+
+    private func openEndpoint(_ metrics: DaemonMetrics) async throws -> MetricsEndpoint? {
+        guard let text = self.metrics else { return nil }
+        guard let address = MetricsAddress(text) else { throw WrongAddress() }
+        let host = metrics.reloader.host
+        let endpoint = try await MetricsEndpoint.start(at: address) { path in
+            switch path {
+            case "/metrics":
+                return MetricsEndpoint.Answer(
+                    text: await metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
+            case "/healthz":
+                let snapshot = host.snapshot
+                return MetricsEndpoint.Answer(
+                    isWell: snapshot.health != .failed, text: snapshot.statusText + "\n")
+            case "/readyz":
+                let isReady = metrics.reloader.isReady && !host.isStopped
+                return MetricsEndpoint.Answer(isWell: isReady, text: isReady ? "ready\n" : "not ready\n")
+            default: return nil
+            }
+        }
+        logger.notice("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+        return endpoint
     }
 
     /// Reads and checks the configuration and builds what it says, as ``run()`` does; nothing is started, and every
@@ -146,7 +188,9 @@ public struct Daemon: Sendable {
             configuration: settings)
     }
 
-    private func serve(_ host: Host, _ service: VarlinkService, _ hangups: HangupService) async -> ExitStatus {
+    private func serve(
+        _ host: Host, _ service: VarlinkService, _ endpoint: MetricsEndpoint?, _ hangups: HangupService
+    ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
@@ -159,6 +203,7 @@ public struct Daemon: Sendable {
         // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
         // client holds up the end of the control socket.
         var services: [any Service] = [ControlSocketService(service: service), hostService, hangups]
+        if let endpoint { services.insert(endpoint, at: 0) }
         if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
         let escalations = EscalationService(host: host, notifier: notifier, logger: logger) {

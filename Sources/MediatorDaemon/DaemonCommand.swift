@@ -43,6 +43,7 @@ public struct DaemonCommand: AsyncParsableCommand {
           3  stopped, but something had to be left behind
           4  the control socket cannot be served, for example because another daemon does
           5  a part of the daemon failed, which is a mistake of the program
+          6  a system asked for it on account of its faults
         """
 
     @Option(
@@ -61,6 +62,13 @@ public struct DaemonCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: "What to log: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .info
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Serve /metrics (for Prometheus), /healthz and /readyz over HTTP at this address; port 0 takes any free one.",
+            valueName: "address:port"))
+    var metrics: String?
 
     @Flag(name: .long, help: "Take warnings about the configuration for errors, at the start and at every change.")
     var denyWarnings = false
@@ -94,6 +102,10 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         guard (0...86_400).contains(stopLimit) else {
             throw ValidationError("--stop-limit must be 0 to 86400 seconds, not \(stopLimit).")
+        }
+        if let metrics, MetricsAddress(metrics) == nil {
+            throw ValidationError(
+                "--metrics wants an address and a port, such as 127.0.0.1:9464 or [::1]:9464, not '\(metrics)'.")
         }
         guard !isCheckOnly || !printKinds else {
             throw ValidationError("--validate and --print-kinds exclude each other.")
@@ -136,6 +148,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
+        daemon.metrics = metrics
         daemon.client = Self.client(for: path)
         throw ExitCode(await daemon.run().rawValue)
     }

@@ -8,7 +8,7 @@ public enum ExitStatus: Int32, Sendable, Hashable {
     case usage = 2
     /// It was asked to stop, and something had not ended when the limit had passed.
     case stoppedByForce = 3
-    /// The control socket cannot be served; nothing was started.
+    /// The control socket, or the address of the metrics, cannot be served; nothing was started.
     case noControlSocket = 4
     /// A part of the daemon failed, which is a mistake of the program.
     case failed = 5

@@ -134,6 +134,10 @@ struct HostControl: ControlHandler {
         logger.notice("reset by a client", metadata: ["system": "\(name)", "uid": "\(peer.userID)"])
     }
 
+    func readMetrics(peer: VarlinkPeer) async throws -> String {
+        await DaemonMetrics(reloader: reloader, started: started).text
+    }
+
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
         await reloader.plan(parameters.directory, dropsTransient: parameters.dropTransient ?? false)
     }

@@ -7,7 +7,7 @@ import Synchronization
 import Systemd
 
 /// Runs a host for as long as the daemon runs, and tells the service manager how it is.
-struct HostService: Service {
+struct HostService: Service, CustomStringConvertible {
     let host: Host
     let notifier: Notifier
     let readyLimit: Duration
@@ -19,6 +19,9 @@ struct HostService: Service {
     let greeting: @Sendable () -> Void
     /// Called when something had not ended in time.
     let overdue: @Sendable () -> Void
+
+    /// What the group of services calls it; by itself that would write out everything that it holds.
+    var description: String { "host" }
 
     func run() async {
         host.start()

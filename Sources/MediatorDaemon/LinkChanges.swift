@@ -172,8 +172,23 @@ extension Reloader {
             try checkUnchanged(link, basis, besides: file)
             return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
         } catch {
+            let error = upToDate(error, link, basis)
             throw .cannotPersist(path: error.path, reason: error.reason, winner: error.winner)
         }
+    }
+
+    /// The reason, unless a file that it is about is on disk no longer as it was read: then that is the reason.
+    private func upToDate(_ error: PersistError, _ link: String, _ basis: Basis) -> PersistError {
+        let concerned = [error.path, error.winner, basis.contents.file(ofLink: link, known: basis.parts)]
+        let present = daemon.configuration.read().files.flatMap { [$0] + $0.dropIns }
+        for file in basis.contents.files.flatMap({ [$0] + $0.dropIns })
+        where file.name == PersistedLink.fileName[...] || concerned.contains(file.path) {
+            let now = present.first { $0.path == file.path }
+            if now?.contents == file.contents { continue }
+            let news = now == nil ? "is not there any longer" : "has been changed since the last reload"
+            return PersistError(path: error.path, reason: "'\(file.path)' \(news); reload first")
+        }
+        return error
     }
 
     /// Looks whether the file that is changed by a drop-in is on disk as it was read, and that a link which is new to what

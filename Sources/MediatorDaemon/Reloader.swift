@@ -44,6 +44,9 @@ final class Reloader: Sendable {
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
 
+    /// Whether the service manager has been told that the daemon is ready.
+    var isReady: Bool { machine.withLock { $0.isReady } }
+
     /// How many reloads and changes there were.
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 
@@ -244,7 +247,9 @@ final class Reloader: Sendable {
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
             for diagnostic in more { daemon.report(diagnostic) }
-            logger.error("reload rejected: \(summary); nothing was changed", metadata: cause)
+            // What was reported in full is not said again.
+            let told = more.isEmpty ? summary : "\(Self.count(more.count, "system")) cannot be made"
+            logger.error("reload rejected: \(told); nothing was changed", metadata: cause)
             return ReloadReply(
                 applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
                 warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)

@@ -17,6 +17,15 @@ public protocol EffectImplementation: Sendable {
     /// says that it lasts is cancelled too when the system begins to stop.
     /// - Parameter arguments: by parameter name; optional ones may be missing.
     func run(_ arguments: [String: Value], in context: EffectContext) async
+
+    /// Ends what is kept from one run to the next, such as connections, and returns when it has ended. It is called when
+    /// nothing runs any more, perhaps more than once, and something may run again later.
+    func shutDown() async
+}
+
+extension EffectImplementation {
+    /// Nothing is kept.
+    public func shutDown() async {}
 }
 
 /// What a side effect may use while it runs.
@@ -97,6 +106,11 @@ public struct EffectCatalogue: Sendable {
     /// does it itself.
     public var schemas: [EffectSchema] {
         (byName.values.map(\.schema) + [.emit]).sorted { $0.name < $1.name }
+    }
+
+    /// Ends what the side effects keep from one run to the next.
+    public func shutDown() async {
+        for effect in byName.values { await effect.shutDown() }
     }
 
     subscript(name: String) -> (any EffectImplementation)? { byName[name] }

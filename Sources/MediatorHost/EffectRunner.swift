@@ -14,13 +14,16 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
     private let turnstile = Turnstile()
     private let gate: RunGate
+    private let pacer: Pacer
     private let schema: EffectSchema?
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
+    private let probe: ProbeWatch?
 
     /// What goes on until it is ended.
     private struct Lasting {
@@ -34,11 +37,14 @@ final class EffectRunner: Sendable {
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
-        events: [EventDefinition], time: HostTime, logger: Logger, note: @escaping @Sendable (Fault) -> Void
+        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
+        note: @escaping @Sendable (Fault) -> Void
     ) {
+        self.figures = figures
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
+        probe = schema?.isProbe == true ? ProbeWatch() : nil
         self.system = system
         self.events = events
         self.time = time
@@ -47,6 +53,7 @@ final class EffectRunner: Sendable {
         gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
         ticker = Ticker(time: time, waits: waits)
+        pacer = Pacer(time: time, waits: waits)
     }
 
     /// The system stops: what waits for its time need not wait any longer.
@@ -59,29 +66,45 @@ final class EffectRunner: Sendable {
         let generation = if case .every = definition.schedule { ticker.enter() } else { UInt64(0) }
         do {
             let variables = [state.data, .timestamp(time.now())]
-            guard try definition.selector.matches(state, variables) else { return .nothing }
+            let isAsked = try definition.selector.matches(state, variables)
+            let stretch = stretch(isAsked)
+            guard isAsked else { return .nothing }
             switch definition.schedule {
-            case .atOnce where implementation == nil:
+            case .atOnce where implementation == nil && definition.pace == nil:
                 // An event emitted at once needs no task.
                 return .call { self.event(for: "emit", .null, in: state).event }
             case .atOnce:
-                return counted { turn, send in await self.run(state, turn, send) }
+                let key = try definition.key?[state.index]?.evaluate(variables)
+                if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
+                return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
             case .after(let delays):
-                let delay = try duration(delays, state, variables)
-                return counted { turn, send in
-                    guard let ticket = self.waits.begin(delay), await self.waits.finish(ticket) else { return }
-                    await self.run(state, turn, send)
+                let key = try definition.key?[state.index]?.evaluate(variables)
+                let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
+                let due = time.elapsed() + delay
+                return counted(key) { turn, send in
+                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }),
+                        await self.waits.finish(ticket)
+                    else { return }
+                    await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
-                return counted { [ticker] turn, send in
-                    await ticker.tick(generation, every: interval) { await self.run(state, turn, send) }
+                let jitter = try jitter(state, variables)
+                return counted(nil) { [ticker] turn, send in
+                    await ticker.tick(generation, every: interval, jitter: jitter) {
+                        await self.run(state, stretch, turn, send)
+                    }
                 }
             }
         } catch {
             note(Fault(place: place, message: error.message))
             return .nothing
         }
+    }
+
+    /// The stretch of the system's life, for what is counted, to which a run that a new state asks for belongs.
+    private func stretch(_ isAsked: Bool) -> UInt64 {
+        probe?.enter(isAsked: isAsked, endsRuns: definition.strategy == .cancelOnNewState) ?? 0
     }
 
     private var place: String { "feedback \(definition.name), \(definition.source)" }
@@ -96,13 +119,23 @@ final class EffectRunner: Sendable {
         return max(span.swiftDuration, .milliseconds(1))
     }
 
+    private func jitter(_ state: SystemState, _ variables: [Value]) throws(EvaluationError) -> Duration {
+        try definition.jitter.map { programs throws(EvaluationError) in try duration(programs, state, variables) }
+            ?? .zero
+    }
+
     /// A side effect that counts from the moment it is asked for, waiting included. Beyond the limit there is none.
     private func counted(
-        _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
+        _ key: Value?, _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
     ) -> Effect<SystemEvent> {
+        guard let turn = turn(key) else { return .nothing }
+        return .run { send in await turn.perform { await body(turn, send) } }
+    }
+
+    /// A side effect's place among those of its feedback; nil: there is to be none.
+    private func turn(_ key: Value?) -> RunTurn? {
         do throws(RunGate.Refusal) {
-            let turn = try gate.enter()
-            return .run { send in await turn.perform { await body(turn, send) } }
+            return try gate.enter(key)
         } catch {
             switch error {
             case .busy: logger.debug("not begun, since it runs still")
@@ -113,15 +146,38 @@ final class EffectRunner: Sendable {
                         place: place,
                         message: "\(limit) of its side effects run or wait already; no other was started"))
             }
-            return .nothing
+            return nil
         }
     }
 
-    /// Runs the side effect once.
+    /// A side effect that keeps its distance from others. It counts from when it is due.
+    private func paced(
+        _ pace: Pace, _ key: Value?, _ state: SystemState, _ stretch: UInt64, _ variables: [Value]
+    ) throws(EvaluationError) -> Effect<SystemEvent> {
+        let request =
+            switch pace {
+            case .debounce(let quiet): pacer.debounce(key, try duration(quiet, state, variables))
+            case .throttle(let interval): pacer.throttle(key, try duration(interval, state, variables))
+            }
+        guard let request else {
+            note(
+                Fault(place: place, message: "there are more than \(Pacer.mostKeys) keys at a time; none was started"))
+            return .nothing
+        }
+        guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, stretch, turn, send) } }
+        return .run { [self] send in
+            guard await pacer.wait(request), let turn = turn(key) else { return }
+            await turn.perform { await self.run(state, stretch, turn, send) }
+        }
+    }
+
+    /// Runs the side effect, once or as often as it is to be tried.
     ///
     /// With `cancelOnNewState` the one before has been told to end, but ending a command takes time: this one waits for
     /// it, so that never two of a feedback are at work.
-    private func run(_ state: SystemState, _ turn: RunTurn, _ send: Send<SystemEvent>) async {
+    private func run(
+        _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
+    ) async {
         guard let implementation else {
             if let event = event(for: "emit", .null, in: state).event { send(event) }
             return
@@ -136,11 +192,13 @@ final class EffectRunner: Sendable {
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         var arguments: [String: Value] = [:]
+        var limit: Duration?
         do {
             let variables = [state.data, .timestamp(time.now())]
             for (name, program) in definition.arguments[state.index] ?? [:] {
                 arguments[name] = try program.evaluate(variables)
             }
+            if let programs = definition.timeout { limit = try duration(programs, state, variables) }
         } catch {
             note(Fault(place: place, message: error.message))
             return
@@ -149,19 +207,132 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
-        let context = EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
-            outcome: { [self] outcome, result in
-                let (hasRule, event) = event(for: outcome, result, in: state)
-                if let event, !turn.isReplaced { send(event) }
-                return hasRule
-            },
-            fault: { [self] in note(Fault(place: place, message: $0)) })
-        guard schema?.isLasting == true else { return await implementation.run(arguments, in: context) }
+        let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
+        let begin = time.elapsed()
+        defer { figures.end(after: time.elapsed() - begin) }
+        guard schema?.isLasting == true else {
+            return await attempts(limit, run) { await implementation.run(given, in: $0) }
+        }
+        let context = context { [self] in deliver($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
+    }
+
+    /// What a run is given.
+    private func context(_ outcome: @escaping @Sendable (String, Value) -> Bool) -> EffectContext {
+        EffectContext(
+            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
+            outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
+    }
+
+    /// Turns an outcome into its event; whether there are rules for it.
+    private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+        figures.report(outcome)
+        // Before the outcome itself: what that leads to may withdraw what comes behind it.
+        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
+            let event = event(for: level, result, in: run.state).event
+        {
+            run.send(event)
+        }
+        let (hasRule, event) = event(for: outcome, result, in: run.state)
+        if let event, !run.turn.isReplaced { run.send(event) }
+        return hasRule || isCounted(outcome, in: run.state)
+    }
+
+    /// One run: of what, and where its outcomes go.
+    private struct Run: Sendable {
+        let state: SystemState
+        /// The stretch of the system's life to which it belongs, for what is counted.
+        let stretch: UInt64
+        let thresholds: Thresholds
+        let turn: RunTurn
+        let send: Send<SystemEvent>
+    }
+
+    // MARK: Attempts
+
+    /// Runs something within its time, and again if it fails, as often as the configuration says. What the last attempt
+    /// comes to is told.
+    private func attempts(
+        _ limit: Duration?, _ run: Run, _ body: @escaping @Sendable (EffectContext) async -> Void
+    ) async {
+        var delay = definition.retry?.delay.swiftDuration ?? .zero
+        var left = definition.retry?.times ?? 0
+        while true {
+            let attempt = Attempt(mayFail: left > 0)
+            let context = context { [self] outcome, result in
+                switch attempt.take(outcome) {
+                case .tell: return deliver(outcome, result, run)
+                case .keep: return true
+                }
+            }
+            let isInTime = await finishes(within: limit, attempt) { await body(context) }
+            guard !Task.isCancelled else { return }
+            if left > 0, attempt.hasFailed || !isInTime, let retry = definition.retry {
+                left -= 1
+                let pause = delay * (1 + retry.jitter * (2 * time.random() - 1))
+                delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
+                logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
+                guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
+                figures.retry()
+                continue
+            }
+            if !isInTime, let limit { tellTimeout(limit, run) }
+            return
+        }
+    }
+
+    /// A run's time was up: an event where the configuration says which, else a fault.
+    private func tellTimeout(_ limit: Duration, _ run: Run) {
+        let (seconds, attoseconds) = limit.components
+        let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
+        let result = Structure(
+            type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
+        let message = "its time was up, after \(limit)"
+        // For a probe that is a failure like others.
+        if let level = probe?.count("onFailure", of: run.stretch, run.thresholds), !run.turn.isReplaced,
+            let type = schema?.outcomes.first(where: { $0.name == level })?.result
+        {
+            let fields = type.fields.map { field in
+                field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
+            }
+            if let event = event(for: level, .structure(Structure(type: type, fields: fields)), in: run.state).event {
+                run.send(event)
+            }
+        }
+        let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
+        guard !isTold, !isCounted("onFailure", in: run.state) else { return }
+        note(Fault(place: place, message: message))
+    }
+
+    /// Whether something ends within a limit; past it, it is cancelled, and waited for. `nil`: there is no limit.
+    private func finishes(
+        within limit: Duration?, _ attempt: Attempt, _ body: @escaping @Sendable () async -> Void
+    ) async -> Bool {
+        guard let limit else {
+            await body()
+            return true
+        }
+        let clock = time.clock
+        return await withTaskGroup(of: Bool?.self) { group in
+            group.addTask {
+                await body()
+                return attempt.finish()
+            }
+            group.addTask {
+                guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+                return attempt.end() ? false : nil
+            }
+            // What has told its outcome may take its time to end.
+            for await isInTime in group {
+                guard let isInTime else { continue }
+                group.cancelAll()
+                return isInTime
+            }
+            return true
+        }
     }
 
     /// Whether a side effect that lasts may begin: one at a time, and not as fast as it can. `false`: one goes on
@@ -185,6 +356,12 @@ final class EffectRunner: Sendable {
             if mayBegin { lasting.lastBegin = begin } else { lasting.isUnderWay = false }
         }
         return mayBegin
+    }
+
+    /// Whether there are rules for what so many of an outcome come to.
+    private func isCounted(_ outcome: String, in state: SystemState) -> Bool {
+        guard probe != nil, outcome == "onSuccess" || outcome == "onFailure" else { return false }
+        return definition.outcomes[state.index]?[outcome == "onFailure" ? "onDown" : "onUp"] != nil
     }
 
     /// The event an outcome leads to, and whether there are rules for it at all.
@@ -220,5 +397,75 @@ extension StateSelector {
         }
         guard let condition = conditions[state.index] else { return true }
         return try condition.evaluateBool(variables)
+    }
+}
+
+/// What becomes of the outcomes of one attempt.
+private final class Attempt: Sendable {
+    enum Verdict {
+        case tell
+        /// It is not to be known.
+        case keep
+    }
+
+    private struct Machine {
+        var hasFailed = false
+        /// Whether it came to its end in time, or has told how it went.
+        var isFinished = false
+        /// Whether its time was up.
+        var isOver = false
+    }
+
+    private let machine = Mutex(Machine())
+    private let mayFail: Bool
+
+    /// - Parameter mayFail: whether there is another attempt after it.
+    init(mayFail: Bool) { self.mayFail = mayFail }
+
+    var hasFailed: Bool { machine.withLock { $0.hasFailed } }
+
+    /// It has come to its end; whether in time.
+    func finish() -> Bool {
+        machine.withLock { machine in
+            machine.isFinished = true
+            return !machine.isOver
+        }
+    }
+
+    /// Its time is up: what it still reports is not to be known. `false`: it has come to its end before.
+    func end() -> Bool {
+        machine.withLock { machine in
+            machine.isOver = !machine.isFinished
+            return machine.isOver
+        }
+    }
+
+    func take(_ outcome: String) -> Verdict {
+        machine.withLock { machine in
+            if machine.isOver { return .keep }
+            guard outcome == "onFailure" || outcome == "onSuccess" else { return .tell }
+            machine.isFinished = true
+            guard outcome == "onFailure", mayFail else { return .tell }
+            machine.hasFailed = true
+            return .keep
+        }
+    }
+}
+
+extension ValueType {
+    /// The value of one of which nothing is known: nothing, and as much of it.
+    fileprivate var blank: Value {
+        switch self {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .uint: .uint(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .duration: TimeSpan(seconds: 0, nanoseconds: 0).map { .duration($0) } ?? .null
+        case .timestamp: Timestamp(seconds: 0, nanoseconds: 0).map { .timestamp($0) } ?? .null
+        case .list: .list([])
+        case .map: .map([:])
+        default: .null
+        }
     }
 }

@@ -6,14 +6,25 @@ public struct HostTime: Sendable {
     public let clock: any Clock<Duration>
     /// How long ago the host was made.
     let elapsed: @Sendable () -> Duration
+    /// Returns when the host is so old, or the task is cancelled.
+    let sleep: @Sendable (_ until: Duration) async throws -> Void
     /// What the calendar says; expressions see it as `now`.
     public let now: @Sendable () -> Timestamp
+    /// A number from 0 up to 1, for delays that are to differ.
+    let random: @Sendable () -> Double
 
     /// A host's time by the given clock and calendar.
-    public init<C: Clock>(clock: C, now: @escaping @Sendable () -> Timestamp) where C.Duration == Duration {
+    ///
+    /// - Parameter random: gives a number from 0 up to, but not, 1, each time another.
+    public init<C: Clock>(
+        clock: C, now: @escaping @Sendable () -> Timestamp,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) where C.Duration == Duration {
         self.clock = clock
+        self.random = random
         let start = clock.now
         elapsed = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
         self.now = now
     }
 }

@@ -14,8 +14,6 @@ final class HostedLink: Sendable {
         /// What was held back by the breaker.
         var dropped: UInt64 = 0
         var breaker: LinkBreaker?
-        /// Whether values wait until the present one has been shown, since who takes them begins anew.
-        var isHeld = false
     }
 
     /// What the link looks at.
@@ -69,22 +67,17 @@ final class HostedLink: Sendable {
             self.bus = buses[bus]
             origin = ObjectIdentifier(buses[bus])
             end = .inlet { [weak system] link, item in
-                guard let system, !link.isHeld else { return }
+                guard let system else { return }
                 link.take(item, filter, event, system)
             }
         }
     }
 
-    private var isHeld: Bool { status.withLock { $0.isHeld } }
-
-    /// The system that takes a bus's values begins anew: until ``showPresent()`` they go to nobody.
-    func hold() {
-        status.withLock { $0.isHeld = true }
-    }
-
-    /// Shows the system the present value of the bus, and from then on each that comes, if the link still joins them.
-    func showPresent() {
-        bus?.showPresent(to: ObjectIdentifier(self)) { [weak self] in self?.status.withLock { $0.isHeld = false } }
+    /// Shows the system that takes a bus's values, which has begun anew, the present one, if the link still joins them.
+    func showPresent(to system: HostedSystem) {
+        let id = ObjectIdentifier(self)
+        guard let bus else { return system.stopAwaiting(id) }
+        bus.showPresent(to: id) { system.stopAwaiting(id) }
     }
 
     /// How often it has fired, and when last.
@@ -152,7 +145,12 @@ final class HostedLink: Sendable {
                 return system.note(Fault(place: place, message: breach.description))
             }
             guard fires(at: now) else { return }
-            system.loop.send(SystemEvent(index: event.event, data: data))
+            let event = SystemEvent(index: event.event, data: data)
+            if bus?.definition.kind == .currentValue {
+                system.take(event, from: ObjectIdentifier(self))
+            } else {
+                system.loop.send(event)
+            }
         } catch {
             system.note(Fault(place: place, message: error.message))
         }

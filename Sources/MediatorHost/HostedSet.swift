@@ -153,7 +153,8 @@ final class HostedSet: Sendable {
         system(name).map { system in
             let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
             return Plan.Running(
-                state: system.loop.state.index, feedbacks: busy, hasFailed: system.phase == .givenUp)
+                state: system.loop.state.index, feedbacks: busy,
+                hasFailed: system.phase == .givenUp || system.phase == .restarting)
         }
     }
 }

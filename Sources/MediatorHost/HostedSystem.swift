@@ -30,6 +30,11 @@ final class HostedSystem: Sendable {
         var incarnation: Incarnation
         /// Whether nothing of it is left running.
         var isOver = false
+        /// Counts the claims for a restart; a restart goes on only while its claim is the last one.
+        var claim: UInt64 = 0
+        /// The links from buses that remember which are still to show it the present value: until then it takes none of
+        /// theirs.
+        var awaited: Set<ObjectIdentifier> = []
         /// Earlier ones, of which something still runs.
         var earlier: [Incarnation] = []
         /// What all those that are over have counted.
@@ -115,6 +120,32 @@ final class HostedSystem: Sendable {
             return Array(waiters.values)
         }
 
+        /// Claims it for a restart.
+        mutating func claim(_ treatment: String) -> UInt64 {
+            phase = .restarting
+            self.treatment = treatment
+            claim += 1
+            return claim
+        }
+
+        /// Ends it on account of a fault.
+        mutating func giveUp(_ treatment: String) {
+            phase = .givenUp
+            self.treatment = treatment
+            claim += 1
+        }
+
+        /// Makes it ready for what is to be done about a fault.
+        mutating func begin(_ decision: SupervisionMachine.Decision) {
+            let limit = supervision.policy.limit
+            switch decision {
+            case .none, .escalate: break
+            case .reset: isResetting = true
+            case .restart(_, let attempt): _ = claim("being restarted (\(limit.text(attempt)))")
+            case .stop(let isLimit): giveUp(limit.ending(isLimit))
+            }
+        }
+
         /// Whether it may become ready, and is not.
         var mayBecomeReady: Bool { !(isReady && hasBegun) && phase != .givenUp && phase != .leaving }
     }
@@ -123,12 +154,14 @@ final class HostedSystem: Sendable {
     typealias Maker = @Sendable () throws(InitialStateError) -> SystemBehaviour
 
     /// Does about a fault what does not concern this system alone; given when the fault was.
-    typealias Supervise = @Sendable (HostedSystem, SupervisionMachine.Decision, Duration) -> Void
+    typealias Supervise = @Sendable (Claim, SupervisionMachine.Decision, Duration) -> Void
 
     let definition: SystemDefinition
     private let status: Mutex<Status>
     private let make: Maker
     private let effects: EffectCatalogue
+    /// What is counted of each feedback.
+    let figures: [RunFigures]
     private let logger: Logger
 
     /// The links that begin here.
@@ -150,6 +183,7 @@ final class HostedSystem: Sendable {
         self.definition = definition
         self.make = make
         self.effects = effects
+        figures = definition.feedbacks.map { _ in RunFigures() }
         self.healthChanged = healthChanged
         self.supervise = supervise
         self.time = time
@@ -158,7 +192,8 @@ final class HostedSystem: Sendable {
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
-            1, of: definition, behaviour, outlets, effects: effects, time: time, logger: logger, repeats: repeats,
+            1, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time, logger: logger,
+            repeats: repeats,
             reports: reports.reports(of: 1))
         status = Mutex(
             Status(
@@ -217,8 +252,16 @@ final class HostedSystem: Sendable {
             return status.incarnation
         }
         guard let incarnation else { return }
-        incarnation.start(afterWaiting: false)
-        limitReadiness(of: incarnation)
+        start(incarnation, afterWaiting: false)
+    }
+
+    private func start(_ incarnation: Incarnation, afterWaiting hasWaited: Bool) {
+        if incarnation.start(afterWaiting: hasWaited) {
+            limitReadiness(of: incarnation)
+        } else if phase == .running, let fault = incarnation.loop.fault {
+            // What waited for it was more than its mailbox holds.
+            note(Fault(place: "the loop", message: "\(fault.error)"), of: incarnation.number, isOver: true)
+        }
     }
 
     /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
@@ -229,7 +272,11 @@ final class HostedSystem: Sendable {
             status.treatment = nil
             return (status.incarnation, status.takeWaiters())
         }
+        let waiting = incarnation.loop.phase == .notStarted ? incarnation.loop.snapshot.waiting : 0
         incarnation.beginStop()
+        if waiting > 0 {
+            logger.warning("events that waited for its beginning are lost", metadata: ["count": "\(waiting)"])
+        }
         for tell in waiters { tell() }
     }
 
@@ -248,42 +295,53 @@ final class HostedSystem: Sendable {
         return all.allSatisfy { $0.loop.phase == .stopped }
     }
 
-    /// Claims it for a restart; `false` if it is not started, is being restarted already, or leaves.
-    func beginRestart(_ treatment: String) -> Bool {
-        let (isClaimed, isNews) = status.withLock { status in
-            guard status.phase == .running || status.phase == .givenUp else { return (false, false) }
-            status.phase = .restarting
-            status.treatment = treatment
-            return (true, status.note(at: time.now()))
+    /// A system that is to begin anew.
+    struct Claim: Sendable {
+        let system: HostedSystem
+        fileprivate let number: UInt64
+    }
+
+    /// Claims it for a restart; nil if it is not started, is being restarted already, or leaves.
+    ///
+    /// - Parameter isByHand: whether one that has ended on account of faults may begin anew, too.
+    func claim(_ treatment: String, isByHand: Bool = false) -> Claim? {
+        let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
+            guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
+            return (status.claim(treatment), status.note(at: time.now()))
         }
         if isNews { healthChanged() }
-        return isClaimed
+        return number.map { Claim(system: self, number: $0) }
     }
 
     /// Puts a successor in the place of what runs, which is told to end at once: what is sent from now on waits for the
     /// successor.
     ///
     /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
-    func exchange() -> Incarnation? {
+    func exchange(_ claim: Claim) -> Incarnation? {
+        // One that has ended before does not tell so any more.
+        let present = incarnation
+        let wasOver = present.loop.phase == .stopped
+        let counted = wasOver ? present.loop.counters : LoopCounters()
         do throws(InitialStateError) {
             let behaviour = try make()
             let number = status.withLock { $0.incarnation.number + 1 }
             let successor = Incarnation(
-                number, of: definition, behaviour, outlets, effects: effects, time: time, logger: logger,
+                number, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time,
+                logger: logger,
                 repeats: repeats, reports: reports.reports(of: number))
-            let (old, isOver) = status.withLock { status in
-                let old = status.incarnation
-                guard status.phase == .restarting else { return (old, false) }
+            let isOver = status.withLock { status in
+                // While it is claimed nobody else exchanges it.
+                guard status.phase == .restarting, status.claim == claim.number else { return false }
                 status.incarnation = successor
                 defer { status.isOver = false }
-                if !status.isOver { status.earlier.append(old) }
-                return (old, status.isOver)
+                if wasOver { status.counters = status.counters + counted } else { status.earlier.append(present) }
+                return status.isOver && !wasOver
             }
-            if isOver { count(old) }
-            old.cancel()
-            return old
+            if isOver { settle(present) }
+            present.cancel()
+            return present
         } catch {
-            incarnation.cancel()
+            present.cancel()
             note(
                 Fault(place: "the initial state, \(error.source)", message: error.description), of: nil, isOver: true,
                 duringRestart: true)
@@ -291,12 +349,15 @@ final class HostedSystem: Sendable {
         }
     }
 
-    /// Begins anew, if nothing else has become of it meanwhile.
-    func beginAnew() {
+    /// Begins anew; `false` if something else has become of it meanwhile.
+    ///
+    /// - Parameter awaited: the links from buses that remember, each of which is to show it the present value.
+    func beginAnew(_ claim: Claim, awaiting awaited: Set<ObjectIdentifier>) -> Bool {
         let now = time.now()
         let incarnation = status.withLock { status -> Incarnation? in
-            guard status.phase == .restarting else { return nil }
+            guard status.phase == .restarting, status.claim == claim.number else { return nil }
             status.phase = .running
+            status.awaited = awaited
             status.treatment = nil
             status.failure = nil
             status.isResetting = false
@@ -308,29 +369,50 @@ final class HostedSystem: Sendable {
             _ = status.note(at: now)
             return status.incarnation
         }
-        guard let incarnation else { return }
+        guard let incarnation else { return false }
         healthChanged()
-        incarnation.start(afterWaiting: true)
-        limitReadiness(of: incarnation)
+        start(incarnation, afterWaiting: true)
+        return true
     }
 
-    /// Goes to its initial state before it takes another event; `false` if it does not run, or is about to anyway.
+    /// Puts in an event that a link from a bus that remembers makes of a value. While it begins anew it takes none: it is
+    /// shown the present value then.
+    func take(_ event: SystemEvent, from link: ObjectIdentifier) {
+        let incarnation = status.withLock { status in
+            status.phase == .restarting || status.awaited.contains(link) ? nil : status.incarnation
+        }
+        incarnation?.loop.send(event)
+    }
+
+    /// The link shows it the present value now, and from then on each that comes.
+    func stopAwaiting(_ link: ObjectIdentifier) {
+        status.withLock { _ = $0.awaited.remove(link) }
+    }
+
+    /// Goes to its initial state before it takes another event; `false` if it does not run.
     func reset() -> Bool {
         let incarnation = status.withLock { status -> Incarnation? in
             guard status.phase == .running else { return nil }
             status.isResetting = true
-            status.resets += 1
             return status.incarnation
         }
-        return incarnation?.loop.sendFirst(.reset) == .accepted
+        guard let incarnation else { return false }
+        return sendReset(to: incarnation)
+    }
+
+    private func sendReset(to incarnation: Incarnation) -> Bool {
+        let isAccepted = incarnation.loop.sendFirst(.reset) == .accepted
+        status.withLock { status in
+            if isAccepted { status.resets += 1 } else { status.isResetting = false }
+        }
+        return isAccepted
     }
 
     /// Ends on account of a fault; `false` if it has been ended, or ends for good.
     func giveUp(_ treatment: String) -> Bool {
         let (incarnation, waiters) = status.withLock { status -> (Incarnation?, [@Sendable () -> Void]) in
-            guard status.phase == .running || status.phase == .restarting else { return (nil, []) }
-            status.phase = .givenUp
-            status.treatment = treatment
+            guard status.phase != .givenUp, status.phase != .leaving else { return (nil, []) }
+            status.giveUp(treatment)
             _ = status.note(at: time.now())
             return (status.incarnation, status.takeWaiters())
         }
@@ -467,17 +549,26 @@ final class HostedSystem: Sendable {
         case .ended(let number):
             let ended = status.withLock { status -> Incarnation? in
                 if number == status.incarnation.number { status.isOver = true }
-                let index = status.earlier.firstIndex { $0.number == number }
-                return index.map { status.earlier.remove(at: $0) }
+                return status.earlier.first { $0.number == number }
             }
-            if let ended { count(ended) }
+            if let ended { settle(ended) }
+        case .wasReset(let number):
+            status.withLock { status in
+                guard number == status.incarnation.number else { return }
+                status.isResetting = false
+                status.failure = nil
+            }
         }
     }
 
-    /// Remembers what one that is over has counted.
-    private func count(_ ended: Incarnation) {
+    /// Remembers what one that is over has counted, instead of itself.
+    private func settle(_ ended: Incarnation) {
         let counted = ended.loop.counters
-        status.withLock { $0.counters = $0.counters + counted }
+        status.withLock { status in
+            guard let index = status.earlier.firstIndex(where: { $0 === ended }) else { return }
+            status.earlier.remove(at: index)
+            status.counters = status.counters + counted
+        }
     }
 
     private func entered(_ state: SystemState, of number: UInt64) {
@@ -489,10 +580,6 @@ final class HostedSystem: Sendable {
             status.hasBegun = true
             if isReadyState { status.isReady = true }
             if isOver { status.isFaulty = false }
-            if state.event?.isReset == true {
-                status.isResetting = false
-                status.failure = nil
-            }
             status.state = state.index
             status.inState = Health(definition.stateHealth[state.index])
             // A state that was carried over may be older than the system.
@@ -504,6 +591,8 @@ final class HostedSystem: Sendable {
         if let readiness { incarnation.interrupt(readiness) }
         for tell in waiters { tell() }
         if isNews { healthChanged() }
+        // One that was reset has its time to become ready anew.
+        if state.event?.isReset == true, !isReadyState { limitReadiness(of: incarnation) }
     }
 
     /// Notes a fault of what it takes part in.
@@ -526,54 +615,58 @@ final class HostedSystem: Sendable {
         let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
-        let (isNews, decision) = status.withLock { status -> (Bool, SupervisionMachine.Decision) in
+        let (isNews, decision, claimed, waiters) = status.withLock {
+            status -> (Bool, SupervisionMachine.Decision, (claim: UInt64, Incarnation), [@Sendable () -> Void]) in
+            func untreated(_ isNews: Bool) -> (
+                Bool, SupervisionMachine.Decision, (claim: UInt64, Incarnation), [@Sendable () -> Void]
+            ) { (isNews, .none, (status.claim, status.incarnation), []) }
             status.lastFault = fault
             status.faultAt = elapsed
             status.faultTime = now
             status.faults += 1
-            guard number == nil || number == status.incarnation.number else { return (false, .none) }
+            guard number == nil || number == status.incarnation.number else { return untreated(false) }
             status.isFaulty = true
             if isFailure, status.failure == nil { status.failure = fault }
             // What is being restarted, reset or ended needs nothing else.
             let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
-            guard !isTreated || (isOver && status.phase == .running) else { return (status.note(at: now), .none) }
+            guard !isTreated || (isOver && status.phase == .running) else { return untreated(status.note(at: now)) }
             let action = wanted ?? definition.supervision.onFault
             let decision = status.supervision.decide(
                 duringRestart && action != .escalate ? .restart : action, at: elapsed, isOver: isOver)
-            return (status.note(at: now), decision)
+            // Decided and done at once, so that two faults at a time are not treated twice.
+            status.begin(decision)
+            return (status.note(at: now), decision, (status.claim, status.incarnation), status.takeWaiters())
         }
         if isNews { healthChanged() }
         repeats.log(
             logger, .error, "a part of the system failed", key: fault.place, burst: 3,
             ["place": "\(fault.place)", "reason": "\(fault.message)"])
-        carryOut(decision, at: elapsed, duringRestart: duringRestart)
+        for tell in waiters { tell() }
+        carryOut(decision, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed)
     }
 
-    /// Does about a fault what concerns this system, and has the host do the rest.
-    private func carryOut(_ decision: SupervisionMachine.Decision, at elapsed: Duration, duringRestart: Bool) {
+    /// Does about a fault what concerns this system, for which its status is ready, and has the host do the rest.
+    private func carryOut(
+        _ decision: SupervisionMachine.Decision, _ claim: Claim, _ incarnation: Incarnation, at elapsed: Duration
+    ) {
         let limit = definition.supervision.limit
-        func text(_ attempt: Int) -> String { "\(attempt) of \(limit.count) per \(limit.period)" }
         switch decision {
         case .none: return
         case .reset(let attempt):
-            guard reset() else { return }
-            logger.warning("reset to the initial state", metadata: ["attempt": "\(text(attempt))"])
+            guard sendReset(to: incarnation) else { return }
+            logger.warning("reset to the initial state", metadata: ["attempt": "\(limit.text(attempt))"])
         case .restart(let delay, let attempt):
-            guard duringRestart || beginRestart("being restarted (\(text(attempt)))") else { return }
-            logger.warning("restarting", metadata: ["delay": "\(delay)", "attempt": "\(text(attempt))"])
+            logger.warning("restarting", metadata: ["delay": "\(delay)", "attempt": "\(limit.text(attempt))"])
         case .stop(let isLimit):
-            let reason =
-                isLimit ? "ended for good, after \(limit.count) faults within \(limit.period)" : "ended for good"
-            guard giveUp(reason) else { return }
+            incarnation.cancel()
             logger.error(
-                "\(reason); it begins anew when it is restarted, or its configuration is changed",
-                metadata: [:])
+                "\(limit.ending(isLimit)); it begins anew when it is restarted, or its configuration is changed")
         case .escalate(let isLimit):
             logger.critical(
                 "the daemon ends on account of this system",
                 metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period)"] : [:])
         }
-        supervise(self, decision, elapsed)
+        supervise(claim, decision, elapsed)
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is
@@ -604,6 +697,16 @@ extension Health {
         case .degraded: self = .degraded
         case .failed: self = .failed
         }
+    }
+}
+
+extension RateLimit {
+    /// The how many-th time: `2 of 10 per 600s`.
+    fileprivate func text(_ attempt: Int) -> String { "\(attempt) of \(count) per \(period)" }
+
+    /// That a system ends on account of a fault, or of more than the limit.
+    fileprivate func ending(_ isLimit: Bool) -> String {
+        isLimit ? "ended for good, after \(count) faults within \(period)" : "ended for good"
     }
 }
 

@@ -15,6 +15,8 @@ final class Incarnation: Sendable {
         var failed: @Sendable (Fault) -> Void
         /// Its loop has failed, and is being cancelled.
         var broke: @Sendable (LoopFault) -> Void
+        /// It has taken the event that sends it to its initial state, whatever came of that.
+        var wasReset: @Sendable () -> Void
         /// Nothing of it is left running.
         var ended: @Sendable () -> Void
     }
@@ -32,11 +34,14 @@ final class Incarnation: Sendable {
 
     /// Makes one; nothing is started.
     ///
-    /// - Parameter outlets: the links that begin at the system.
+    /// - Parameters:
+    ///   - outlets: the links that begin at the system.
+    ///   - figures: where is counted what each feedback does.
     init(
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
         _ outlets: JointTable<SystemState>,
-        effects: EffectCatalogue, time: HostTime, logger: Logger, repeats: RepeatLog, reports: Reports
+        effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
+        reports: Reports
     ) {
         self.number = number
         self.definition = definition
@@ -44,7 +49,7 @@ final class Incarnation: Sendable {
         self.time = time
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
-        let (reduce, now, report) = (behaviour.reduce, time.now, reports.fault)
+        let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         loop = Loop(
             initial: SystemState(
                 index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
@@ -55,11 +60,14 @@ final class Incarnation: Sendable {
             mailboxLimit: definition.mailbox.limit,
             overflow: Overflow(definition.mailbox.overflow)
         ) { state, event in
-            if event.isReset { return Self.reset(&state, event, to: first, definition, now(), report) }
+            if event.isReset {
+                wasReset()
+                return Self.reset(&state, event, to: first, definition, now(), report)
+            }
             return reduce(&state, event, now, report)
         }
         var runners: [EffectRunner] = []
-        for feedback in definition.feedbacks {
+        for (feedback, figures) in zip(definition.feedbacks, figures) {
             let runner = EffectRunner(
                 definition: feedback,
                 implementation: effects[feedback.effect],
@@ -67,6 +75,7 @@ final class Incarnation: Sendable {
                 events: definition.events,
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
+                figures: figures,
                 note: report)
             runners.append(runner)
             loop.add(
@@ -101,8 +110,8 @@ final class Incarnation: Sendable {
         }
     }
 
-    /// Starts. One that has waited for its time begins in the initial state of now.
-    func start(afterWaiting hasWaited: Bool) {
+    /// Starts; `false` if it has ended before. One that has waited for its time begins in the initial state of now.
+    func start(afterWaiting hasWaited: Bool) -> Bool {
         if hasWaited, definition.kind == nil, let data = try? definition.initialData(now: time.now()) {
             let first = behaviour.initial
             _ = loop.setInitial(
@@ -110,7 +119,7 @@ final class Incarnation: Sendable {
                     index: first.index, data: .structure(data), since: time.now(), previous: nil, event: nil, serial: 1)
             )
         }
-        loop.start()
+        return loop.start()
     }
 
     /// Calls `body` when a time has passed, unless it has ended by then, or the ticket has been interrupted.
@@ -156,18 +165,25 @@ extension Overflow {
 
 /// Carries reports to a system, which is made after what reports to it.
 final class ReportBox: Sendable {
-    private let receiver = Mutex<(@Sendable (Report) -> Void)?>(nil)
+    /// Whom it tells. A function that a `Mutex` held by itself would be wrapped once more by each look at it, as what is
+    /// generic is, and so be called ever deeper.
+    private struct Receiver {
+        let receive: @Sendable (Report) -> Void
+    }
+
+    private let receiver = Mutex<Receiver?>(nil)
 
     /// What an incarnation reports, and its number.
     enum Report: Sendable {
         case fault(Fault, of: UInt64, isFailure: Bool)
         case entered(SystemState, of: UInt64)
         case broke(LoopFault, of: UInt64)
+        case wasReset(UInt64)
         case ended(UInt64)
     }
 
     func connect(_ receive: @escaping @Sendable (Report) -> Void) {
-        receiver.withLock { $0 = receive }
+        receiver.withLock { $0 = Receiver(receive: receive) }
     }
 
     /// What an incarnation is to report with.
@@ -177,11 +193,12 @@ final class ReportBox: Sendable {
             entered: { [self] in tell(.entered($0, of: number)) },
             failed: { [self] in tell(.fault($0, of: number, isFailure: true)) },
             broke: { [self] in tell(.broke($0, of: number)) },
+            wasReset: { [self] in tell(.wasReset(number)) },
             ended: { [self] in tell(.ended(number)) })
     }
 
     private func tell(_ report: Report) {
-        let receive = receiver.withLock { $0 }
-        receive?(report)
+        let receiver = receiver.withLock { $0 }
+        receiver?.receive(report)
     }
 }

@@ -103,7 +103,7 @@ public struct Plan: Sendable, Hashable {
         public var state: Int
         /// The feedbacks whose side effects run.
         public var feedbacks: [String]
-        /// Whether it has ended on account of a fault.
+        /// Whether it has ended on account of a fault, or waits to begin anew: there is no state to be carried over.
         public var hasFailed: Bool
 
         /// A system in a state.
@@ -137,7 +137,7 @@ public struct Plan: Sendable, Hashable {
         links = Self.pairs(old.links, new.links, \.name).map { name, before, after in
             guard let before else { return LinkStep(name: name, fate: .add) }
             guard let after else { return LinkStep(name: name, fate: .remove) }
-            guard before.fingerprint == after.fingerprint else {
+            guard before === after || before.fingerprint == after.fingerprint else {
                 return LinkStep(name: name, fate: .change, reason: "its definition has changed")
             }
             // It holds indices, and programs made for the types of what it joins.
@@ -197,13 +197,15 @@ public struct Plan: Sendable, Hashable {
     private static func systems(_ old: Graph, _ running: (String) -> Running?, _ new: Graph) -> [SystemStep] {
         pairs(old.systems, new.systems, \.name).map { name, before, after in
             guard let before else { return SystemStep(name: name, fate: .add) }
-            if let after, before.fingerprint == after.fingerprint { return SystemStep(name: name, fate: .keep) }
+            if let after, before === after || before.fingerprint == after.fingerprint {
+                return SystemStep(name: name, fate: .keep)
+            }
             let running = running(name)
             let ending = running?.feedbacks.sorted() ?? []
             guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
             if running?.hasFailed == true {
                 return SystemStep(
-                    name: name, fate: .restart, reason: "it has ended on account of a fault", ending: ending)
+                    name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending)
             }
             let state = running?.state ?? before.initialState.state
             if let obstacle = obstacle(to: state, of: before, in: after) {

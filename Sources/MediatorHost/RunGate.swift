@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorConfiguration
 import Synchronization
 
@@ -13,10 +14,17 @@ final class RunGate: Sendable {
         case full
     }
 
-    private struct Machine {
+    /// The runs of one key.
+    private struct Lane {
         var count = 0
         /// The run that was asked for last, while it lasts.
         var last: RunTurn.Link?
+    }
+
+    private struct Machine {
+        var count = 0
+        /// Those in which there is a run.
+        var lanes: [Value?: Lane] = [:]
     }
 
     private let machine = Mutex(Machine())
@@ -29,26 +37,36 @@ final class RunGate: Sendable {
     }
 
     /// Asks for a run. It counts until its turn is let go.
-    func enter() throws(Refusal) -> RunTurn {
+    ///
+    /// - Parameter key: of what it is a run; those of one key have the mode and limit among themselves. Of all keys
+    ///   together there are at most ``/MediatorConfiguration/FeedbackDefinition/mostRuns``.
+    func enter(_ key: Value? = nil) throws(Refusal) -> RunTurn {
         let link = RunTurn.Link()
-        let (isAdmitted, previous) = machine.withLock { machine in
-            guard machine.count < limit else { return (false, RunTurn.Link?.none) }
+        let (refusal, previous) = machine.withLock { machine -> (Refusal?, RunTurn.Link?) in
+            var lane = machine.lanes[key] ?? Lane()
+            guard lane.count < limit else { return (mode == .single ? .busy : .full, nil) }
+            guard machine.count < FeedbackDefinition.mostRuns else { return (.full, nil) }
             machine.count += 1
-            guard mode == .queued || mode == .restart else { return (true, nil) }
-            defer { machine.last = link }
-            return (true, machine.last)
+            lane.count += 1
+            let previous = mode == .queued || mode == .restart ? lane.last : nil
+            if mode == .queued || mode == .restart { lane.last = link }
+            machine.lanes[key] = lane
+            return (nil, previous)
         }
-        guard isAdmitted else { throw mode == .single ? .busy : .full }
+        if let refusal { throw refusal }
         if mode == .restart { previous?.cancel() }
-        return RunTurn(self, link, after: previous, mayBeReplaced: mode == .restart)
+        return RunTurn(self, link, key, after: previous, mayBeReplaced: mode == .restart)
     }
 
-    fileprivate func leave(_ link: RunTurn.Link) {
+    fileprivate func leave(_ link: RunTurn.Link, _ key: Value?) {
         let last = machine.withLock { machine -> RunTurn.Link? in
             machine.count -= 1
-            guard machine.last === link else { return nil }
-            defer { machine.last = nil }
-            return machine.last
+            guard var lane = machine.lanes[key] else { return nil }
+            lane.count -= 1
+            let last = lane.last
+            if last === link { lane.last = nil }
+            machine.lanes[key] = lane.count > 0 ? lane : nil
+            return last
         }
         withExtendedLifetime(last) {}
     }
@@ -118,10 +136,12 @@ final class RunTurn: Sendable {
 
     private let gate: RunGate
     private let link: Link
+    private let key: Value?
     private let previous: Link?
     private let mayBeReplaced: Bool
 
-    fileprivate init(_ gate: RunGate, _ link: Link, after previous: Link?, mayBeReplaced: Bool) {
+    fileprivate init(_ gate: RunGate, _ link: Link, _ key: Value?, after previous: Link?, mayBeReplaced: Bool) {
+        self.key = key
         self.mayBeReplaced = mayBeReplaced
         self.gate = gate
         self.link = link
@@ -129,7 +149,7 @@ final class RunTurn: Sendable {
     }
 
     deinit {
-        gate.leave(link)
+        gate.leave(link, key)
         link.end()
     }
 

@@ -25,16 +25,18 @@ struct SetBuilder: Sendable {
         let fates = Dictionary(uniqueKeysWithValues: before?.plan.systems.map { ($0.name, $0.fate) } ?? [])
         let busFates = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
         let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
+        // What makes systems written in Swift is called by one thread.
+        let threads = graph.systems.contains { $0.kind != nil } ? 1 : Concurrency.threads(for: graph.systems.count)
+        let built = Self.each(graph.systems, threads) { definition -> Result<HostedSystem, InitialStateError> in
+            if fates[definition.name] == .keep, let kept = old?.system(definition.name) { return .success(kept) }
+            return Result { () throws(InitialStateError) in try system(definition) }
+        }
         var systems: [HostedSystem] = []
-        systems.reserveCapacity(graph.systems.count)
+        systems.reserveCapacity(built.count)
         try Self.gathering { fail in
-            for definition in graph.systems {
-                if fates[definition.name] == .keep, let kept = old?.system(definition.name) {
-                    systems.append(kept)
-                    continue
-                }
+            for result in built {
                 do throws(InitialStateError) {
-                    systems.append(try system(definition))
+                    systems.append(try result.get())
                 } catch {
                     fail(error)
                 }
@@ -47,16 +49,23 @@ struct SetBuilder: Sendable {
             let value = step?.value == .keep ? present?.current.value : nil
             return HostedBus(definition, value: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
         }
-        let links = graph.links.map { definition in
+        let links = Self.each(graph.links, threads) { [systems] definition in
             let present = old?.link(definition.name)
             if linkFates[definition.name] == .keep, let present { return present }
-            let isSame = present?.definition.fingerprint == definition.fingerprint
+            let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
                 definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
                 logger: logger.with(["link": "\(definition.name)"]))
         }
         return HostedSet(
             generation: (old?.generation ?? 0) + 1, graph: graph, systems: systems, buses: buses, links: links)
+    }
+
+    /// Makes something of each element, in order, those of each part on a thread of its own.
+    private static func each<Element, Result>(
+        _ elements: [Element], _ threads: Int, _ body: (Element) -> Result
+    ) -> [Result] {
+        Concurrency.map(threads) { Concurrency.part($0, of: elements, in: threads).map(body) }.flatMap { $0 }
     }
 
     /// Makes what is inside the systems that are not kept, and lets go of it.

@@ -24,8 +24,18 @@ final class Supervisor: Sendable {
     private struct Machine {
         var current: @Sendable () -> HostedSet? = { nil }
         var nextID: UInt64 = 1
-        var tasks: [UInt64: Task<Void, Never>] = [:]
+        var jobs: [UInt64: Job] = [:]
         var isStopped = false
+    }
+
+    /// A restart that is under way.
+    private struct Job {
+        let systems: [ObjectIdentifier]
+        var task: Task<Void, Never>?
+        /// What waits for its time.
+        var wait: Task<Void, any Error>?
+        /// Whether it need not wait for it.
+        var isUrgent = false
     }
 
     /// Asks for the end of the daemon: the first is told.
@@ -48,16 +58,20 @@ final class Supervisor: Sendable {
 
     /// Nothing is restarted any more.
     func stop() {
-        let tasks = machine.withLock { machine in
+        let jobs = machine.withLock { machine in
             machine.isStopped = true
-            return Array(machine.tasks.values)
+            return Array(machine.jobs.values)
         }
-        for task in tasks { task.cancel() }
+        for job in jobs {
+            job.task?.cancel()
+            job.wait?.cancel()
+        }
         escalated.finish()
     }
 
     /// Does what is to be done about a fault, but for what the system has done itself. Returns at once.
-    func supervise(_ system: HostedSystem, _ decision: SupervisionMachine.Decision, at elapsed: Duration) {
+    func supervise(_ claim: HostedSystem.Claim, _ decision: SupervisionMachine.Decision, at elapsed: Duration) {
+        let system = claim.system
         let (group, others) = others(of: system)
         let name = system.definition.name
         switch decision {
@@ -65,12 +79,12 @@ final class Supervisor: Sendable {
         case .reset:
             for other in others where other.reset() { log(other, "reset with a system of its group", name, group) }
         case .restart(let delay, _):
-            let concerned = others.filter { other in
-                guard other.beginRestart("being restarted with '\(name)'") else { return false }
+            let concerned = others.compactMap { other -> HostedSystem.Claim? in
+                guard let claim = other.claim("being restarted with '\(name)'") else { return nil }
                 log(other, "restarting with a system of its group", name, group)
-                return true
+                return claim
             }
-            restart(ordered([system] + concerned, group), at: elapsed + delay)
+            restart(ordered([claim] + concerned, group), at: elapsed + delay)
         case .stop:
             for other in others where other.giveUp("ended with '\(name)'") {
                 log(other, "ended with a system of its group", name, group)
@@ -100,60 +114,85 @@ final class Supervisor: Sendable {
     }
 
     /// In the order of their group.
-    private func ordered(_ systems: [HostedSystem], _ group: GroupDefinition?) -> [HostedSystem] {
-        guard let group, let set = machine.withLock({ $0.current })() else { return systems }
+    private func ordered(_ claims: [HostedSystem.Claim], _ group: GroupDefinition?) -> [HostedSystem.Claim] {
+        guard let group, let set = machine.withLock({ $0.current })() else { return claims }
         let order = group.systems.map { ObjectIdentifier(set.systems[$0]) }
-        return systems.sorted {
-            (order.firstIndex(of: ObjectIdentifier($0)) ?? 0) < (order.firstIndex(of: ObjectIdentifier($1)) ?? 0)
-        }
+        func place(_ claim: HostedSystem.Claim) -> Int { order.firstIndex(of: ObjectIdentifier(claim.system)) ?? 0 }
+        return claims.sorted { place($0) < place($1) }
     }
 
     /// Restarts systems that have been claimed for that, not before a time by the host's clock. Returns at once.
     @discardableResult
-    func restart(_ systems: [HostedSystem], at due: Duration) -> Task<Void, Never> {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+    func restart(_ claims: [HostedSystem.Claim], at due: Duration) -> Task<Void, Never> {
+        machine.withLock { machine in
+            let id = machine.nextID
+            machine.nextID += 1
+            // It cannot have ended before it is remembered, since that needs the lock.
+            let task = Task.detached(priority: .management) { [self] in
+                await carryOut(claims, due, id)
+                let ended = self.machine.withLock { $0.jobs.removeValue(forKey: id) }
+                withExtendedLifetime(ended) {}
+            }
+            machine.jobs[id] = Job(systems: claims.map { ObjectIdentifier($0.system) }, task: task)
+            if machine.isStopped { task.cancel() }
+            return task
         }
-        let task = Task.detached(priority: .management) { [self] in
-            await carryOut(systems, due)
-            machine.withLock { _ = $0.tasks.removeValue(forKey: id) }
-        }
-        let isStopped = machine.withLock { machine in
-            if !machine.isStopped { machine.tasks[id] = task }
-            return machine.isStopped
-        }
-        if isStopped { task.cancel() }
-        return task
     }
 
-    private func carryOut(_ systems: [HostedSystem], _ due: Duration) async {
-        var successors: [HostedSystem] = []
+    /// Has a system that waits for its time begin without waiting any longer, with those that begin with it.
+    ///
+    /// - Returns: what ends when it has begun; nil: it does not wait.
+    func hurry(_ system: HostedSystem) -> Task<Void, Never>? {
+        let job = machine.withLock { machine -> Job? in
+            let id = ObjectIdentifier(system)
+            // The last one: those before have lost their claim.
+            guard let key = machine.jobs.filter({ $0.value.systems.contains(id) }).keys.max() else { return nil }
+            machine.jobs[key]?.isUrgent = true
+            return machine.jobs[key]
+        }
+        job?.wait?.cancel()
+        return job?.task
+    }
+
+    private func carryOut(_ claims: [HostedSystem.Claim], _ due: Duration, _ id: UInt64) async {
+        var successors: [HostedSystem.Claim] = []
         var ending: [(system: HostedSystem, old: Incarnation)] = []
-        for system in systems {
-            // Their values wait until the successor is shown the present one.
-            for link in links(into: system) { link.hold() }
-            guard let old = system.exchange() else { continue }
-            ending.append((system, old))
-            successors.append(system)
+        for claim in claims {
+            guard let old = claim.system.exchange(claim) else { continue }
+            ending.append((claim.system, old))
+            successors.append(claim)
         }
         await withTaskGroup(of: Void.self) { group in
             for (system, old) in ending {
                 group.addTask { [self] in
-                    guard await !Self.ends(old, within: Self.endLimit, by: time.clock) else { return }
+                    guard await !Self.ends(old, within: Self.endLimit, by: time.clock), !Task.isCancelled else {
+                        return
+                    }
                     logger.error(
                         "side effects did not end; leaving them behind",
                         metadata: ["system": "\(system.definition.name)", "limit": "\(Self.endLimit)"])
                 }
             }
         }
-        let left = due - time.elapsed()
-        if left > .zero { try? await time.clock.sleep(for: left) }
+        await wait(until: due, id)
         guard !Task.isCancelled else { return }
-        for system in successors {
-            system.beginAnew()
-            for link in links(into: system) { link.showPresent() }
+        for claim in successors {
+            let links = links(into: claim.system)
+            guard claim.system.beginAnew(claim, awaiting: Set(links.map(ObjectIdentifier.init))) else { continue }
+            for link in links { link.showPresent(to: claim.system) }
         }
+    }
+
+    /// Waits until a time, unless somebody is in a hurry.
+    private func wait(until due: Duration, _ id: UInt64) async {
+        guard due > time.elapsed() else { return }
+        let wait = machine.withLock { machine -> Task<Void, any Error>? in
+            guard machine.jobs[id]?.isUrgent == false, !machine.isStopped else { return nil }
+            let wait = Task.detached(priority: .management) { [time] in try await time.sleep(due) }
+            machine.jobs[id]?.wait = wait
+            return wait
+        }
+        _ = await wait?.result
     }
 
     /// The links from buses that remember to a system.
@@ -202,17 +241,19 @@ extension HostedSet {
 }
 
 extension Host {
-    /// Ends a system and begins it anew at once, in its initial state, also one that has ended on account of faults. What
-    /// had been done about those counts no longer. Others of its group go on.
+    /// Ends a system and begins it anew at once, in its initial state, also one that has ended on account of faults; one
+    /// that waits to begin anew, with those that begin with it. What had been done about faults counts no longer. Others of
+    /// its group go on.
     ///
     /// - Returns: when it has begun. Its side effects have ended then, or have been left behind after some seconds.
     public func restart(_ name: String) async throws(HostError) {
         let system = try named(name)
-        guard !isStopped, system.beginRestart("being restarted, as asked") else {
+        let claim = isStopped ? nil : system.claim("being restarted, as asked", isByHand: true)
+        guard let task = claim.map({ supervisor.restart([$0], at: .zero) }) ?? supervisor.hurry(system) else {
             throw .notAccepted(system: name, reason: Self.obstacle(to: system))
         }
         system.forgetFaults()
-        await supervisor.restart([system], at: .zero).value
+        await task.value
         guard system.phase == .running else {
             throw .notAccepted(system: name, reason: system.wellness.reason ?? Self.obstacle(to: system))
         }

@@ -43,19 +43,24 @@ final class Ticker: Sendable {
 
     /// Calls `run` each time the interval has passed since the last one began, until the state is left, the system
     /// stops, or the task is cancelled.
-    func tick(_ generation: UInt64, every interval: Duration, run: () async -> Void) async {
-        while await wait(generation, interval) {
+    ///
+    /// - Parameter jitter: how much later each may be, at random.
+    func tick(
+        _ generation: UInt64, every interval: Duration, jitter: Duration = .zero, run: () async -> Void
+    ) async {
+        while await wait(generation, interval, jitter > .zero ? jitter * time.random() : .zero) {
             await run()
         }
     }
 
     /// Waits for the next run; `false` if there is none.
-    private func wait(_ generation: UInt64, _ interval: Duration) async -> Bool {
+    private func wait(_ generation: UInt64, _ interval: Duration, _ extra: Duration) async -> Bool {
         let elapsed = time.elapsed()
         let step: Step = machine.withLock { machine in
             guard machine.generation == generation else { return .leave }
-            guard let last = machine.lastBegin, last + interval > elapsed else { return .run }
-            guard let ticket = waits.begin(last + interval - elapsed) else { return .leave }
+            let due = (machine.lastBegin.map { $0 + interval } ?? elapsed) + extra
+            guard due > elapsed else { return .run }
+            guard let ticket = waits.begin({ [time] in try await time.sleep(due) }) else { return .leave }
             machine.waiting = ticket
             return .wait(ticket)
         }

@@ -1,9 +1,15 @@
 public import MediatorHost
 
 extension EffectCatalogue {
-    /// What every daemon can do: `run`, `log`, what senses the host, and the host's own `emit`.
-    public static let builtin = EffectCatalogue([
-        RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
-        PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(),
-    ])
+    /// What every daemon can do: `run`, `log`, what senses the host, what asks the network, and the host's own `emit`.
+    /// Each is a catalogue of its own, which is to be ended with ``shutDown()``.
+    public static var builtin: EffectCatalogue {
+        let clients = HTTPClients()
+        return EffectCatalogue([
+            RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
+            PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(), TCPEffect(),
+            HTTPEffect(clients: clients), DNSEffect(),
+            NotifyEffect(clients: clients),
+        ])
+    }
 }

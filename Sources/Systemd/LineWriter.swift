@@ -24,13 +24,18 @@ public final class LineWriter: Sendable {
 
     private let descriptor: Int32
     private let isSocket: Bool
+    /// Whether a write to it may raise `SIGPIPE`: files and terminals have no reader that may be gone, and a socket is told
+    /// not to.
+    private let raisesSignals: Bool
     private let state = Mutex(State())
 
     /// A writer to a descriptor, which it does not own: it is never closed here.
     public init(descriptor: Int32) {
         self.descriptor = descriptor
         var status = stat()
-        isSocket = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
+        isSocket = kind == S_IFSOCK
+        raisesSignals = ![S_IFSOCK, S_IFREG, S_IFCHR].contains(kind)
     }
 
     /// How many lines were lost since the beginning.
@@ -42,7 +47,7 @@ public final class LineWriter: Sendable {
     ///
     /// - Parameter line: The text, with its newline.
     public func write(_ line: String) {
-        let hold = BrokenPipeHold()
+        let hold = raisesSignals ? BrokenPipeHold() : nil
         state.withLock { state in
             // What is locked is the descriptor: only so do lines stay whole when the system takes a part of one.
             let text = state.isMidLine ? "\n" + line : line
@@ -51,7 +56,7 @@ public final class LineWriter: Sendable {
             if written > 0 { state.isMidLine = written < total }
             if written < total { state.lost += 1 }
         }
-        hold.release()
+        hold?.release()
     }
 
     /// Writes as much as the system takes, and says how many bytes that were.
@@ -81,7 +86,7 @@ public final class LineWriter: Sendable {
 
     /// Writes a part that does not block: a pipe that has room at all has room for `PIPE_BUF` bytes (pipe(7)).
     private func writeOnce(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
-        if isSocket { return send(descriptor, start, count, Int32(MSG_DONTWAIT)) }
+        if isSocket { return send(descriptor, start, count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) }
         return Glibc.write(descriptor, start, min(count, Int(PIPE_BUF)))
     }
 

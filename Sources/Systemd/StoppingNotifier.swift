@@ -4,7 +4,7 @@ public import ServiceLifecycle
 ///
 /// A `ServiceGroup` shuts its services down one after another, the last one of its list first: put this one last, and the
 /// service manager hears of the shutdown before any service has spent time on it.
-public struct StoppingNotifier: Service {
+public struct StoppingNotifier: Service, CustomStringConvertible {
     private let notifier: Notifier
     private let status: String?
 
@@ -17,6 +17,9 @@ public struct StoppingNotifier: Service {
         self.notifier = notifier
         self.status = status
     }
+
+    /// What the group of services calls it; by itself that would write out everything that it holds.
+    public var description: String { "stopping notifier" }
 
     /// Waits for graceful shutdown or cancellation, then sends.
     public func run() async {

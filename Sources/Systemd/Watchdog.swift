@@ -18,7 +18,7 @@ public enum Liveness: Sendable, Hashable {
 ///
 /// The check runs as a child task and is cancelled when its time is over. A check that does not heed cancellation is
 /// waited for meanwhile, and nothing is fed, which is the same verdict.
-public struct Watchdog: Service {
+public struct Watchdog: Service, CustomStringConvertible {
     /// Why the watchdog was not fed this time.
     public enum Withheld: Sendable, Hashable {
         /// The check named these as stuck.
@@ -78,6 +78,9 @@ public struct Watchdog: Service {
         }
         return result == 0 ? nil : .microseconds(Int64(clamping: microseconds))
     }
+
+    /// What the group of services calls it; by itself that would write out everything that it holds.
+    public var description: String { "watchdog" }
 
     /// Checks and feeds, at once and then every half interval, until graceful shutdown or cancellation.
     public func run() async {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,3 +152,51 @@ def wait_for_children_of_any(one: Daemon) -> None:
             return
         one.ctl("status", "--json")
     raise AssertionError("the command was not started")
+
+
+ENDLESS = """\
+system: worker
+states: { Working: { done: int } }
+events: { Done: {} }
+initialState: { Working: { done: 0 } }
+feedbacks:
+  work:
+    onState: any
+    run: [sh, -c, "echo one; echo two >&2; exit $(( $0 % 3 ))", "${string(state.done)}"]
+    onSuccess: Done
+    onFailure: Done
+transitions: { Working: { Done: { to: Working, set: { done: "${state.done + 1}" } } } }
+"""
+
+
+def test_thousands_of_commands_leave_nothing_behind(daemon: Callable[..., Daemon]) -> None:
+    """A thousand commands one after the other; with SOAK_FACTOR so many times as many."""
+    many = 1_000 * int(os.environ.get("SOAK_FACTOR", "1"))
+    one = daemon({"a.yaml": ENDLESS}, arguments=("--log-level", "warning"))
+
+    def until(count: int) -> dict[str, int]:
+        end = time.monotonic() + 60 + count / 20
+        while True:
+            summary = json.loads(one.ctl("show", "worker", "--json").stdout)["system"]["summary"]
+            if summary["state"]["data"]["done"] >= count:
+                break
+            assert time.monotonic() < end, summary
+            time.sleep(0.05)
+        status = dict(
+            line.split(":", 1) for line in (Path("/proc") / str(one.pid) / "status").read_text().splitlines()
+        )
+        return {
+            "memory": int(status["VmRSS"].split()[0]),
+            "descriptors": len(os.listdir(f"/proc/{one.pid}/fd")),
+            "children": int(subprocess.run(
+                ["ps", "--ppid", str(one.pid), "-o", "pid=", "--no-headers"], capture_output=True, text=True
+            ).stdout.count("\n")),
+        }
+
+    before = until(300)
+    after = until(300 + many)
+    # One command and its pipes may be under way at either look.
+    assert after["children"] <= 2, (before, after)
+    assert after["descriptors"] <= before["descriptors"] + 6, (before, after)
+    assert after["memory"] <= before["memory"] + 4096 + many // 10, (before, after)
+    print(many, before, after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import json
 import math
@@ -10,6 +11,7 @@ import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -101,13 +103,15 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    system, handling, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
-            "outside.yaml": outside, "template.yaml": template,
+            "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
         }
     )
+    one.ctl("emit", "share-copy", "Change", "share=photos")
+    eventually(lambda: "2 events" in one.ctl("show", "share-copy").stdout)
     one.ctl("emit", "divider", "Divide", "by=0")
     eventually(lambda: "1 restart" in one.ctl("show", "divider").stdout)
     assert "uplink@wwan0" in one.ctl("list").stdout
@@ -145,7 +149,8 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
         if name not in ("run", "emit", "log"):
             assert f"\n### {name}\n" in sensing and example(name)
             for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
-                assert f"\n| `{parameter}` |" in sensing.split(f"\n### {name}\n")[1].split("\n### ")[0]
+                rows = re.findall(r"^\| (`.*?`) \|", sensing.split(f"\n### {name}\n")[1].split("\n### ")[0], re.MULTILINE)
+                assert f"`{parameter}`" in ", ".join(rows).split(", ")
 
 
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
@@ -191,6 +196,98 @@ def test_the_interface_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     assert re.search(r"works, with packets of \d+ bytes|fails: down", loopback.wait_log("tell-"))
     nothing = daemon({"uplink.yaml": example("interface").replace("eth0", "no-such-one")})
     nothing.wait_log("no-such-one fails: none")
+
+
+def test_the_tcp_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        one = daemon({"mail.yaml": example("tcp").replace("port: 25", f"port: {port}").replace("every: 5s", "every: 50ms")})
+        client, _ = server.accept()
+        client.sendall(b"220 mail.example ESMTP\r\n")
+        one.wait_log('Answers { banner: "220 mail.example ESMTP" }')
+        assert client.recv(1) == b""
+        client.close()
+    one.wait_log("the mail server: ")
+
+
+def test_the_thresholds_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    text = example("Thresholds").replace("port: 5432", f"port: {port}").replace("every: 5s", "every: 50ms")
+    one = daemon({"database.yaml": text})
+    one.wait_log("the database can be reached")
+    server.close()
+    assert "Connection refused" in one.wait_log("the database: ")
+    with socket.create_server(("127.0.0.1", port)):
+        one.wait_log("Down → Up")
+    # Each change is told once, however many attempts confirm it.
+    assert 1 <= one.log.count("event=Lost") <= 2 and one.log.count("event=Reached") == 2
+
+
+def test_the_http_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    answers = iter([(200, b'{"version": 3}'), (200, b"[]"), (503, b"{}"), (503, b"{}")])
+    requests = []
+
+    class Shop(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append((self.path, self.headers["Accept"]))
+            status, body = next(answers, (200, b'{"version": "4"}'))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        text = example("http").replace("localhost:8080", f"127.0.0.1:{server.server_port}")
+        one = daemon({"shop.yaml": text.replace("every: 10s", "every: 100ms")})
+        one.wait_log('Works { version: "3" }')
+        one.wait_log("the shop: it does not tell its version")
+        one.wait_log("the shop: the status 503 is not an expected one")
+        one.wait_log('Works { version: "4" }')
+        assert one.stop() == 0
+        server.shutdown()
+    assert set(requests) == {("/health", "application/json")}
+
+
+def test_the_dns_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"resolver.yaml": example("dns").replace("intranet.example", "localhost")})
+    one.wait_log('Resolves { addresses: 1, first: "127.0.0.1" }')
+    # An address of the other kind is none, which needs no name server.
+    text = example("dns").replace("intranet.example", "'::1'").replace("every: 30s", "every: 50ms")
+    other = daemon({"resolver.yaml": text})
+    other.wait_log("the intranet: the name is not known, or has no IPv4 address")
+
+
+def test_the_notify_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    answers = iter([503, 204])
+    messages = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            messages.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            assert self.headers["Content-Type"] == "application/json"
+            self.send_response(next(answers))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/services/alarms"
+        text = example("notify").replace("https://hooks.example/services/alarms", url).replace("after: 30s", "after: 50ms")
+        one = daemon({"pager.yaml": text})
+        one.ctl("emit", "pager", "Alarm", "text=smoke")
+        one.wait_log("Sending → Quiet")
+        assert one.stop() == 0
+        server.shutdown()
+    (shown,) = blocks(EFFECTS.split("\n### notify\n")[1], "json")
+    assert json.loads(messages[0]) == json.loads(shown)
+    assert json.loads(messages[1])["fields"] == {"attempt": "2"} and len(messages) == 2
 
 
 @pytest.mark.skipif(not Path("/proc/pressure/memory").exists(), reason="this kernel keeps no account of pressure")

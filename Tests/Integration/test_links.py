@@ -428,6 +428,18 @@ def test_a_drop_in_that_would_win_is_told(daemon: Callable[..., Daemon]) -> None
     assert json.loads(one.ctl("show", "visitor", "--json").stdout)["bus"]["summary"]["value"] == "mine"
 
 
+def test_a_drop_in_that_is_gone_is_no_reason(daemon: Callable[..., Daemon]) -> None:
+    late = {"wiring.yaml.d/95-local.yaml": "links: { announce: { emitValue: late } }\n"}
+    one = daemon({**CONFIGURATION, **late})
+    drop_in = one.config / "wiring.yaml.d" / "95-local.yaml"
+    drop_in.rename(drop_in.with_name("96-local.yaml"))
+    text = refused(one, "set", "announce", "emitValue=mine", "--persist")
+    assert f"'{drop_in}' is not there any longer; reload first" in text and "read later" not in text
+    drop_in.with_name("96-local.yaml").unlink()
+    one.ctl("reload")
+    one.ctl("set", "announce", "emitValue=mine", "--persist")
+
+
 def test_links_of_templates_are_changed_all_at_once(daemon: Callable[..., Daemon]) -> None:
     template = """\
 system: lamp@

@@ -30,7 +30,7 @@ enum Layers {
         "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
+            + ["Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,
         // Where its socket lies depends on who one is.
         // Values travel over it as the expressions' values.
         "MediatorControl": ["CommonExpression", "Varlink"] + cLibrary + foundation,
@@ -39,7 +39,7 @@ enum Layers {
         "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
-            + foundation,
+            + nio + ["NIOHTTP1"] + foundation,
         // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the
         // very code that the daemon starts with.
         "MediatorCommands": [
@@ -57,6 +57,7 @@ enum Layers {
 
     private static let collections: Set = ["Collections", "DequeModule", "HeapModule", "OrderedCollections"]
     private static let nio: Set = ["NIOCore", "NIOPosix"]
+    private static let http: Set = ["AsyncHTTPClient", "NIOHTTP1", "NIOSSL"]
     private static let cLibrary: Set = ["Glibc", "Musl"]
     /// What is fit for a static link; the whole of Foundation is not.
     private static let foundation: Set = ["FoundationEssentials"]

@@ -247,6 +247,8 @@ final class SampleHandler: ControlHandler {
         guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
     }
 
+    func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
+
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
         guard name != "backup" else {
             throw ControlError.notAccepted(name: name, reason: "it has ended on account of a fault; restart it")

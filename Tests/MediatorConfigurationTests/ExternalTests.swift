@@ -134,6 +134,33 @@ import Musl
         #expect(compile(Self.login).diagnostics.map(\.message) == ["the credential 'vpn.key' is a directory"])
     }
 
+    /// Side effects with credentials, and the parameters that hold some.
+    static let secretive: [(effect: String, secrets: Set<String>)] = [
+        ("http: !credential hook", ["url"]), ("http: { url: !credential hook }", ["url"]),
+        ("notify: { url: !credential hook, text: hello }", ["url"]),
+        (
+            "http: { url: \"http://a\", body: !credential hook, headers: { A: !credential hook, B: c } }",
+            ["body", "headers"]
+        ),
+    ]
+
+    @Test(arguments: secretive)
+    func `an address, a header and a body may be credentials`(effect: String, secrets: Set<String>) throws {
+        try credentials.write("hook", "https://hooks.example/s3cret")
+        func compiled() -> CompilationResult {
+            compile(
+                "system: s\nstates: { A: {} }\ninitialState: A\nfeedbacks: { f: { onState: A, every: 1s, \(effect) } }")
+        }
+        let graph = try #require(compiled().graph, "\(compiled().diagnostics.map { $0.rendered() })")
+        #expect(graph.systems.first?.feedbacks.first?.secretArguments == secrets)
+        // What cannot be one is not shown either.
+        for content in ["hooks.example/s3cret\u{1}", "https://me:s3cret@hooks.example", "https://s3cret\u{7f}"] {
+            try credentials.write("hook", content)
+            #expect(!compiled().partial.contains { $0.rendered().contains("s3cret") })
+            #expect(secrets.contains("body") || compiled().graph == nil)
+        }
+    }
+
     @Test func `no finding, wherever it is, shows a credential`() throws {
         try credentials.write("key", "s3cret")
         for place in [

@@ -581,7 +581,8 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
     }
 
     @Test(arguments: [
-        ("", "the whole: "), ("{}", "kinds is missing"), (#"{"kinds":[{"name":"a"}]}"#, "kinds[0].states is missing"),
+        ("", "it is not valid JSON, at line 1, column 1"), ("{}", "kinds is missing"),
+        (#"{"kinds":[{"name":"a"}]}"#, "kinds[0].states is missing"),
         (#"{"kinds":[{"name":"a","states":[]}]}"#, "the kind 'a': it has no state"),
         (
             #"{"kinds":[{"name":"a","states":[{"name":"S","fields":[{"name":"x","type":"number"}]}]}]}"#,
@@ -615,6 +616,17 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
     func `is refused where it is wrong`(text: String, message: String) {
         let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text.utf8)) }
         #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+
+    @Test(arguments: [
+        ("", 1, 1), ("{", 1, 2), ("{\n \"kinds\": [1,, 2]\n}", 2, 14), ("{\"kinds\": []\n}}", 2, 2),
+        ("{\"kinds\": [[], {}, \"a\\\"b\", -1.5e+3, true, nul]}", 1, 46), ("{\"kinds\" []}", 1, 10), ("[1 2]", 1, 4),
+        ("[[] 2]", 1, 5),
+        (String(repeating: "[", count: 1_000), 1, 514),
+    ])
+    func `is told where it is no JSON`(text: String, line: Int, column: Int) {
+        let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text.utf8)) }
+        #expect(error?.description == "it is not valid JSON, at line \(line), column \(column)")
     }
 
     @Test(arguments: ["{ a: int", "list(", "list(int", "optional()", "map(int, int)", "{ a: int, a: int }", "int int"])

@@ -61,15 +61,19 @@ import Testing
     }
 
     @Test func `a long line is cut around the mistake`() throws {
+        let names = (0..<500).map { "A\($0)" }
+        let states = names.map { "\($0): {}" }.joined(separator: ", ")
+        let before = names[..<250].joined(separator: ", ")
         let text =
-            "system: a\nstates: { A: {} }\ninitialState: A\nready: [\(String(repeating: "A, ", count: 500))B, \(String(repeating: "A, ", count: 500))A]"
+            "system: a\nstates: { \(states) }\ninitialState: A0\n"
+            + "ready: [\(before), B, \(names[250...].joined(separator: ", "))]"
         let diagnostic = try #require(compile(text).diagnostics.first)
         let excerpt = try #require(diagnostic.excerpt)
         #expect(excerpt.count < 200)
         #expect(excerpt.hasPrefix("…"))
         #expect(excerpt.hasSuffix("…"))
         #expect(excerpt.dropFirst(diagnostic.caretOffset).first == "B")
-        #expect(diagnostic.location?.column == 9 + 1500)
+        #expect(diagnostic.location?.column == "ready: [\(before), ".count + 1)
     }
 
     @Test func `control characters never reach a terminal`() throws {

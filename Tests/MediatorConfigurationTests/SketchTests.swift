@@ -98,19 +98,19 @@ import Testing
     @Test func `a side effect that is not in the catalogue is one error`() {
         let text = Self.uplink.replacing(
             #"run: { command: [nc, -z, 192.0.2.1, "443"], timeout: 1s }"#,
-            with: "tcp: { host: 192.0.2.1, port: 443, timeout: 1s }")
+            with: "knock: { host: 192.0.2.1, port: 443, timeout: 1s }")
         #expect(
             messages(text) == """
-                a.yaml:18:5: error: there is no side effect 'tcp' [unknown-effect]
-                      tcp: { host: 192.0.2.1, port: 443, timeout: 1s }
-                      ^~~
+                a.yaml:18:5: error: there is no side effect 'knock' [unknown-effect]
+                      knock: { host: 192.0.2.1, port: 443, timeout: 1s }
+                      ^~~~~
                   hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure, …
                 """)
     }
 
     @Test func `a catalogue may have more side effects`() throws {
-        let tcp = EffectSchema(
-            name: "tcp",
+        let knock = EffectSchema(
+            name: "knock",
             parameters: [
                 EffectSchema.Parameter(name: "host", type: .string, required: true),
                 EffectSchema.Parameter(name: "port", type: .int, required: true),
@@ -125,11 +125,11 @@ import Testing
             ])
         let text = Self.uplink.replacing(
             #"run: { command: [nc, -z, 192.0.2.1, "443"], timeout: 1s }"#,
-            with: "tcp: { host: 192.0.2.1, port: 443, timeout: 1s }")
-        let result = compile(text, effects: EffectSchema.builtin + [tcp])
+            with: "knock: { host: 192.0.2.1, port: 443, timeout: 1s }")
+        let result = compile(text, effects: EffectSchema.builtin + [knock])
         #expect(result.diagnostics.isEmpty)
         let feedback = try #require(result.graph?.systems.first?.feedbacks.first)
-        #expect(feedback.effect == "tcp")
+        #expect(feedback.effect == "knock")
         #expect(try feedback.arguments[0]?["port"]?.evaluate([]) == .int(443))
     }
 }

@@ -140,6 +140,7 @@ struct DefinitionTests {
         ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), Nothing()),
         ("RestartSystem", NameParameters(name: "disk"), Nothing()),
         ("ResetSystem", NameParameters(name: "disk"), Nothing()),
+        ("ReadMetrics", Nothing(), ReadMetricsReply(text: "x 1")),
         (
             "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true),
             PlanReply(

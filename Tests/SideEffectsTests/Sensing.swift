@@ -83,6 +83,12 @@ final class Sensing: Sendable {
     }
 }
 
+/// A length of time as configurations write it.
+func time(_ text: String) -> Value {
+    guard let span = TimeSpan(text: text) else { preconditionFailure("\(text) is no duration") }
+    return .duration(span)
+}
+
 /// A directory of a test's own, removed at its end.
 final class Folder: Sendable {
     let path: String

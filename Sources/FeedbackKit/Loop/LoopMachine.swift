@@ -159,6 +159,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case marker(@Sendable () -> Void)
         /// An event beyond the limit, and what to tell its sender, who waits.
         case waiting(Event, Origin?, @Sendable (SendResult) -> Void)
+        /// An event that goes before the others, and does not count against the limit.
+        case first(Event)
     }
 
     /// The mailbox.
@@ -274,8 +276,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline
     package mutating func sendFirst(_ event: Event) -> Sent {
         guard phase == .notStarted || phase == .running else { return send(event, origin: nil, holdBeforeStart: true) }
-        mailbox.prepend(.event(event, nil))
-        waitingEvents += 1
+        mailbox.prepend(.control(.first(event)))
         var sent = Sent(.accepted)
         sent.needsTurn = wake()
         return sent
@@ -533,6 +534,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             return .watch(watcher, state)
         case .marker(let body):
             return .marker(body)
+        case .first(let event):
+            counters.events += 1
+            return .waited(event, isWithdrawn: false) { _ in }
         case .waiting(let event, let origin, let tell):
             waitingEvents -= 1
             waitingSenders -= 1
@@ -1059,6 +1063,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 closing.discarded.append(event)
                 closing.told.append(tell)
                 noteTaken(origin)
+            case .control(.first(let event)):
+                counters.refused += 1
+                closing.discarded.append(event)
             case .control(.watch(let watcher)): watchers.append(watcher)
             case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
             }

@@ -25,7 +25,9 @@ final class AnalysedSystem: Sendable {
     let caused: [Bool]
     /// By event, in which of the states that can be reached nothing handles it; empty if something is wrong with it.
     let deaf: [[Int]]
-    private let known = Mutex<[[Known]]?>(nil)
+    private let known: Mutex<[[Known]]?>
+    /// Up to so many rules what is known of the data is worked out at once, while they are at hand.
+    private static let fewRules = 64
 
     /// A system.
     init(
@@ -38,6 +40,8 @@ final class AnalysedSystem: Sendable {
         self.scope = scope
         let reachable = definition?.reachableStates() ?? []
         self.reachable = reachable
+        let rules = definition?.rules.reduce(0) { $1.reduce($0) { $0 + $1.count } } ?? 0
+        known = Mutex(rules <= Self.fewRules ? definition?.entries(reachable) : nil)
         caused = definition.map { Self.caused($0, written, scope) } ?? []
         deaf =
             definition.map { definition in
@@ -88,10 +92,13 @@ struct AnalysedBus {
 final class AnalysedLink: Sendable {
     let definition: LinkDefinition
     let written: WrittenLink
+    /// Whether its condition is always the same, which has been reported: no more is said of what follows from that.
+    let isConstant: Bool
 
     /// A link.
-    init(definition: LinkDefinition, written: WrittenLink) {
+    init(definition: LinkDefinition, written: WrittenLink, isConstant: Bool) {
         self.definition = definition
         self.written = written
+        self.isConstant = isConstant
     }
 }

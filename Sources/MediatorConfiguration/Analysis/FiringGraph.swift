@@ -12,8 +12,8 @@ struct FiringGraph {
         /// The system that is, and the state it enters; nil for a link from a bus.
         var state: Int?
         var system: Int
-        /// What happens, in words.
-        var label: String
+        /// The feedback's index, and the event that it emits; nil: a link.
+        var emission: (feedback: Int, event: Int)?
         var source: SourceLocation
     }
 
@@ -92,33 +92,41 @@ struct FiringGraph {
     private mutating func addFirings(of link: AnalysedLink, _ index: Int) {
         let definition = link.definition
         let system = definition.system
-        guard let owner = whole.systems[system].definition else { return }
-        func add(_ selector: StateSelector, _ emits: (Int) -> String) {
-            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
-                let label = "'\(owner.name)' is '\(owner.states[state].name)': \(emits(state))"
-                _ = self.add(
-                    Firing(link: index, state: state, system: system, label: label, source: definition.source), selector
-                )
-            }
-        }
+        guard whole.systems[system].definition != nil else { return }
         switch definition.form {
-        case .systemToBus(let bus, let selector, _):
-            let name = whole.buses[bus].written.name.text
-            add(selector) { _ in "'\(definition.name)' puts \(definition.emits) on the bus '\(name)'" }
-        case .systemToSystem(let target, let selector, let events):
-            guard let receiver = whole.systems[target].definition else { return }
-            add(selector) { state in
-                let event = events[state].map { receiver.events[$0.event].name } ?? ""
-                return "'\(definition.name)' sends '\(event)' to '\(receiver.name)'"
+        case .systemToSystem(let target, _, _) where whole.systems[target].definition == nil: return
+        case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _):
+            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
+                _ = add(Firing(link: index, state: state, system: system, source: definition.source), selector)
             }
-        case .busToSystem(let bus, let filter, let event):
-            let name = whole.buses[bus].written.name.text
-            let label =
-                "the bus '\(name)' has a value: '\(definition.name)' sends '\(owner.events[event.event].name)' "
-                + "to '\(owner.name)'"
-            let firing = self.add(
-                Firing(link: index, state: nil, system: system, label: label, source: definition.source), nil)
+        case .busToSystem(let bus, let filter, _):
+            let firing = add(Firing(link: index, state: nil, system: system, source: definition.source), nil)
             onBus[bus, default: []].append((firing, filter))
+        }
+    }
+
+    /// What happens when something fires, in words.
+    func label(of firing: Int) -> String {
+        let firing = firings[firing]
+        guard let owner = whole.systems[firing.system].definition else { return "" }
+        let state = firing.state.map { "'\(owner.name)' is '\(owner.states[$0].name)': " } ?? ""
+        if let (index, event) = firing.emission {
+            return "\(state)its feedback '\(owner.feedbacks[index].name)' emits '\(owner.events[event].name)'"
+        }
+        guard let link = firing.link else { return "" }
+        let definition = whole.links[link].definition
+        switch definition.form {
+        case .systemToBus(let bus, _, _):
+            let name = whole.buses[bus].written.name.text
+            return "\(state)'\(definition.name)' puts \(definition.emits) on the bus '\(name)'"
+        case .systemToSystem(let target, _, let events):
+            guard let receiver = whole.systems[target].definition else { return "" }
+            let event = firing.state.flatMap { events[$0] }.map { receiver.events[$0.event].name } ?? ""
+            return "\(state)'\(definition.name)' sends '\(event)' to '\(receiver.name)'"
+        case .busToSystem(let bus, _, let event):
+            let name = whole.buses[bus].written.name.text
+            return "the bus '\(name)' has a value: '\(definition.name)' sends '\(owner.events[event.event].name)' "
+                + "to '\(owner.name)'"
         }
     }
 
@@ -134,14 +142,13 @@ struct FiringGraph {
         var emissions: [Emission] = []
         for system in systems.sorted() {
             guard let definition = whole.systems[system].definition else { continue }
-            for feedback in definition.feedbacks where waits || feedback.emitsAtOnce {
+            for (index, feedback) in definition.feedbacks.enumerated() where waits || feedback.emitsAtOnce {
                 for state in feedback.selector.states where reachable[system][state] {
                     for rule in (feedback.outcomes[state] ?? [:]).values.joined() {
-                        let label =
-                            "'\(definition.name)' is '\(definition.states[state].name)': its feedback '\(feedback.name)' "
-                            + "emits '\(definition.events[rule.event.event].name)'"
                         let firing = add(
-                            Firing(link: nil, state: state, system: system, label: label, source: feedback.source),
+                            Firing(
+                                link: nil, state: state, system: system, emission: (index, rule.event.event),
+                                source: feedback.source),
                             feedback.selector)
                         emissions.append(
                             Emission(
@@ -179,7 +186,7 @@ extension FeedbackDefinition {
     /// Whether it emits an event as soon as a state is entered. What waits or runs a command goes on by the clock or the
     /// world, not by itself.
     var emitsAtOnce: Bool {
-        guard case .atOnce = schedule else { return false }
+        guard case .atOnce = schedule, pace == nil else { return false }
         return effect == EffectSchema.emit.name
     }
 }

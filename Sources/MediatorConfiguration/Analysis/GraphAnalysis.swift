@@ -18,21 +18,31 @@ struct GraphAnalysis {
     /// Reports everything. Loops are looked for whatever else is wrong, since no other part can undo one; all else needs
     /// every part to be known.
     ///
-    /// - Parameter now: The time at which initial states are computed; nil: they are not.
-    func run(now: Timestamp?) {
+    /// - Parameters:
+    ///   - now: The time at which initial states are computed; nil: they are not.
+    ///   - threads: How many threads may work at once.
+    func run(now: Timestamp?, threads: Int) {
         let isKnown = !findings.hasErrors
         findings.saysOnce = true
         defer { findings.saysOnce = false }
-        let looping = LoopFinder(whole, reachable, findings).report()
-        guard isKnown else { return }
-        if let now { checkInitialStates(now) }
-        for index in whole.systems.indices {
-            checkStates(index)
-            checkFeedbacks(index)
+        let aside = Findings(continuing: findings.part)
+        aside.saysOnce = true
+        let loops = { LoopFinder(whole, reachable, aside).report() }
+        let others = {
+            guard isKnown else { return }
+            if let now { checkInitialStates(now) }
+            for index in whole.systems.indices {
+                checkStates(index)
+                checkFeedbacks(index)
+            }
+            checkEvents()
+            for link in whole.links { check(link) }
+            checkBuses()
         }
-        checkEvents()
-        for link in whole.links { check(link, isLooping: looping.contains(link.definition.name)) }
-        checkBuses()
+        let (looping, _) = Concurrency.both(threads, loops, others)
+        findings.add(aside.part)
+        guard isKnown else { return }
+        for link in whole.links { checkLoop(link, isLooping: looping.contains(link.definition.name)) }
     }
 
     private func warn(
@@ -180,13 +190,15 @@ struct GraphAnalysis {
 
     // Links
 
-    private func check(_ link: AnalysedLink, isLooping: Bool) {
-        let source = link.written.source
-        if let key = link.written.loopKey, !isLooping {
-            warn(
-                .needlessLoop, in: source, at: key.span, "the link '\(link.definition.name)' is part of no loop",
-                hint: "leave 'loop' out")
-        }
+    private func checkLoop(_ link: AnalysedLink, isLooping: Bool) {
+        guard let key = link.written.loopKey, !isLooping else { return }
+        warn(
+            .needlessLoop, in: link.written.source, at: key.span,
+            "the link '\(link.definition.name)' is part of no loop", hint: "leave 'loop' out")
+    }
+
+    private func check(_ link: AnalysedLink) {
+        if link.isConstant { return }
         let system = link.definition.system
         guard let selector = link.definition.selector, let definition = whole.systems[system].definition else { return }
         let states = selector.states.filter { reachable[system][$0] }
@@ -197,7 +209,7 @@ struct GraphAnalysis {
         if isPossible { return }
         let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
         warn(
-            .unreachableLink, in: source, at: link.written.name.span,
+            .unreachableLink, in: link.written.source, at: link.written.name.span,
             "the link '\(link.definition.name)' never fires: \(names) never has the data it looks for")
     }
 
@@ -262,7 +274,9 @@ struct GraphAnalysis {
             let values = selector.states.compactMap { programs[$0].map { Known($0) } }
             written += values
             guard use != .read, use != .both, !values.isEmpty else { continue }
-            let isTaken = values.contains { value in filters.contains { $0.admits(value) != false } }
+            let isTaken =
+                readers.contains(where: \.isConstant)
+                || values.contains { value in filters.contains { $0.admits(value) != false } }
             guard !isTaken else { continue }
             isMatched = false
             let near = node.scalar.flatMap { nearestName(to: $0.text, among: wanted) }
@@ -273,7 +287,7 @@ struct GraphAnalysis {
                     + readers.prefix(8).map { "'\($0.definition.name)'" }.joined(separator: ", "))
         }
         guard isMatched, use != .write, use != .both else { return }
-        for reader in readers {
+        for reader in readers where !reader.isConstant {
             guard case .busToSystem(_, let filter, _) = reader.definition.form,
                 !written.contains(where: { filter.admits($0) != false }),
                 case .busToSystem(_, let value, _) = reader.written.form

@@ -125,30 +125,23 @@ extension SystemDefinition {
     /// instance of a kind nobody knows: it may go anywhere.
     func targets(from state: Int, on event: Int, _ data: Known = .nothing) -> [(state: Int, data: Known)] {
         if kind != nil { return states.indices.map { ($0, .nothing) } }
-        guard !rules[state][event].isEmpty else { return [] }
-        return possibleRules(in: state, on: event, data).compactMap { rule in
-            guard case .to(let program) = rule.outcome else { return nil }
-            return (program.state, Known(program, of: self))
-        }
+        var targets: [(state: Int, data: Known)] = []
+        forEachTarget(from: state, on: event, data) { targets.append(($0.state, Known($0, of: self))) }
+        return targets
     }
 
-    /// The rules that may decide what becomes of an event in a state, in order, up to the first that surely holds.
-    private func possibleRules(in state: Int, on event: Int, _ data: Known = .nothing) -> [TransitionRule] {
-        var possible: [TransitionRule] = []
+    /// Calls a function for each state that an event may make in a state, in the order of the rules, up to the first that
+    /// surely holds. Of an instance of a kind nobody knows.
+    private func forEachTarget(from state: Int, on event: Int, _ data: Known = .nothing, _ body: (StateProgram) -> Void)
+    {
         for rule in rules[state][event] {
-            guard let condition = rule.condition else {
-                possible.append(rule)
-                break
+            let holds = rule.condition.map {
+                $0.decided([("state", .nothing), ("event", data), ("now", .nothing)])
             }
-            switch condition.decided([("state", .nothing), ("event", data), ("now", .nothing)]) {
-            case false?: continue
-            case true?:
-                possible.append(rule)
-                return possible
-            case nil: possible.append(rule)
-            }
+            if case false?? = holds { continue }
+            if case .to(let program) = rule.outcome { body(program) }
+            guard case nil? = holds else { return }
         }
-        return possible
     }
 
     /// By state, what is known of its data: once for each way into it from a state that can be reached.
@@ -158,7 +151,7 @@ extension SystemDefinition {
         entries[initialState.state].append(Known(initialState, of: self))
         for from in states.indices where reachable[from] {
             for event in events.indices {
-                for target in targets(from: from, on: event) { entries[target.state].append(target.data) }
+                forEachTarget(from: from, on: event) { entries[$0.state].append(Known($0, of: self)) }
             }
         }
         return entries
@@ -172,7 +165,8 @@ extension SystemDefinition {
         var waiting = [initialState.state]
         while let state = waiting.popLast() {
             for event in events.indices {
-                for target in targets(from: state, on: event) where !reached[target.state] {
+                forEachTarget(from: state, on: event) { target in
+                    guard !reached[target.state] else { return }
                     reached[target.state] = true
                     waiting.append(target.state)
                 }

@@ -403,7 +403,7 @@ struct LoopFinder {
             : "the links \(shown.dropLast().joined(separator: ", ")) and \(shown.last ?? "") can set each other off "
                 + "without end"
         let notes = cycle.prefix(Self.hops * 4).map {
-            Diagnostic.Note(location: firings[$0].source, message: firings[$0].label)
+            Diagnostic.Note(location: firings[$0].source, message: graph.label(of: $0))
         }
         findings.report(
             .loop, in: written.source, at: written.name.span, message,

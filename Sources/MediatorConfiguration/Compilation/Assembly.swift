@@ -88,7 +88,7 @@ struct Assembly {
         }
         addWiring(to: &whole, systems, table)
         let groups = groups(systems)
-        GraphAnalysis(whole, findings).run(now: now)
+        GraphAnalysis(whole, findings).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
@@ -278,16 +278,19 @@ struct Assembly {
         if let known = known.links[link.link.name.text], known.file === file, known.ends.areAlike(ends) {
             let definition = known.analysed.definition.joining(ends)
             guard definition !== known.analysed.definition else { return (known.analysed, known) }
-            return (AnalysedLink(definition: definition, written: known.analysed.written), known)
+            let analysed = AnalysedLink(
+                definition: definition, written: known.analysed.written, isConstant: known.analysed.isConstant)
+            return (analysed, known)
         }
         var definition: LinkDefinition?
+        session.saidConstant = false
         let isQuiet = Self.isQuiet(session) {
             definition = session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
                 wiring.link(link.link, buses: buses)
             }
         }
         guard let definition else { return nil }
-        let analysed = AnalysedLink(definition: definition, written: link.link)
+        let analysed = AnalysedLink(definition: definition, written: link.link, isConstant: session.saidConstant)
         return (analysed, isQuiet ? CompiledParts.Link(file: file, ends: ends, analysed: analysed) : nil)
     }
 
@@ -323,6 +326,9 @@ struct Assembly {
                 .duplicateName, in: place.source, at: place.name.span,
                 "there is a \(what) '\(place.name.text)' already, at \(other)", hint: "rename one of them")
         }
-        return first.sorted { $0.key < $1.key }.map { places[$0.value] }
+        // As a rule they come sorted, for files are.
+        let names = places.map(\.name.text)
+        let indices = places.indices.filter { first[names[$0]] == $0 }
+        return indices.sorted { names[$0] < names[$1] }.map { places[$0] }
     }
 }

@@ -42,7 +42,8 @@ package enum CoreSchema: Sendable, Equatable {
         switch first {
         case UInt8(ascii: "~"), UInt8(ascii: "n"), UInt8(ascii: "N"), UInt8(ascii: "t"), UInt8(ascii: "T"),
             UInt8(ascii: "f"), UInt8(ascii: "F"):
-            return word(text)
+            // None of the words is longer than `false`.
+            return bytes.count <= 5 ? word(text) : .text
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
             return number(bytes, text)
         default:
@@ -67,6 +68,7 @@ package enum CoreSchema: Sendable, Equatable {
         let isSigned = bytes[0] == UInt8(ascii: "+") || bytes[0] == UInt8(ascii: "-")
         let isNegative = bytes[0] == UInt8(ascii: "-")
         let digits = isSigned ? bytes.dropFirst() : bytes[...]
+        guard let first = digits.first, first < UInt8(ascii: ":") else { return .text }
         if let result = integer(digits, radix: 10, isNegative: isNegative) { return result }
         switch isSigned ? String(text.dropFirst()) : text {
         case ".inf", ".Inf", ".INF": return .float(isNegative ? -.infinity : .infinity)

@@ -18,7 +18,7 @@ enum Encoding {
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             return Fault(offset: 0, message: "the file is UTF-16 or UTF-32, not UTF-8", hint: convert)
         }
-        if source.isASCII { return controlCharacter(in: bytes[...]) }
+        if source.isASCII { return source.hasControlCharacters ? controlCharacter(in: bytes[...]) : nil }
         var index = 0
         while index < bytes.count {
             let byte = bytes[index]

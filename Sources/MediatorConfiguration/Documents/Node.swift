@@ -3,8 +3,8 @@ struct Node: Sendable {
     /// What a node is.
     enum Content: Sendable {
         case scalar(Scalar)
-        /// A value that is named here and found elsewhere.
-        case external(ExternalReference)
+        /// A value that is named here and found elsewhere; apart, since it is rare and larger than all others.
+        indirect case external(ExternalReference)
         case sequence([Node])
         case mapping([Entry])
     }

@@ -37,6 +37,8 @@ final class SourceText: Sendable {
     let bytes: [UInt8]
     /// Whether all bytes are ASCII, so that characters and bytes count alike.
     let isASCII: Bool
+    /// Whether some byte is an ASCII control character other than tabs and line breaks.
+    let hasControlCharacters: Bool
     private let lineStarts: [Int32]
     /// The place that was asked for last: its line's start, its offset, its column.
     private let last = Mutex(Column(start: 0, offset: 0, column: 0))
@@ -55,6 +57,7 @@ final class SourceText: Sendable {
     init(joining texts: [SourceText]) {
         path = texts.first?.path ?? ""
         isASCII = texts.allSatisfy(\.isASCII)
+        hasControlCharacters = texts.contains(where: \.hasControlCharacters)
         lineStarts = [0]
         var bytes: [UInt8] = []
         bytes.reserveCapacity(texts.reduce(0) { $0 + $1.bytes.count + 1 })
@@ -92,19 +95,23 @@ final class SourceText: Sendable {
         var starts: [Int32] = [0]
         starts.reserveCapacity(bytes.count / 24 + 4)
         var high: UInt8 = 0
+        var isControlled = false
         bytes.withUnsafeBufferPointer { buffer in
             for index in buffer.indices {
                 let byte = buffer[index]
                 high |= byte
-                if byte > 0x0D { continue }
+                if byte >= 0x20, byte != 0x7F { continue }
                 if byte == 0x0A {
                     starts.append(Int32(index + 1))
                 } else if byte == 0x0D, index + 1 == buffer.count || buffer[index + 1] != 0x0A {
                     starts.append(Int32(index + 1))
+                } else if byte != 0x0D, byte != 0x09 {
+                    isControlled = true
                 }
             }
         }
         isASCII = high < 0x80
+        hasControlCharacters = isControlled
         lineStarts = starts
         parts = []
     }
@@ -157,8 +164,8 @@ final class SourceText: Sendable {
     }
 
     /// How many Unicode scalars begin in a range of bytes.
-    private func scalarCount(_ range: Range<Int>) -> Int {
-        bytes[range].reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+    func scalarCount(_ range: Range<Int>) -> Int {
+        isASCII ? range.count : bytes[range].reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
     }
 }
 

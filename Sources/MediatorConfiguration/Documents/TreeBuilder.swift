@@ -2,7 +2,7 @@ import CYaml
 import CommonExpression
 
 /// Builds one document's tree from events: a stack instead of recursion, within limits.
-struct TreeBuilder {
+struct TreeBuilder: ~Copyable {
     /// What an event led to.
     enum Step {
         /// The document goes on.
@@ -24,7 +24,7 @@ struct TreeBuilder {
         var height = 1
         /// Where its part of the builder's items or entries begins.
         var base: Int
-        var key = Key.none
+        var awaited = Awaited.key
         /// Whether it is marked `!replace`.
         var replaces = false
         /// Whether it is marked as a value from elsewhere.
@@ -33,16 +33,15 @@ struct TreeBuilder {
         var merged: [Node.Entry] = []
     }
 
-    /// A key whose value is awaited.
-    private enum Key {
-        /// A key comes next.
-        case none
-        /// The value of this key comes next.
-        case usable(Scalar)
-        /// The key was wrong, and its value is dropped.
-        case wrong
-        /// The key was `<<`, and what it merges is taken as if that were possible, so that nothing is missed elsewhere.
-        case merge
+    /// What comes next in a mapping.
+    private enum Awaited {
+        case key
+        /// The value of the last entry, which has its key and nothing as its value.
+        case value
+        /// The value of a wrong key, which is dropped.
+        case nothing
+        /// What the key `<<` merges, which is taken as if that were possible, so that nothing is missed elsewhere.
+        case merged
     }
 
     /// What an anchor stands for.
@@ -62,9 +61,9 @@ struct TreeBuilder {
     private let isDropIn: Bool
     private var frames: [Frame] = []
     /// The elements of all lists that are not closed yet, one list's after the other's.
-    private var items: [Node] = []
+    private var items = NodeStack<Node>(capacity: 16)
     /// The same of mappings.
-    private var entries: [Node.Entry] = []
+    private var entries = NodeStack<Node.Entry>(capacity: 48)
     private var anchors: [String: Anchored] = [:]
 
     /// A builder for one document of a file in which so many nodes were counted before.
@@ -74,15 +73,13 @@ struct TreeBuilder {
         self.findings = findings
         self.nodes = nodes
         frames.reserveCapacity(16)
-        items.reserveCapacity(16)
-        entries.reserveCapacity(48)
     }
 
     /// Forgets the document, to begin another of the same file.
     mutating func restart() {
         frames.removeAll(keepingCapacity: true)
-        items.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        _ = items.take(from: 0)
+        _ = entries.take(from: 0)
         anchors.removeAll()
     }
 
@@ -120,6 +117,12 @@ struct TreeBuilder {
             default: .plain
             }
         let scalar = Scalar(text: text, style: style, span: span)
+        if let last = frames.indices.last, frames[last].awaited == .key, frames[last].isMapping, data.tag == nil,
+            data.anchor == nil
+        {
+            frames[last].awaited = addKey(scalar)
+            return .more
+        }
         var node = Node(content: .scalar(scalar), span: span)
         if let kind { node.content = .external(ExternalReference(kind: kind, name: scalar)) }
         if let anchor = data.anchor {
@@ -140,7 +143,7 @@ struct TreeBuilder {
             return .abandoned(isFinal: false)
         }
         var isKey = false
-        if let parent = frames.last, parent.isMapping, case .none = parent.key {
+        if let parent = frames.indices.last, frames[parent].isMapping, frames[parent].awaited == .key {
             isKey = true
             let kind = isMapping ? "a mapping" : "a list"
             findings.report(
@@ -159,19 +162,17 @@ struct TreeBuilder {
         guard let frame = frames.popLast() else { return .more }
         let content: Node.Content
         if frame.isMapping {
-            var own = withoutDuplicates(Array(entries[frame.base...]))
+            var own = withoutDuplicates(entries.take(from: frame.base))
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
             content = .mapping(own)
-            entries.removeSubrange(frame.base...)
         } else {
-            content = .sequence(Array(items[frame.base...]))
-            items.removeSubrange(frame.base...)
+            content = .sequence(items.take(from: frame.base))
         }
         var node = Node(
             content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
-        if let kind = frame.kind, case .mapping(let entries) = content {
+        if let kind = frame.kind, case .mapping(let entries) = node.content {
             let decoder = Decoder(source: source, findings: findings)
             let mark = Span(start: frame.start, end: frame.start + 1 + kind.rawValue.utf8.count)
             node.content = .external(ExternalReference.reading(kind, entries, at: mark, decoder))
@@ -183,8 +184,8 @@ struct TreeBuilder {
             frames[last].height = max(frames[last].height, frame.height + 1)
             if frame.isKey {
                 // A key of which nobody knows what it should be, and which is complained of already.
-                frames[last].key = .usable(
-                    Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
+                begin(Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
+                frames[last].awaited = .value
                 return .more
             }
         }
@@ -193,7 +194,9 @@ struct TreeBuilder {
 
     private mutating func takeAlias(_ name: String, _ span: Span) -> Step {
         guard let anchored = anchors[name] else {
-            if frames.contains(where: { $0.anchor == name }) {
+            if let last = frames.last, last.isMapping, last.awaited == .merged {
+                // The merge key has been told.
+            } else if frames.contains(where: { $0.anchor == name }) {
                 findings.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
             } else {
                 let near = nearestName(to: name, among: anchors.keys.sorted())
@@ -215,42 +218,50 @@ struct TreeBuilder {
     }
 
     /// Puts a complete node where it belongs.
-    private mutating func add(_ node: Node) -> Step {
+    private mutating func add(_ node: consuming Node) -> Step {
         guard let last = frames.indices.last else { return .root(node) }
         guard frames[last].isMapping else {
-            items.append(node)
+            items.push(node)
             return .more
         }
-        switch frames[last].key {
-        case .usable(let key):
-            entries.append(Node.Entry(key: key, value: node))
-            frames[last].key = .none
-        case .wrong:
-            frames[last].key = .none
-        case .merge:
-            frames[last].key = .none
+        switch frames[last].awaited {
+        case .key:
+            frames[last].awaited = addKey(node)
+            return .more
+        case .value:
+            // The entries of lists and mappings within have gone, so it is the last.
+            entries.top.value = node
+        case .nothing: break
+        case .merged:
             if case .mapping(let entries) = node.content, entries.count <= ConfigurationLimits.fields {
                 frames[last].merged = entries
             }
-        case .none:
-            frames[last].key = key(node)
         }
+        frames[last].awaited = .key
         return .more
     }
 
-    /// A node that stands where a key should.
-    private func key(_ node: Node) -> Key {
-        guard let scalar = node.scalar else {
-            findings.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
-            return .wrong
-        }
-        if scalar.text == "<<", scalar.style == .plain {
+    /// Begins an entry.
+    private mutating func begin(_ key: Scalar) {
+        entries.push(Node.Entry(key: key, value: Node(content: .sequence([]), span: key.span)))
+    }
+
+    /// Takes a node that stands where a key should; what comes next.
+    private mutating func addKey(_ node: Node) -> Awaited {
+        if let scalar = node.scalar { return addKey(scalar) }
+        findings.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
+        return .nothing
+    }
+
+    private mutating func addKey(_ scalar: Scalar) -> Awaited {
+        if scalar.style == .plain, scalar.text == "<<" {
             findings.report(
                 .mergeKey, in: source, at: scalar.span, "YAML 1.2 has no merge key '<<'",
                 hint: "write the entries out, or use an alias for a whole value")
-            return .merge
+            return .merged
         }
-        return .usable(scalar)
+        begin(scalar)
+        return .value
     }
 
     /// The entries, each key once; linear.

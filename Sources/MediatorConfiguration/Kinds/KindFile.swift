@@ -37,6 +37,11 @@ public struct KindFile: Sendable, Hashable {
         do {
             kinds = try JSONDecoder().decode(Content.self, from: Data(json)).kinds
         } catch let error as DecodingError {
+            if case .dataCorrupted(let context) = error, context.codingPath.isEmpty,
+                let place = JSONFault.place(in: json)
+            {
+                throw Failure(description: "it is not valid JSON, at line \(place.line), column \(place.column)")
+            }
             throw Failure(description: Self.describe(error))
         } catch {
             throw Failure(description: "\(error)")

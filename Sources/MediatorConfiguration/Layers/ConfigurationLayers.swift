@@ -101,7 +101,7 @@ private struct LayerReader {
             }
             if isFull { return full() }
         }
-        for index in files.indices {
+        for index in files.indices where !dropInDirectories.isEmpty {
             guard let directories = dropInDirectories.removeValue(forKey: String(files[index].name)) else { continue }
             files[index].dropIns = dropIns(directories)
             if isFull { return full() }
@@ -198,6 +198,7 @@ private struct LayerReader {
 
     /// Warns of drop-ins for which there is no file, unless that is masked.
     private mutating func complainOfUnused(_ files: [ConfigurationFile], _ masked: Set<String>) {
+        guard !dropInDirectories.isEmpty || !strays.isEmpty else { return }
         let known = files.map { String($0.name) }
         for (owner, directories) in dropInDirectories where !masked.contains(owner) && candidates[owner] == nil {
             for directory in directories {

@@ -98,10 +98,14 @@ struct DataCompiler {
         _ scope: VariableScope
     ) -> DataProgram? {
         guard var given = fields(entries, of: type, what, scope) else { return nil }
-        for (index, field) in type.fields.enumerated() where given[index] == nil && field.type.isOptional {
-            given[index] = .constant(.optional(nil))
+        var missing: [Int] = []
+        for (index, field) in type.fields.enumerated() where given[index] == nil {
+            if field.type.isOptional {
+                given[index] = .constant(.optional(nil))
+            } else {
+                missing.append(index)
+            }
         }
-        let missing = type.fields.indices.filter { given[$0] == nil }
         guard missing.isEmpty else {
             let names = missing.map { "'\(type.fields[$0].name)'" }.joined(separator: ", ")
             report(
@@ -109,16 +113,16 @@ struct DataCompiler {
                 hint: "its fields are { \(Self.list(type)) }")
             return nil
         }
-        let programs = type.fields.indices.compactMap { given[$0] }
+        let programs = given.compactMap(\.self)
         if let values = Self.constants(programs) { return .constant(.structure(Structure(type: type, fields: values))) }
         return .structure(type, programs)
     }
 
-    /// Compiles some fields of a structure, by index; nil if any is wrong.
+    /// Compiles some fields of a structure: by index, nil for those that are not given; nil if any is wrong.
     func fields(
         _ entries: [Node.Entry], of type: StructureType, _ what: Subject, _ scope: VariableScope
-    ) -> [Int: DataProgram]? {
-        var given: [Int: DataProgram] = [:]
+    ) -> [DataProgram?]? {
+        var given = [DataProgram?](repeating: nil, count: type.fields.count)
         var isWhole = true
         for entry in entries {
             let name = entry.key.text

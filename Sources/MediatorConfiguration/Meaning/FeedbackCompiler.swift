@@ -17,32 +17,46 @@ struct FeedbackCompiler {
 
     /// Compiles it; nil after reporting, or if something it depends on is broken.
     func feedback() -> FeedbackDefinition? {
-        guard let form = written.selector,
-            let selector = lookup.selector(form, condition: written.condition, of: scope)
-        else { return nil }
-        let schedule = schedule(selector.states)
+        let selector = written.selector.flatMap { lookup.selector($0, condition: written.condition, of: scope) }
+        if written.selector == nil, let condition = written.condition {
+            _ = lookup.session.condition(condition, .unknownState, in: lookup.source)
+        }
+        let states = lookup.meant(written.selector, of: scope)
+        let schedule = schedule(states)
         guard let effect = written.effect else { return nil }
-        let arguments = arguments(effect, selector.states)
-        let outcomes = outcomes(effect, selector.states)
-        guard let schedule, let arguments, let outcomes else { return nil }
+        let arguments = arguments(effect, states)
+        let outcomes = outcomes(effect, states)
+        let handling = HandlingCompiler(written, scope, lookup)
+        let (pace, key) = (handling.pace(states), handling.key(states))
+        let (timeout, jitter) = (handling.timeout(states), handling.jitter(states))
+        guard let selector, let schedule, let arguments, let outcomes, let pace, let key, let timeout, let jitter else {
+            return nil
+        }
         var definition = FeedbackDefinition(
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
         definition.mode = written.mode
         definition.limit = written.limit
+        definition.pace = pace.value
+        definition.key = key.value
+        definition.timeout = timeout.value
+        definition.jitter = jitter.value
+        definition.retry = written.handling.retry
         return definition
     }
 
-    private func schedule(_ states: [Int]) -> Schedule? {
+    private func schedule(_ states: [Int]?) -> Schedule? {
         switch written.schedule {
         case .atOnce: .atOnce
         case .broken: nil
-        case .after(let text): delay(text, "after", atLeast: 1, states).map { .after($0) }
+        case .after(let text): lookup.delay(text, "after", atLeast: 1, states, of: scope).map { .after($0) }
         case .every(let text) where written.effect?.schema.isLasting == true:
             refused(text)
         case .every(let text):
-            delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states).map { .every($0) }
+            lookup.delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states, of: scope).map {
+                .every($0)
+            }
         }
     }
 
@@ -56,45 +70,35 @@ struct FeedbackCompiler {
         return nil
     }
 
-    private func delay(_ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]) -> [Int: DataProgram]? {
-        return lookup.perState(states, of: scope) { variables in
-            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
-            guard case .constant(.duration(let span)) = program else { return program }
-            guard span.isAtLeast(nanoseconds: least) else {
-                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
-                lookup.report(.outOfRange, at: node.mark, message)
-                return nil
-            }
-            return program
-        }
-    }
-
     // Arguments
 
-    private func arguments(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: DataProgram]]? {
+    private func arguments(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: DataProgram]]? {
         if effect.schema.emitsDirectly {
-            return Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
+            return states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) }
         }
-        guard let given = given(effect) else { return nil }
-        return lookup.perState(states, of: scope) { variables in
+        guard let (given, isComplete) = given(effect) else { return nil }
+        let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
+            programs.reserveCapacity(given.count)
             for parameter in effect.schema.parameters {
                 if let node = given[parameter.name] {
-                    programs[parameter.name] = argument(node, parameter, variables)
-                    isWhole = isWhole && programs[parameter.name] != nil
+                    let program = argument(node, parameter, variables)
+                    programs[parameter.name] = program
+                    isWhole = isWhole && program != nil
                 } else if let value = parameter.default {
                     programs[parameter.name] = .constant(value)
                 }
             }
-            guard isWhole, isSuitable(programs, given, effect.schema) else { return nil }
-            return programs
+            return isSuitable(programs, given, effect.schema) && isWhole ? programs : nil
         }
+        return isComplete ? programs : nil
     }
 
     /// Checks what is fixed against what the side effect asks for beyond types.
     private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
     {
+        guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
             guard case .constant(let value) = program else { continue }
@@ -113,12 +117,16 @@ struct FeedbackCompiler {
 
     /// The parameters whose values hold a credential.
     private func secretArguments(_ effect: WrittenEffect) -> Set<String> {
-        guard case .mapping(let entries) = effect.argument.content else { return [] }
+        guard case .mapping(let entries) = effect.argument.content else {
+            guard let parameter = effect.schema.shortForm, effect.argument.holdsCredential else { return [] }
+            return [parameter]
+        }
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
-    /// What is written for each parameter.
-    private func given(_ effect: WrittenEffect) -> [String: Node]? {
+    /// What is written for each parameter, and whether that is all there must be and no more; nil after reporting that
+    /// nothing is.
+    private func given(_ effect: WrittenEffect) -> (nodes: [String: Node], isComplete: Bool)? {
         let schema = effect.schema
         guard case .mapping(let entries) = effect.argument.content else {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
@@ -130,7 +138,7 @@ struct FeedbackCompiler {
                     "'\(schema.name)' needs its parameters", hint: hint)
                 return nil
             }
-            return [parameter: effect.argument]
+            return ([parameter: effect.argument], true)
         }
         var given: [String: Node] = [:]
         var isWhole = true
@@ -163,7 +171,7 @@ struct FeedbackCompiler {
             isWhole = false
         }
         if isWhole, !isOneChosen(given, effect) { isWhole = false }
-        return isWhole ? given : nil
+        return (given, isWhole)
     }
 
     /// Whether exactly one is given of the parameters of which exactly one must be.
@@ -215,7 +223,7 @@ struct FeedbackCompiler {
     // Outcomes
 
     /// What the outcomes emit, by state: all of them compiled once if none names `state`.
-    private func outcomes(_ effect: WrittenEffect, _ states: [Int]) -> [Int: [String: [EmissionRule]]]? {
+    private func outcomes(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: [EmissionRule]]]? {
         if let emission = effect.emission {
             // Its programs get as many variables as any outcome's, though there is no result to name.
             return lookup.perState(states, of: scope, result: VariableScope.nameless) { variables in
@@ -227,7 +235,13 @@ struct FeedbackCompiler {
         var byState: [Int: [String: [EmissionRule]]]?
         var isWhole = true
         for outcome in written.outcomes {
-            guard let schema = effect.schema.outcome(outcome.key.text) else { return nil }
+            let isTimeout = outcome.key.text == EffectSchema.timeoutOutcome.name
+            guard
+                let schema = effect.schema.outcome(outcome.key.text) ?? (isTimeout ? EffectSchema.timeoutOutcome : nil)
+            else {
+                isWhole = false
+                continue
+            }
             checkOrder(outcome.rules)
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
             let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
@@ -245,7 +259,7 @@ struct FeedbackCompiler {
                 for (state, rules) in compiled { byState?[state]?[outcome.key.text] = rules }
             }
         }
-        guard isWhole else { return nil }
+        guard isWhole, let states else { return nil }
         return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
     }
 
@@ -254,13 +268,13 @@ struct FeedbackCompiler {
         if let text = rule.condition {
             condition = lookup.session.condition(text, variables, in: lookup.source)
         }
-        let event = lookup.event(rule.event, of: scope, variables)
-        guard let event, rule.condition == nil || condition != nil else { return nil }
+        let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
+        guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
         return EmissionRule(condition: condition, event: event)
     }
 
     private func checkOrder(_ rules: [WrittenEmission]) {
-        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        guard let last = rules.firstIndex(where: \.isUnconditional), last + 1 < rules.count else { return }
         lookup.report(
             .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
             hint: "give the one before a 'when', or move it to the end")

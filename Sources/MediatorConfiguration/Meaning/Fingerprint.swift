@@ -1,4 +1,5 @@
 import CommonExpression
+import Synchronization
 
 /// A number that is the same for parts of a configuration that mean the same, and otherwise differs.
 ///
@@ -63,14 +64,53 @@ struct Fingerprint {
     }
 }
 
+/// A fingerprint that is worked out when it is first asked for: only who compares needs it, and most are never compared.
+final class LazyFingerprint: Sendable {
+    private enum State: Sendable {
+        case known(String)
+        case pending(@Sendable () -> String)
+    }
+
+    private let state: Mutex<State>
+
+    /// One that is known.
+    init(_ text: String) { state = Mutex(.known(text)) }
+
+    /// One that can be worked out, always to the same.
+    init(_ work: @escaping @Sendable () -> String) { state = Mutex(.pending(work)) }
+
+    /// The number as 32 hexadecimal digits. Who asks for it at the same time may work it out, too.
+    var text: String {
+        switch state.withLock({ $0 }) {
+        case .known(let text): return text
+        case .pending(let work):
+            let text = work()
+            state.withLock { $0 = .known(text) }
+            return text
+        }
+    }
+}
+
 /// Goes through what was written, whose parts lie at most as deep in each other as a document allows.
 struct Fingerprinter {
     private var print = Fingerprint()
-    private let session: Session
+    /// Nil: nothing comes from elsewhere.
+    private let session: Session?
 
-    private init(_ session: Session) { self.session = session }
+    private init(_ session: Session?) { self.session = session }
 
-    private static func of(_ session: Session, _ body: (inout Fingerprinter) -> Void) -> String {
+    /// - Parameter session: that in which the definition has just been compiled. What it knows of constants and of values
+    ///   from elsewhere is gone later, so a definition that uses them gets its fingerprint at once.
+    private static func of(
+        _ session: Session, _ body: @escaping @Sendable (inout Fingerprinter) -> Void
+    ) -> LazyFingerprint {
+        guard session.looksElsewhere || session.isGeneric || !session.constants.isEmpty else {
+            return LazyFingerprint {
+                var printer = Fingerprinter(nil)
+                body(&printer)
+                return printer.print.text
+            }
+        }
         var printer = Fingerprinter(session)
         // What an instance of a template has of its own.
         for constant in session.constants {
@@ -78,11 +118,11 @@ struct Fingerprinter {
             printer.add(constant.value)
         }
         body(&printer)
-        return printer.print.text
+        return LazyFingerprint(printer.print.text)
     }
 
     /// The fingerprint of a system.
-    static func of(_ system: WrittenSystem, _ kind: KindInstance?, _ session: Session) -> String {
+    static func of(_ system: WrittenSystem, _ kind: KindInstance?, _ session: Session) -> LazyFingerprint {
         of(session) { printer in
             printer.print.add(system.name.text)
             if let kind {
@@ -116,7 +156,7 @@ struct Fingerprinter {
     }
 
     /// The fingerprint of a bus.
-    static func of(_ bus: WrittenBus, _ session: Session) -> String {
+    static func of(_ bus: WrittenBus, _ session: Session) -> LazyFingerprint {
         of(session) { printer in
             printer.print.add(bus.name.text)
             printer.print.add(bus.kind?.rawValue)
@@ -128,7 +168,7 @@ struct Fingerprinter {
     }
 
     /// The fingerprint of a link. What it joins counts by name.
-    static func of(_ link: WrittenLink, _ session: Session) -> String {
+    static func of(_ link: WrittenLink, _ session: Session) -> LazyFingerprint {
         of(session) { printer in
             for text in [link.name.text, link.system.text] { printer.print.add(text) }
             printer.print.add(link.condition?.text)
@@ -211,6 +251,21 @@ struct Fingerprinter {
         }
     }
 
+    private mutating func add(_ handling: WrittenHandling) {
+        for (name, node) in [
+            ("debounce", handling.debounce), ("throttle", handling.throttle), ("timeout", handling.timeout),
+            ("jitter", handling.jitter),
+        ] {
+            guard let node else { continue }
+            print.add(name)
+            add(node)
+        }
+        if let key = handling.key { add(["key", key.text]) }
+        if let retry = handling.retry {
+            add(["retry", "\(retry.times)", "\(retry.delay)", "\(retry.maxDelay)", "\(retry.jitter)"])
+        }
+    }
+
     private mutating func add(_ feedback: WrittenFeedback) {
         print.add(feedback.name.text)
         add(feedback.selector)
@@ -218,6 +273,7 @@ struct Fingerprinter {
         print.add(feedback.strategy.rawValue)
         print.add(feedback.mode.rawValue)
         print.add(feedback.limit)
+        add(feedback.handling)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")
         case .after(let delay):
@@ -248,7 +304,7 @@ struct Fingerprinter {
             print.add(list.rules.count)
             for rule in list.rules {
                 print.add(rule.condition?.text)
-                print.add(rule.target.text)
+                print.add(rule.target?.text)
                 add(rule.set, keepsOrder: false)
             }
         }
@@ -281,7 +337,7 @@ struct Fingerprinter {
     /// instance nothing is looked up.
     private mutating func add(_ reference: ExternalReference) {
         add([reference.text, reference.fallback?.text ?? ""])
-        guard !session.isGeneric, let name = session.fixedName(reference) else { return print.add(-1) }
+        guard let session, !session.isGeneric, let name = session.fixedName(reference) else { return print.add(-1) }
         let found = try? session.value(reference.kind, name)
         print.add(found)
     }

@@ -10,19 +10,28 @@ struct FlowText {
         return writer.room > 0 ? writer.text : writer.text + "…"
     }
 
-    private mutating func put(_ part: some StringProtocol) {
+    private mutating func put(_ part: String) {
         guard room > 0 else { return }
+        // No text has more characters than bytes.
+        guard part.utf8.count > room else {
+            text += part
+            room -= part.count
+            return
+        }
         let kept = part.prefix(room)
         text += kept
         room -= kept.count
     }
 
     private mutating func put(_ scalar: Scalar) {
-        let line = String(scalar.text.prefix(room).map { $0.isNewline ? " " : $0 })
+        var line = scalar.text
+        if !line.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+            line = String(line.prefix(room).map { $0.isNewline ? " " : $0 })
+        }
         switch scalar.style {
         case .plain: put(line)
-        case .singleQuoted: put("'\(line)'")
-        case .doubleQuoted, .literal, .folded: put("\"\(line)\"")
+        case .singleQuoted: put("'\(line.prefix(room))'")
+        case .doubleQuoted, .literal, .folded: put("\"\(line.prefix(room))\"")
         }
     }
 

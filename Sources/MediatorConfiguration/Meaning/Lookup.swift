@@ -46,17 +46,37 @@ struct Lookup {
         return EventProgram(event: index, data: data)
     }
 
-    /// Whether there is every state that is named.
-    func knows(_ written: WrittenSelector, of system: SystemScope) -> Bool {
-        switch written.form {
-        case .any: true
-        case .states(let names): names.allSatisfy { system.stateNames.index(of: $0.text) != nil }
-        case .equals(let construct): system.stateNames.index(of: construct.name.text) != nil
+    /// Which states are meant; nil if some are not there, or nobody knows which there are. Nothing is reported.
+    func meant(_ written: WrittenSelector?, of system: SystemScope) -> [Int]? {
+        switch written?.form {
+        case nil: return nil
+        case .any: return system.knowsStates ? Array(system.states.indices) : nil
+        case .states(let names):
+            var states: [Int] = []
+            for name in names {
+                guard let index = system.stateNames.index(of: name.text) else { return nil }
+                if !states.contains(index) { states.append(index) }
+            }
+            return states
+        case .equals(let construct): return system.stateNames.index(of: construct.name.text).map { [$0] }
         }
     }
 
-    /// Which states are meant, with a condition compiled for each.
+    /// Which states are meant, with a condition compiled for each, which is looked at whatever is wrong with the states.
     func selector(_ written: WrittenSelector, condition: Scalar?, of system: SystemScope) -> StateSelector? {
+        let conditions = condition.map { condition in
+            perState(meant(written, of: system), of: system) { session.condition(condition, $0, in: source) }
+        }
+        guard var selector = states(written, of: system) else { return nil }
+        if let conditions {
+            guard let conditions else { return nil }
+            selector.conditions = conditions
+        }
+        return selector
+    }
+
+    /// Which states are meant; nil after reporting, or if nobody knows which there are.
+    private func states(_ written: WrittenSelector, of system: SystemScope) -> StateSelector? {
         var states: [Int] = []
         var equals: [(field: Int, value: Value)] = []
         let text: String
@@ -88,8 +108,8 @@ struct Lookup {
             guard
                 let given = DataCompiler(session, source).fields(construct.fields ?? [], of: type, subject, .fixed)
             else { return nil }
-            for (field, program) in given.sorted(by: { $0.key < $1.key }) {
-                if session.isGeneric { continue }
+            for (field, program) in given.enumerated() {
+                guard let program, !session.isGeneric else { continue }
                 guard case .constant(let value) = program else {
                     report(
                         .notConstant, at: construct.node.mark,
@@ -111,26 +131,20 @@ struct Lookup {
             states = [index]
             text = FlowText.of(construct.node)
         }
-        var conditions: [Int: Program] = [:]
-        if let condition {
-            guard
-                let programs = perState(
-                    states, of: system,
-                    { scope in
-                        session.condition(condition, scope, in: source)
-                    })
-            else { return nil }
-            conditions = programs
-        }
-        return StateSelector(states: states, equals: equals, conditions: conditions, text: text)
+        return StateSelector(states: states, equals: equals, conditions: [:], text: text)
     }
 
     /// Compiles something for each of some states: once if it does not name `state`, else for each until the first
-    /// where it is wrong. Nil if it is wrong or a state is broken.
+    /// where it is wrong. Nil if it is wrong or a state is broken, and if nobody knows the states: then all that does not
+    /// depend on them is looked at.
     func perState<Result>(
-        _ states: [Int], of system: SystemScope, result: Environment.Variable? = nil,
+        _ states: [Int]?, of system: SystemScope, result: Environment.Variable? = nil,
         _ compile: (VariableScope) -> Result?
     ) -> [Int: Result]? {
+        guard let states else {
+            _ = compile(.unknownState)
+            return nil
+        }
         let number = result.map { session.number(of: $0.type) } ?? 0
         var results: [Int: Result] = [:]
         results.reserveCapacity(states.count)

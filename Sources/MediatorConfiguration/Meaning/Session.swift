@@ -8,11 +8,13 @@ final class Session {
     /// Whether an expression compiled since this was last set to false names `state`, so that another state needs
     /// another program. (It may do so within a literal: then it is compiled once more than needed.)
     var mentionsState = false
+    /// Whether a condition compiled since this was last set to false is always the same, which has been reported.
+    var saidConstant = false
     private var budget = ConfigurationLimits.statePrograms
     private var expressions: [String: Parsed<Expression>] = [:]
     private var templates: [String: Parsed<Template>] = [:]
     private var conditions: [ProgramKey: Program] = [:]
-    private var programs: [ProgramKey: TemplateProgram] = [:]
+    private var programs: [ProgramKey: (program: TemplateProgram, mentionsState: Bool)] = [:]
     private let types: TypeNumbers
 
     /// What a program is compiled from: equal keys give programs that do the same.
@@ -27,6 +29,8 @@ final class Session {
     private struct Parsed<Form> {
         var result: Result<Form, Problems>
         var mentionsState: Bool
+        /// Where it divides by zero, whatever its variables are.
+        var zeroDivisions: [SourceRange]
     }
 
     /// Where values from elsewhere are found.
@@ -127,7 +131,8 @@ final class Session {
     private func parsedExpression(_ text: String) -> Parsed<Expression> {
         if let known = expressions[text] { return known }
         let result = Result { () throws(Problems) in try Expression(parsing: text) }
-        let parsed = Parsed(result: result, mentionsState: text.holds("state"))
+        let parsed = Parsed(
+            result: result, mentionsState: text.holds("state"), zeroDivisions: (try? result.get())?.zeroDivisions ?? [])
         expressions[text] = parsed
         return parsed
     }
@@ -135,7 +140,8 @@ final class Session {
     private func parsedTemplate(_ text: String) -> Parsed<Template> {
         if let known = templates[text] { return known }
         let result = Result { () throws(Problems) in try Template(parsing: text) }
-        let parsed = Parsed(result: result, mentionsState: text.holds("state"))
+        let parsed = Parsed(
+            result: result, mentionsState: text.holds("state"), zeroDivisions: (try? result.get())?.zeroDivisions ?? [])
         templates[text] = parsed
         return parsed
     }
@@ -162,6 +168,7 @@ final class Session {
             if let program { conditions[key] = program }
         }
         if case .bool(let constant) = program?.constant, !isDecidedByConstants(parsed, scope) {
+            saidConstant = true
             findings.report(
                 .constantCondition, in: source, at: scalar.span, "this condition is always \(constant)",
                 hint: constant ? "leave it out" : nil, severity: .warning)
@@ -179,14 +186,17 @@ final class Session {
     func template(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope, in source: SourceText)
         -> TemplateProgram?
     {
+        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
+        if !scope.isBroken, let known = programs[key] {
+            if known.mentionsState { mentionsState = true }
+            return known.program
+        }
         let parsed = parsedTemplate(scalar.text)
         if parsed.mentionsState { mentionsState = true }
-        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
-        if !scope.isBroken, let known = programs[key] { return known }
         let program = checked(parsed, scalar, scope, in: source) { template throws(Problems) in
             try template.checked(in: environment(scope), expecting: type)
         }
-        if let program { programs[key] = program }
+        if let program { programs[key] = (program, parsed.mentionsState) }
         return program
     }
 
@@ -213,6 +223,14 @@ final class Session {
         case .failure(let problems):
             report(problems, scalar, scope, in: source, state: nil)
         case .success(let form):
+            // What is fixed is computed at once, and told where that fails.
+            if !scope.isFixed, let range = parsed.zeroDivisions.first {
+                findings.report(
+                    .invalidExpression, in: source,
+                    at: ScalarMap(scalar, in: source)?.span(range.start..<range.end) ?? scalar.span,
+                    "\(Self.text(range.start..<range.end, of: scalar.text).prefix(60)): division by zero")
+                return nil
+            }
             if scope.isBroken { return nil }
             do throws(Problems) {
                 return try check(form)

@@ -29,6 +29,7 @@ struct SystemCompiler {
         } else {
             initial = initialState()
         }
+        checkUnique(written.ready, "state")
         let ready = written.ready.compactMap(readyState)
         let health = written.health.compactMap { each in stateOfHealth(each.state).map { ($0, each.health) } }
         let feedbacks = written.feedbacks.compactMap { FeedbackCompiler($0, scope, lookup).feedback() }
@@ -38,6 +39,7 @@ struct SystemCompiler {
             feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
             && health.count == written.health.count
         if case .events(let names) = written.external {
+            checkUnique(names, "event")
             for name in names { _ = lookup.event(name, of: scope) }
         }
         guard let initial, let transitions, isWhole, (kind != nil) == (written.kind != nil) else { return nil }
@@ -67,6 +69,14 @@ struct SystemCompiler {
             return complain("\(ConfigurationLimits.expandedRules) pairs of state and event")
         }
         return true
+    }
+
+    /// Reports names that stand in a list again.
+    private func checkUnique(_ names: [Scalar], _ what: String) {
+        var seen: Set<String> = []
+        for name in names where !seen.insert(name.text).inserted {
+            lookup.report(.duplicateName, at: name.span, "the \(what) '\(name.text)' stands twice in this list")
+        }
     }
 
     private func readyState(_ name: Scalar) -> Int? {

@@ -39,17 +39,23 @@ struct TransitionCompiler {
             let isAnyState = list.from.text == Names.any
             let isAnyEvent = list.event.text == Names.any
             let from = isAnyState ? nil : lookup.state(list.from, of: scope)
-            guard isAnyState || from != nil else {
+            let isStateUnknown = !isAnyState && from == nil
+            if list.rules.isEmpty, list.event.span == list.from.span {
+                isWhole = isWhole && !isStateUnknown
+                continue
+            }
+            if isStateUnknown, scope.eventNames.index(of: list.from.text) != nil {
+                // The event stands above the state: what is below is upside down as well.
                 isWhole = false
                 continue
             }
-            if list.rules.isEmpty, list.event.span == list.from.span { continue }
             let event = isAnyEvent ? nil : lookup.event(list.event, of: scope)
-            guard isAnyEvent || event != nil else {
+            checkOrder(list.rules)
+            guard !isStateUnknown, isAnyEvent || event != nil else {
                 isWhole = false
+                for rule in list.rules { RuleCompiler(rule, scope, lookup, event: nil, hasLabels: false).check() }
                 continue
             }
-            checkOrder(list.rules)
             let states = from.map { [$0] } ?? Array(scope.states.indices)
             if from == nil {
                 isWhole = compile(list.rules, from: states, on: event, into: &wild) && isWhole
@@ -58,7 +64,7 @@ struct TransitionCompiler {
             }
             written += list.rules.map { rule in
                 WrittenTransition(
-                    from: list.from.text, event: list.event.text, to: rule.target.text,
+                    from: list.from.text, event: list.event.text, to: rule.target?.text ?? "",
                     condition: rule.condition?.text, source: lookup.source.location(at: rule.span.start))
             }
         }
@@ -68,7 +74,7 @@ struct TransitionCompiler {
 
     /// Reports the first rule of a list that comes after one without a condition.
     private func checkOrder(_ rules: [WrittenRule]) {
-        guard let last = rules.firstIndex(where: { $0.condition == nil }), last + 1 < rules.count else { return }
+        guard let last = rules.firstIndex(where: \.isUnconditional), last + 1 < rules.count else { return }
         lookup.report(
             .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
             hint: "give the one before a 'when', or move it to the end")
@@ -136,7 +142,8 @@ private struct RuleCompiler {
     /// What does not depend on the old state's fields by name.
     private struct Parts {
         var condition: Program?
-        var set: [Int: DataProgram]
+        /// By field of the new state; nil where nothing is set.
+        var set: [DataProgram?]
     }
 
     private let written: WrittenRule
@@ -159,13 +166,26 @@ private struct RuleCompiler {
     }
 
     private static func target(_ written: WrittenRule, _ scope: SystemScope, _ lookup: Lookup) -> Int? {
-        if written.target.text == Names.any {
+        guard let name = written.target else { return nil }
+        if name.text == Names.any {
             lookup.report(
-                .reservedName, at: written.target.span, "a transition cannot lead to 'any'",
+                .reservedName, at: name.span, "a transition cannot lead to 'any'",
                 hint: "write a state, or 'stay'")
             return nil
         }
-        return lookup.state(written.target, of: scope, or: [Names.stay])
+        return lookup.state(name, of: scope, or: [Names.stay])
+    }
+
+    /// Looks at what can be said of the rule where the state or the event is not known.
+    func check() {
+        if let text = written.condition { _ = lookup.session.condition(text, .unknownState, in: lookup.source) }
+        guard let target, !scope.states[target].isBroken else { return }
+        _ = set(target, .unknownState)
+    }
+
+    private func set(_ target: Int, _ variables: VariableScope) -> [DataProgram?]? {
+        DataCompiler(lookup.session, lookup.source).fields(
+            written.set, of: scope.states[target].type, Subject("the state", scope.states[target].name), variables)
     }
 
     /// The rule for a state; nil after reporting, or if something it depends on is broken.
@@ -178,7 +198,7 @@ private struct RuleCompiler {
             return nil
         }
         let parts = shared ?? parts(from: state)
-        guard let parts else { return nil }
+        guard let parts, !written.isConditionBroken, !written.isSetBroken else { return nil }
         guard !written.isStay else {
             return TransitionRule(condition: parts.condition, outcome: .stay, source: source)
         }
@@ -188,6 +208,13 @@ private struct RuleCompiler {
     }
 
     private mutating func parts(from state: Int) -> Parts? {
+        guard written.condition != nil || !written.set.isEmpty else {
+            let parts = Parts(
+                condition: nil,
+                set: target.map { Array(repeating: nil, count: scope.states[$0].type.fields.count) } ?? [])
+            shared = parts
+            return parts
+        }
         let variables = VariableScope.transition(
             scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
         lookup.session.mentionsState = false
@@ -197,10 +224,9 @@ private struct RuleCompiler {
             condition = lookup.session.condition(text, variables, in: lookup.source)
             isWhole = condition != nil
         }
-        var set: [Int: DataProgram]? = [:]
+        var set: [DataProgram?]? = []
         if let target, !scope.states[target].isBroken {
-            set = DataCompiler(lookup.session, lookup.source).fields(
-                written.set, of: scope.states[target].type, Subject("the state", written.target.text), variables)
+            set = self.set(target, variables)
         }
         guard isWhole, let set else { return nil }
         let parts = Parts(condition: condition, set: set)
@@ -209,7 +235,7 @@ private struct RuleCompiler {
     }
 
     /// The new state's fields: set, or kept from the old state.
-    private func fields(of target: Int, from state: Int, _ set: [Int: DataProgram]) -> [FieldProgram]? {
+    private func fields(of target: Int, from state: Int, _ set: [DataProgram?]) -> [FieldProgram]? {
         let old = scope.states[state]
         let new = scope.states[target]
         if old.isBroken || new.isBroken { return nil }
@@ -235,7 +261,7 @@ private struct RuleCompiler {
         }
         guard missing.isEmpty else {
             lookup.report(
-                .missingField, at: written.target.span,
+                .missingField, at: written.target?.span ?? written.span,
                 "'\(new.name)' needs the field\(missing.count > 1 ? "s" : "") \(missing.joined(separator: ", ")), "
                     + "which '\(old.name)' does not have",
                 hint: "write { to: \(new.name), set: { \(DataCompiler.list(new.type)) } }")

@@ -33,6 +33,7 @@ struct TypeReader {
                 "\(what()) needs a type, not \(node.kind)", hint: "types are \(Self.list)")
             return nil
         }
+        for (name, type) in Self.simple where scalar.text == name { return type }
         if let type = Self.parse(scalar.text[...], depth: 1) { return type }
         let text = scalar.text
         var hint: String?

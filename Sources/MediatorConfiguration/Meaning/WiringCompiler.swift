@@ -88,7 +88,7 @@ struct WiringCompiler {
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
             initial: initial.value, buffer: written.buffer,
-            fingerprint: Fingerprinter.of(written, session))
+            fingerprint: Fingerprinter.of(written, session).text)
         return (scope, definition)
     }
 
@@ -161,7 +161,7 @@ struct WiringCompiler {
             if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
             compiled = nil
         }
-        guard let compiled, let system else { return nil }
+        guard let compiled, let system, !written.isConditionBroken else { return nil }
         return LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
@@ -225,18 +225,13 @@ struct WiringCompiler {
         _ lookup: Lookup
     ) -> Selected? {
         let data = DataCompiler(session, written.source)
-        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
-            if let bus, !bus.isBroken, !lookup.knows(selector, of: system) {
-                _ = data.data(value, as: bus.type, Subject("'emitValue'", ""), .unknownState)
-            }
-            return nil
-        }
-        let selector = selected
+        let selected = lookup.selector(selector, condition: written.condition, of: system)
         guard let bus, !bus.isBroken else { return nil }
-        let programs = lookup.perState(selector.states, of: system) {
+        let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
             data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
         }
-        return programs.map { (.systemToBus(bus: bus.index, selector: selector, value: $0), selector) }
+        guard let selected, let programs else { return nil }
+        return (.systemToBus(bus: bus.index, selector: selected, value: programs), selected)
     }
 
     private func busToSystem(
@@ -265,16 +260,13 @@ struct WiringCompiler {
         _ written: WrittenLink, _ system: SystemScope, _ target: System?, _ selector: WrittenSelector,
         _ event: WrittenConstruct, _ lookup: Lookup
     ) -> Selected? {
-        guard let selected = lookup.selector(selector, condition: written.condition, of: system) else {
-            if let target, !lookup.knows(selector, of: system) {
-                _ = lookup.event(event, of: target.scope, .unknownState)
-            }
-            return nil
-        }
-        let selector = selected
+        let selected = lookup.selector(selector, condition: written.condition, of: system)
         guard let target else { return nil }
-        let programs = lookup.perState(selector.states, of: system) { lookup.event(event, of: target.scope, $0) }
-        return programs.map { (.systemToSystem(target: target.index, selector: selector, event: $0), selector) }
+        let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
+            lookup.event(event, of: target.scope, $0)
+        }
+        guard let selected, let programs else { return nil }
+        return (.systemToSystem(target: target.index, selector: selected, event: programs), selected)
     }
 }
 

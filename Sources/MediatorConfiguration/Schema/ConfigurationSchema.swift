@@ -239,6 +239,10 @@ public struct ConfigurationSchema: Sendable {
 
     // Feedbacks
 
+    private static let retryTimes: SchemaNode = [
+        "type": "integer", "minimum": 1, "maximum": .int(RetryPolicy.mostTimes),
+    ]
+
     private static func feedback(_ effects: [EffectSchema]) -> SchemaNode {
         let table = EffectTable(effects)
         var members: [String: SchemaNode] = [
@@ -254,6 +258,27 @@ public struct ConfigurationSchema: Sendable {
             ],
             "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
             "after": SchemaNode.reference("duration").described("Once, when this has passed."),
+            "jitter": SchemaNode.reference("duration").described("Up to this much later than the schedule says."),
+            "debounce": SchemaNode.reference("duration")
+                .described("It runs when no other run has been asked for so long."),
+            "throttle": SchemaNode.reference("duration")
+                .described("It runs at most once in this time; of what is asked for meanwhile, the last."),
+            "key": [
+                "type": "string", "pattern": "\\$\\{",
+                "description": "Of what a run is: runs of one value are handled apart from those of another.",
+            ],
+            "timeout": SchemaNode.reference("duration").described("How long a run may take."),
+            "retry": SchemaNode.anyOf(
+                retryTimes,
+                keyed(
+                    FeedbackDecoder.retryKeys, required: ["times"],
+                    [
+                        "times": retryTimes.described("How often it is made again."),
+                        "delay": fixedDuration.described("How long after the first failure; doubles each time."),
+                        "maxDelay": fixedDuration.described("How long after a failure at most."),
+                        "jitter": ["type": "number", "minimum": 0, "maximum": 1],
+                    ])
+            ).described("How often a run that fails is made again."),
         ]
         for effect in effects {
             members[effect.name] = .reference(effect.emitsDirectly ? "construct" : "effect-\(effect.name)")
@@ -264,8 +289,11 @@ public struct ConfigurationSchema: Sendable {
         }
         let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
             let others =
-                table.outcomes.filter { effect.outcome($0) == nil }
-                + (effect.isLasting ? ["every", "mode", "limit"] : [])
+                table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
+                + (effect.isLasting
+                    ? ["every", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key", "jitter"] : [])
+                + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
+                + (effect.emitsDirectly ? ["timeout"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }
@@ -273,9 +301,30 @@ public struct ConfigurationSchema: Sendable {
             FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
             more: [
                 ("oneOf", .array(effects.map { ["required": [.string($0.name)]] })),
-                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers)),
+                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers + company)),
+                (
+                    "dependentRequired",
+                    SchemaNode.object([(EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")]))])
+                ),
             ])
     }
+
+    /// Keys of a feedback that exclude others, or need them.
+    private static let company: [(String, SchemaNode)] = [
+        ("debounce", SchemaNode.object([("allOf", [without(["throttle", "every", "after"]), continuing])])),
+        ("throttle", without(["debounce", "every", "after"])),
+        ("key", SchemaNode.object([("allOf", [without(["every"]), continuing])])),
+        ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]])),
+    ]
+
+    private static func without(_ keys: [String]) -> SchemaNode {
+        ["properties": .object(keys.map { ($0, false) })]
+    }
+
+    /// A feedback whose runs outlast their state.
+    private static let continuing: SchemaNode = [
+        "properties": ["strategy": .choice(among: [Strategy.continueOnNewState])], "required": ["strategy"],
+    ]
 
     private static let emission: SchemaNode = .anyOf(
         .reference("construct"),
@@ -302,7 +351,8 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         switch parameter.constraint {
-        case nil, .time?: return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
+        case nil, .time?, .headers?, .command?, .environment?:
+            return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
         case .component?:
@@ -315,6 +365,10 @@ public struct ConfigurationSchema: Sendable {
         case .unitName?:
             let types = EffectSchema.Parameter.Constraint.unitTypes.joined(separator: "|")
             return ["type": "string", "pattern": .string("^[A-Za-z0-9:_.\\\\@-]+\\.(\(types))$|\\$\\{")]
+        case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
+        case .statuses?:
+            return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
+        case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],

@@ -102,22 +102,5 @@ extension ConfigurationSchema {
                 "maxDelay": fixedDuration.described("How long after a fault it begins anew at most."),
                 "limit": rate.described("How often it may be restarted or reset."),
                 "beyond": SchemaNode.choice(SupervisionPolicy.LastResort.self).described("What is done beyond that."),
-            ],
-            more: [
-                (
-                    "allOf",
-                    [
-                        without(["delay", "maxDelay"], beside: [.reset]),
-                        without(["delay", "maxDelay", "limit", "beyond"], beside: [.continue, .stop, .escalate]),
-                    ]
-                )
             ]))
-
-    /// Some keys mean nothing beside some actions.
-    private static func without(_ keys: [String], beside actions: [FaultAction]) -> SchemaNode {
-        [
-            "if": ["properties": ["onFault": .choice(among: actions)]],
-            "then": ["properties": .object(keys.map { ($0, false) })],
-        ]
-    }
 }

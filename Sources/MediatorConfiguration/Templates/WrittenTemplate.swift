@@ -33,9 +33,9 @@ struct InstanceName: Sendable {
 
     /// The parts of a name; nil if there is no `@` in it.
     init?(_ name: String) {
-        guard let mark = name.firstIndex(of: "@") else { return nil }
+        guard let mark = name.utf8.firstIndex(of: UInt8(ascii: "@")) else { return nil }
         template = String(name[...mark])
-        instance = String(name[name.index(after: mark)...])
+        instance = String(name[name.utf8.index(after: mark)...])
     }
 
     /// Whether every instance is meant.

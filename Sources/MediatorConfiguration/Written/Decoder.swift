@@ -17,28 +17,47 @@ struct Decoder {
     func location(_ span: Span) -> SourceLocation { source.location(at: span.start) }
 
     /// The entries of a mapping.
-    func entries(_ node: Node, _ what: String) -> [Node.Entry]? {
+    func entries(_ node: Node, _ what: @autoclosure () -> String) -> [Node.Entry]? {
         if case .mapping(let entries) = node.content { return entries }
         let hint = node.isNull ? "write '{}' if there is nothing to say" : nil
-        report(.wrongShape, at: node.mark, "\(what) must be a mapping, not \(node.kind)", hint: hint)
+        report(.wrongShape, at: node.mark, "\(what()) must be a mapping, not \(node.kind)", hint: hint)
         return nil
     }
 
     /// The entries of a mapping of fields, of which there may not be too many.
-    func fieldEntries(_ node: Node, _ what: String) -> [Node.Entry]? {
-        guard let entries = entries(node, what) else { return nil }
+    func fieldEntries(_ node: Node, _ what: @autoclosure () -> String) -> [Node.Entry]? {
+        guard let entries = entries(node, what()) else { return nil }
         if entries.count <= ConfigurationLimits.fields { return entries }
-        report(.tooLarge, at: node.mark, "\(what) are more than the \(ConfigurationLimits.fields) that are allowed")
+        report(.tooLarge, at: node.mark, "\(what()) are more than the \(ConfigurationLimits.fields) that are allowed")
         return nil
     }
 
     /// The entries of a mapping whose keys are fixed. Others are reported.
-    func keyed(_ node: Node, _ what: String, known: [String]) -> Keyed? {
-        guard let entries = entries(node, what) else { return nil }
-        for entry in entries where !known.contains(entry.key.text) {
-            unknownKey(entry, what, known: known)
+    func keyed(_ node: Node, _ what: @autoclosure () -> String, known: [String]) -> Keyed? {
+        guard let entries = entries(node, what()) else { return nil }
+        var isWithinParenthesis = false
+        for index in entries.indices {
+            if isWithinParenthesis, entries[index].value.isNull {
+                // The rest of `map(string, int)` that a flow mapping cut at its comma; reported with its beginning.
+                isWithinParenthesis = !entries[index].key.text.holds(")")
+                continue
+            }
+            isWithinParenthesis = Self.isCutAtComma(entries[index])
+            if !known.contains(entries[index].key.text) { unknownKey(entries[index], what(), known: known) }
         }
         return Keyed(entries: entries, known: known, span: node.mark)
+    }
+
+    /// Keys whose values are types or expressions, which are wrong if a parenthesis is not closed.
+    private static let keysOfParentheses = ["value", "type", "when"]
+
+    /// Whether an entry's value is a type or expression of which something is missing behind a comma.
+    private static func isCutAtComma(_ entry: Node.Entry) -> Bool {
+        guard let scalar = entry.value.scalar, scalar.style == .plain, scalar.text.holds("("),
+            keysOfParentheses.contains(entry.key.text)
+        else { return false }
+        let bytes = scalar.text.utf8
+        return bytes.count { $0 == UInt8(ascii: "(") } > bytes.count { $0 == UInt8(ascii: ")") }
     }
 
     /// Reports a key that has no meaning.
@@ -55,19 +74,21 @@ struct Decoder {
     }
 
     /// What a required key holds.
-    func required(_ key: String, of keyed: Keyed, _ what: String, hint: String? = nil) -> Node? {
+    func required(
+        _ key: String, of keyed: Keyed, _ what: @autoclosure () -> String, hint: @autoclosure () -> String? = nil
+    ) -> Node? {
         if let node = keyed[key] { return node }
         // A key that is no name may have been meant to be this one.
         if keyed.hasMisspelt(key) || keyed[""] != nil { return nil }
-        report(.missingKey, at: keyed.span, "\(what) needs '\(key)'", hint: hint)
+        report(.missingKey, at: keyed.span, "\(what()) needs '\(key)'", hint: hint())
         return nil
     }
 
     /// A single value that is not nothing.
-    func scalar(_ node: Node, _ what: String, hint: String? = nil) -> Scalar? {
+    func scalar(_ node: Node, _ what: @autoclosure () -> String, hint: @autoclosure () -> String? = nil) -> Scalar? {
         if let scalar = node.scalar, !scalar.isNull { return scalar }
-        let message = node.isNull ? "\(what) is empty" : "\(what) must be a single value, not \(node.kind)"
-        report(.wrongShape, at: node.mark, message, hint: hint)
+        let message = node.isNull ? "\(what()) is empty" : "\(what()) must be a single value, not \(node.kind)"
+        report(.wrongShape, at: node.mark, message, hint: hint())
         return nil
     }
 
@@ -82,22 +103,27 @@ struct Decoder {
     }
 
     /// One of a few words.
-    func choice<Choice>(_ node: Node, _ what: String, among choices: [Choice] = Array(Choice.allCases)) -> Choice?
-    where Choice: RawRepresentable<String> & CaseIterable {
-        guard let scalar = scalar(node, what) else { return nil }
-        if let choice = choices.first(where: { $0.rawValue == scalar.text }) { return choice }
-        let words = choices.map(\.rawValue)
+    func choice<Choice>(
+        _ node: Node, _ what: @autoclosure () -> String, among choices: [Choice]? = nil
+    ) -> Choice? where Choice: RawRepresentable<String> & CaseIterable {
+        guard let scalar = scalar(node, what()) else { return nil }
+        if let choice = Choice(rawValue: scalar.text),
+            choices?.contains(where: { $0.rawValue == choice.rawValue }) ?? true
+        {
+            return choice
+        }
+        let words = choices?.map(\.rawValue) ?? Choice.allCases.map(\.rawValue)
         let quoted = words.map { "'\($0)'" }
         report(
             .unknownChoice, at: scalar.span,
-            "\(what) is \(quoted.dropLast().joined(separator: ", ")) or \(quoted[quoted.count - 1]), not '\(scalar.text)'",
+            "\(what()) is \(quoted.dropLast().joined(separator: ", ")) or \(quoted[quoted.count - 1]), not '\(scalar.text)'",
             hint: nearestName(to: scalar.text, among: words).map { "did you mean '\($0)'?" })
         return nil
     }
 
     /// A whole number within a range.
-    func integer(_ node: Node, _ what: String, in range: ClosedRange<Int>) -> Int? {
-        guard let scalar = scalar(node, what) else { return nil }
+    func integer(_ node: Node, _ what: @autoclosure () -> String, in range: ClosedRange<Int>) -> Int? {
+        guard let scalar = scalar(node, what()) else { return nil }
         if scalar.style == .plain {
             switch CoreSchema(plain: scalar.text) {
             case .int(false, let magnitude):
@@ -106,22 +132,22 @@ struct Decoder {
             case .int, .hugeInt:
                 report(
                     .outOfRange, at: scalar.span,
-                    "\(what) is from \(range.lowerBound) to \(range.upperBound), not \(scalar.text)")
+                    "\(what()) is from \(range.lowerBound) to \(range.upperBound), not \(scalar.text)")
                 return nil
             default: break
             }
         }
-        report(.wrongType, at: scalar.span, "\(what) is a whole number, not '\(scalar.text)'")
+        report(.wrongType, at: scalar.span, "\(what()) is a whole number, not '\(scalar.text)'")
         return nil
     }
 
     /// A state or event and its fields: a name, or a mapping from a name to fields.
-    func construct(_ node: Node, _ what: String) -> WrittenConstruct? {
+    func construct(_ node: Node, _ what: @autoclosure () -> String) -> WrittenConstruct? {
         switch node.content {
         case .scalar:
-            return scalar(node, what).map { WrittenConstruct(name: $0, fields: nil, node: node) }
+            return scalar(node, what()).map { WrittenConstruct(name: $0, fields: nil, node: node) }
         case .external:
-            return scalar(node, what).map { WrittenConstruct(name: $0, fields: nil, node: node) }
+            return scalar(node, what()).map { WrittenConstruct(name: $0, fields: nil, node: node) }
         case .mapping(let entries) where entries.count == 1:
             let entry = entries[0]
             if case .mapping(let fields) = entry.value.content {
@@ -138,7 +164,7 @@ struct Decoder {
         default:
             report(
                 .wrongShape, at: node.mark,
-                "\(what) must be a name, or one name with its fields, not \(node.kind)\(plural(node))",
+                "\(what()) must be a name, or one name with its fields, not \(node.kind)\(plural(node))",
                 hint: "write Name, or { Name: { field: value } }")
             return nil
         }
@@ -188,11 +214,12 @@ struct Decoder {
 
     /// A buffer's limit and overflow policy from two keys of a mapping.
     func bufferPolicy(
-        _ keyed: Keyed, _ what: String, default policy: BufferPolicy, overflows: [BufferPolicy.Overflow]
+        _ keyed: Keyed, _ what: @autoclosure () -> String, default policy: BufferPolicy,
+        overflows: [BufferPolicy.Overflow]
     ) -> BufferPolicy {
         var policy = policy
         if let node = keyed["limit"],
-            let limit = integer(node, "the limit of \(what)", in: 1...ConfigurationLimits.bufferLimit)
+            let limit = integer(node, "the limit of \(what())", in: 1...ConfigurationLimits.bufferLimit)
         {
             policy.limit = limit
         }
@@ -214,7 +241,8 @@ struct Keyed {
 
     /// What a key holds; nil if it is not there. Linear in the few keys.
     subscript(key: String) -> Node? {
-        entries.first { $0.key.text == key }?.value
+        for index in entries.indices where entries[index].key.text == key { return entries[index].value }
+        return nil
     }
 
     /// With the keys in the place of misspelt ones, which have been reported, that they are probably meant to be: what
@@ -242,6 +270,7 @@ struct Keyed {
 
     /// The key as written.
     func key(_ key: String) -> Scalar? {
-        entries.first { $0.key.text == key }?.key
+        for index in entries.indices where entries[index].key.text == key { return entries[index].key }
+        return nil
     }
 }

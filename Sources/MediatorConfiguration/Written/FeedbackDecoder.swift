@@ -3,7 +3,13 @@ import CommonExpression
 /// Reads one feedback: shape only.
 struct FeedbackDecoder {
     /// The keys every feedback may have.
-    static let keys = ["onState", "when", "strategy", "mode", "limit", "every", "after"]
+    static let keys = [
+        "onState", "when", "strategy", "mode", "limit", "every", "after", "jitter", "debounce", "throttle", "key",
+        "timeout", "retry",
+    ]
+
+    /// The keys of a retry.
+    static let retryKeys = ["times", "delay", "maxDelay", "jitter"]
 
     /// The keys of a rule of an outcome.
     static let ruleKeys = ["when", "emit"]
@@ -22,7 +28,7 @@ struct FeedbackDecoder {
         guard let entries = decoder.entries(entry.value, "a feedback") else { return nil }
         let keyed = Keyed(
             entries: entries, known: Self.keys + effects.outcomes + effects.names, span: entry.key.span)
-        let what = "the feedback '\(entry.key.text)'"
+        var what: String { "the feedback '\(entry.key.text)'" }
         let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
             .flatMap(decoder.selector)
         var strategy = Strategy.cancelOnNewState
@@ -41,10 +47,11 @@ struct FeedbackDecoder {
                 "'\(schema.name)' goes on by itself, and there is one run of it: another would wait for ever",
                 hint: "leave '\(key.text)' out")
         }
+        let handling = HandlingDecoder(decoder).handling(keyed, strategy, effect?.schema)
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            effect: effect, outcomes: outcomes(keyed, effect))
+            handling: handling, effect: effect, outcomes: outcomes(keyed, effect))
     }
 
     /// What becomes of runs that come while one runs, where that can be.
@@ -72,8 +79,8 @@ struct FeedbackDecoder {
             return .broken
         }
         let hint = "write a duration such as 5s, or \"${state.delay}\""
-        func isSingle(_ node: Node, _ what: String) -> Bool {
-            node.external != nil || decoder.scalar(node, what, hint: hint) != nil
+        func isSingle(_ node: Node, _ what: @autoclosure () -> String) -> Bool {
+            node.external != nil || decoder.scalar(node, what(), hint: hint) != nil
         }
         if let node = keyed["every"] { return isSingle(node, "'every'") ? .every(node) : .broken }
         if let node = keyed["after"] { return isSingle(node, "'after'") ? .after(node) : .broken }
@@ -81,7 +88,7 @@ struct FeedbackDecoder {
     }
 
     /// Reports unknown keys, and that there is not exactly one side effect.
-    private func checkKeys(_ keyed: Keyed, _ what: String) -> Bool {
+    private func checkKeys(_ keyed: Keyed, _ what: @autoclosure () -> String) -> Bool {
         var unknown: [Node.Entry] = []
         var named: [Scalar] = []
         for entry in keyed.entries {
@@ -103,10 +110,10 @@ struct FeedbackDecoder {
                 hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: effects.names))
         } else if named.isEmpty {
             decoder.report(
-                .unknownEffect, at: keyed.span, "\(what) has no side effect",
+                .unknownEffect, at: keyed.span, "\(what()) has no side effect",
                 hint: "add one of: \(effects.names.joined(separator: ", "))")
         }
-        for entry in unknown { decoder.unknownKey(entry, what, known: possible + effects.names) }
+        for entry in unknown { decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names) }
         for second in named.dropFirst() {
             decoder.report(
                 .conflictingKeys, at: second.span,
@@ -133,6 +140,16 @@ struct FeedbackDecoder {
         var outcomes: [WrittenOutcome] = []
         for entry in keyed.entries where effects.outcomes.contains(entry.key.text) {
             if let schema = effect?.schema, schema.outcome(entry.key.text) == nil {
+                if entry.key.text == EffectSchema.timeoutOutcome.name {
+                    if keyed["timeout"] == nil {
+                        decoder.report(
+                            .conflictingKeys, at: entry.key.span, "'onTimeout' means nothing without 'timeout'",
+                            hint: "write timeout: and a duration")
+                    } else {
+                        outcomes.append(WrittenOutcome(key: entry.key, rules: rules(entry)))
+                    }
+                    continue
+                }
                 let names = schema.outcomes.map(\.name)
                 decoder.report(
                     .unknownOutcome, at: entry.key.span, "'\(schema.name)' has no outcome '\(entry.key.text)'",
@@ -163,14 +180,12 @@ struct FeedbackDecoder {
                 WrittenEmission(condition: nil, event: $0, span: node.mark)
             }
         }
-        let what = "a rule of '\(outcome)'"
+        var what: String { "a rule of '\(outcome)'" }
         guard let keyed = decoder.keyed(node, what, known: Self.ruleKeys) else { return nil }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
-        guard let event = decoder.required("emit", of: keyed, what), condition == nil || condition?.1 != nil else {
-            return nil
-        }
-        return decoder.construct(event, "the event of '\(outcome)'").map {
-            WrittenEmission(condition: condition?.1, event: $0, span: node.mark)
-        }
+        let event = decoder.required("emit", of: keyed, what)
+        return WrittenEmission(
+            condition: condition?.1, isConditionBroken: condition != nil && condition?.1 == nil,
+            event: event.flatMap { decoder.construct($0, "the event of '\(outcome)'") }, span: node.mark)
     }
 }

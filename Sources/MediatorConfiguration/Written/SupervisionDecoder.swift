@@ -15,7 +15,9 @@ struct SupervisionDecoder {
     init(_ decoder: Decoder) { self.decoder = decoder }
 
     /// What is done about faults: an action, or a mapping.
-    func policy(_ node: Node) -> SupervisionPolicy {
+    ///
+    /// - Parameter late: what is done about a system that is not ready in time, by the same policy.
+    func policy(_ node: Node, late: FaultAction = .continue) -> SupervisionPolicy {
         var policy = SupervisionPolicy()
         guard case .mapping = node.content else {
             if let action: FaultAction = decoder.choice(node, "what is done about a fault") { policy.onFault = action }
@@ -52,7 +54,7 @@ struct SupervisionDecoder {
             policy.beyond = beyond
         }
         guard decoder.findings.errors == before else { return SupervisionPolicy() }
-        complainOfIdle(keyed, policy)
+        complainOfIdle(keyed, policy, late)
         return policy
     }
 
@@ -60,12 +62,15 @@ struct SupervisionDecoder {
     static let mostTimes = 1_000
 
     /// Keys that say nothing beside what is done.
-    private func complainOfIdle(_ keyed: Keyed, _ policy: SupervisionPolicy) {
+    private func complainOfIdle(_ keyed: Keyed, _ policy: SupervisionPolicy, _ late: FaultAction) {
+        let actions = [policy.onFault, late]
         let idle: [String]
-        switch policy.onFault {
-        case .restart: idle = []
-        case .reset: idle = ["delay", "maxDelay"]
-        case .continue, .stop, .escalate: idle = ["delay", "maxDelay", "limit", "beyond"]
+        if actions.contains(.restart) {
+            idle = []
+        } else if actions.contains(.reset) {
+            idle = ["delay", "maxDelay"]
+        } else {
+            idle = ["delay", "maxDelay", "limit", "beyond"]
         }
         for name in idle {
             guard let key = keyed.key(name) else { continue }

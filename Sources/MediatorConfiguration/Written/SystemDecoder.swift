@@ -74,7 +74,8 @@ struct SystemDecoder {
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
             states: states, events: events, initialState: initial, ready: ready, readinessLimit: readinessLimit,
             health: health, mailbox: mailbox, unhandled: unhandled,
-            supervision: keyed["supervision"].map(supervision.policy) ?? SupervisionPolicy(), external: external,
+            supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
+                ?? SupervisionPolicy(), external: external,
             feedbacks: feedbacks, transitions: transitions)
     }
 
@@ -186,7 +187,7 @@ extension Decoder {
             isWithinParenthesis = false
             checkIdentifier(entry.key, "a field")
             fields.append(WrittenRecord.Field(name: entry.key, type: entry.value))
-            if let type = entry.value.scalar, type.style == .plain, type.text.contains("("), !type.text.contains(")") {
+            if let type = entry.value.scalar, type.style == .plain, type.text.holds("("), !type.text.holds(")") {
                 isWithinParenthesis = true
             }
         }
@@ -241,7 +242,9 @@ struct EffectTable {
         names = effects.map(\.name)
         byName = Dictionary(effects.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var seen: Set<String> = []
-        outcomes = effects.flatMap { $0.outcomes.map(\.name) }.filter { seen.insert($0).inserted }
+        outcomes = (effects.flatMap { $0.outcomes.map(\.name) } + [EffectSchema.timeoutOutcome.name]).filter {
+            seen.insert($0).inserted
+        }
     }
 
     /// The side effect of a name.

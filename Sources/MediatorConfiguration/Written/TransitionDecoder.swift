@@ -59,20 +59,22 @@ struct TransitionDecoder {
         }
         guard let keyed = decoder.keyed(node, "a transition", known: Self.keys) else { return nil }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
-        var set: [Node.Entry] = []
+        var rule = WrittenRule(
+            condition: condition?.1, isConditionBroken: condition != nil && condition?.1 == nil, target: nil, set: [],
+            span: node.mark)
         if let node = keyed["set"] {
-            guard let entries = decoder.entries(node, "'set'") else { return nil }
-            set = entries
+            let entries = decoder.entries(node, "'set'")
+            rule.set = entries ?? []
+            rule.isSetBroken = entries == nil
         }
-        guard let to = decoder.required("to", of: keyed, "a transition", hint: "write to: stay to change nothing"),
-            let target = decoder.scalar(to, "'to'"), condition == nil || condition?.1 != nil
-        else { return nil }
-        if target.text == Names.stay, let key = keyed.key("set") {
+        let to = decoder.required("to", of: keyed, "a transition", hint: "write to: stay to change nothing")
+        rule.target = to.flatMap { decoder.scalar($0, "'to'") }
+        if rule.isStay, let key = keyed.key("set") {
             decoder.report(
                 .conflictingKeys, at: key.span, "'stay' changes nothing, so 'set' has no meaning here",
                 hint: "to stay with other data write to: with the state's own name")
-            return nil
+            rule.isSetBroken = true
         }
-        return WrittenRule(condition: condition?.1, target: target, set: set, span: node.mark)
+        return rule
     }
 }

@@ -57,7 +57,7 @@ struct WiringDecoder {
 
     private func bus(_ entry: Node.Entry) -> WrittenBus {
         if !Self.isBusName(entry.key.text) { decoder.checkPublicName(entry.key, "a bus") }
-        let what = "the bus '\(entry.key.text)'"
+        var what: String { "the bus '\(entry.key.text)'" }
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
             initialKey: nil, buffer: .busDefault, external: nil, each: nil, span: entry.key.span)
@@ -99,7 +99,7 @@ struct WiringDecoder {
 
     private func link(_ entry: Node.Entry, _ shared: RateLimit?) -> WrittenLink? {
         decoder.checkPublicName(entry.key, "a link")
-        let what = "the link '\(entry.key.text)'"
+        var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
         keyed = keyed.understood
         keyed.span = entry.key.span
@@ -111,14 +111,15 @@ struct WiringDecoder {
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         // One that cannot be read is a mistake, but there is one.
         let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
-        guard let form = form(keyed, what), let system, condition == nil || condition?.1 != nil else { return nil }
+        guard let form = form(keyed, what), let system else { return nil }
         return WrittenLink(
-            source: decoder.source, name: entry.key, system: system, condition: condition?.1, form: form,
+            source: decoder.source, name: entry.key, system: system, condition: condition?.1,
+            isConditionBroken: condition != nil && condition?.1 == nil, form: form,
             loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
     }
 
     /// Decides the form; whatever does not fit it is one mistake.
-    private func form(_ keyed: Keyed, _ what: String) -> WrittenLink.Form? {
+    private func form(_ keyed: Keyed, _ what: @autoclosure () -> String) -> WrittenLink.Form? {
         func misfit(_ key: String, _ message: String, _ hint: String) -> WrittenLink.Form? {
             decoder.report(.linkForm, at: keyed.key(key)?.span ?? keyed.span, message, hint: hint)
             return nil
@@ -129,18 +130,18 @@ struct WiringDecoder {
             return .unclear(selector: selector(keyed))
         }
         guard keyed["to"] != nil || keyed["toSystem"] != nil else {
-            return missing("", "\(what) leads nowhere", "write to: and a bus, or toSystem: and a system")
+            return missing("", "\(what()) leads nowhere", "write to: and a bus, or toSystem: and a system")
         }
         guard keyed["to"] == nil || keyed["toSystem"] == nil else {
-            return misfit("toSystem", "\(what) has both 'to' and 'toSystem'", "write two links")
+            return misfit("toSystem", "\(what()) has both 'to' and 'toSystem'", "write two links")
         }
         guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil else {
             let hint = keyed["to"] == nil ? "add emitEvent" : "add emitValue (to the bus) or emitEvent (from the bus)"
-            return missing("", "\(what) emits nothing", hint)
+            return missing("", "\(what()) emits nothing", hint)
         }
         guard keyed["emitValue"] == nil || keyed["emitEvent"] == nil else {
             return misfit(
-                "emitEvent", "\(what) has both 'emitValue' and 'emitEvent'",
+                "emitEvent", "\(what()) has both 'emitValue' and 'emitEvent'",
                 "emitValue puts a value on a bus, emitEvent puts an event into a system: write two links")
         }
         if let target = keyed["toSystem"] { return systemToSystem(keyed, target, misfit, missing) }

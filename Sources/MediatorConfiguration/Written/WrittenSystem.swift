@@ -100,9 +100,21 @@ struct WrittenFeedback: Sendable {
     var mode: RunMode
     var limit: Int
     var schedule: Schedule
+    /// How its runs are handled, as written.
+    var handling = WrittenHandling()
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
+}
+
+/// How the runs of a feedback are handled, as written.
+struct WrittenHandling: Sendable {
+    var debounce: Node?
+    var throttle: Node?
+    var key: Scalar?
+    var timeout: Node?
+    var jitter: Node?
+    var retry: RetryPolicy?
 }
 
 /// A side effect as written.
@@ -123,8 +135,14 @@ struct WrittenOutcome: Sendable {
 /// One rule of an outcome.
 struct WrittenEmission: Sendable {
     var condition: Scalar?
-    var event: WrittenConstruct
+    /// Whether there is a condition that could not be read.
+    var isConditionBroken = false
+    /// Nil after reporting that it could not be read.
+    var event: WrittenConstruct?
     var span: Span
+
+    /// Whether it has no condition.
+    var isUnconditional: Bool { condition == nil && !isConditionBroken }
 }
 
 /// What happens from one state (or any) on one event (or any), as written.
@@ -137,11 +155,17 @@ struct WrittenTransitionList: Sendable {
 /// One rule, as written.
 struct WrittenRule: Sendable {
     var condition: Scalar?
-    /// A state's name, or `stay`.
-    var target: Scalar
+    /// Whether there is a condition that could not be read.
+    var isConditionBroken = false
+    /// A state's name, or `stay`; nil after reporting that it could not be read.
+    var target: Scalar?
     var set: [Node.Entry]
+    /// Whether that could not be read, or has no place.
+    var isSetBroken = false
     var span: Span
 
     /// Whether nothing is to change.
-    var isStay: Bool { target.text == Names.stay }
+    var isStay: Bool { target?.text == Names.stay }
+    /// Whether it has no condition.
+    var isUnconditional: Bool { condition == nil && !isConditionBroken }
 }

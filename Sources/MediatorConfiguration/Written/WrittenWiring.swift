@@ -48,6 +48,8 @@ struct WrittenLink: Sendable {
     var name: Scalar
     var system: Scalar
     var condition: Scalar?
+    /// Whether there is a condition that could not be read.
+    var isConditionBroken = false
     var form: Form
     /// How often it may fire as part of a loop.
     var loop: RateLimit?

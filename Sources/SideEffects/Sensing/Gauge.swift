@@ -33,7 +33,7 @@ struct Gauge {
                 guard (try? await context.clock.sleep(for: every - elapsed())) != nil else { return }
             }
             if Task.isCancelled { return }
-            memory.elapsed = Self.stopwatch(context.clock)
+            memory.elapsed = stopwatch(context.clock)
             context.memory.keep(memory)
             do {
                 let measurement = try await measure()
@@ -57,11 +57,5 @@ struct Gauge {
                 return
             }
         }
-    }
-
-    /// Tells how long ago it was made.
-    private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 }

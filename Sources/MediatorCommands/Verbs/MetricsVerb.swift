@@ -1,0 +1,39 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl metrics`
+struct MetricsVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "metrics",
+        abstract: "Print every figure of the daemon in Prometheus' text format.",
+        discussion: """
+            Per system: health, state, events, transitions, faults, restarts, mailbox; per feedback: side effects that \
+            run, their outcomes and durations; per bus: values, drops, readers; per link: how often it fired. The same as \
+            `mediatord --metrics` serves over HTTP. With --json it is one object with the member 'text'.
+
+            EXAMPLES
+              mediatorctl metrics
+              mediatorctl metrics > /var/lib/prometheus/node-exporter/mediatord.prom
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        try session.show(MetricsReport(reply: ReadMetricsReply(text: try await session.client.metrics())))
+        return .success
+    }
+}
+
+/// The answer of `metrics`.
+private struct MetricsReport: Report {
+    let reply: ReadMetricsReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        reply.text.split(separator: "\n").map { PlainText.cleaned(String($0)) + "\n" }.joined()
+    }
+}

@@ -1,0 +1,50 @@
+/// A stack from which the topmost elements can be taken as an array without being copied.
+struct NodeStack<Element>: ~Copyable {
+    private var storage: UnsafeMutableBufferPointer<Element>
+    private(set) var count = 0
+
+    /// An empty one with room for some elements.
+    init(capacity: Int) {
+        storage = .allocate(capacity: max(1, capacity))
+    }
+
+    deinit {
+        storage[..<count].deinitialize()
+        storage.deallocate()
+    }
+
+    /// Puts an element on top.
+    mutating func push(_ element: consuming Element) {
+        if count == storage.count {
+            let larger = UnsafeMutableBufferPointer<Element>.allocate(capacity: 2 * count)
+            _ = larger.moveInitialize(fromContentsOf: storage)
+            storage.deallocate()
+            storage = larger
+        }
+        storage.initializeElement(at: count, to: element)
+        count += 1
+    }
+
+    /// The topmost element, of which there must be one.
+    var top: Element {
+        _read {
+            precondition(count > 0)
+            yield storage[count - 1]
+        }
+        _modify {
+            precondition(count > 0)
+            yield &storage[count - 1]
+        }
+    }
+
+    /// Takes all elements from an index on, in the order in which they were put there.
+    mutating func take(from start: Int) -> [Element] {
+        precondition(start <= count)
+        let taken = storage[start..<count]
+        let elements = [Element](unsafeUninitializedCapacity: taken.count) { buffer, initialized in
+            initialized = buffer.moveInitialize(fromContentsOf: taken)
+        }
+        count = start
+        return elements
+    }
+}

@@ -1,0 +1,85 @@
+import CommonExpression
+
+/// Gives meaning to how the runs of a feedback are handled.
+struct HandlingCompiler {
+    /// What is written, if it is; a part that is nil itself has a mistake, which has been reported.
+    struct Part<Value> {
+        var value: Value?
+    }
+
+    private let written: WrittenHandling
+    private let scope: SystemScope
+    private let lookup: Lookup
+
+    /// A compiler for one feedback.
+    init(_ feedback: WrittenFeedback, _ scope: SystemScope, _ lookup: Lookup) {
+        written = feedback.handling
+        self.scope = scope
+        self.lookup = lookup
+    }
+
+    /// How close together its runs may be.
+    func pace(_ states: [Int]?) -> Part<Pace>? {
+        if let node = written.debounce { return delay(node, "debounce", states).map { Part(value: .debounce($0)) } }
+        if let node = written.throttle { return delay(node, "throttle", states).map { Part(value: .throttle($0)) } }
+        return Part()
+    }
+
+    /// How long a run may take.
+    func timeout(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
+        guard let node = written.timeout else { return Part() }
+        return delay(node, "timeout", states).map { Part(value: $0) }
+    }
+
+    /// How much later a run may begin.
+    func jitter(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
+        guard let node = written.jitter else { return Part() }
+        return delay(node, "jitter", states).map { Part(value: $0) }
+    }
+
+    /// Of what a run is: a text, or a value of any simple type.
+    func key(_ states: [Int]?) -> Part<[Int: DataProgram]>? {
+        guard let scalar = written.key else { return Part() }
+        guard scalar.text.contains("${") else {
+            lookup.report(
+                .wrongType, at: scalar.span, "this key is the same for every run",
+                hint: "write an expression in ${}, such as \"${state.disk}\"")
+            return nil
+        }
+        let data = DataCompiler(lookup.session, lookup.source)
+        let node = Node(content: .scalar(scalar), span: scalar.span)
+        return lookup.perState(states, of: scope) { variables -> DataProgram? in
+            for type in Self.simpleTypes {
+                if let program = lookup.session.fittingTemplate(scalar, as: type, variables) {
+                    return .template(program)
+                }
+            }
+            return data.data(node, as: .string, Subject("'key'", ""), variables)
+        }.map { Part(value: $0) }
+    }
+
+    private static let simpleTypes: [ValueType] = [.string, .int, .uint, .bool, .timestamp, .duration, .double]
+
+    private func delay(_ node: Node, _ key: String, _ states: [Int]?) -> [Int: DataProgram]? {
+        lookup.delay(node, key, atLeast: ConfigurationLimits.shortestPeriod, states, of: scope)
+    }
+}
+
+extension Lookup {
+    /// A duration for each state: fixed, or computed. Nil after reporting.
+    func delay(
+        _ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]?, of system: SystemScope
+    ) -> [Int: DataProgram]? {
+        let data = DataCompiler(session, source)
+        return perState(states, of: system) { variables in
+            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
+            guard case .constant(.duration(let span)) = program else { return program }
+            guard span.isAtLeast(nanoseconds: least) else {
+                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
+                report(.outOfRange, at: node.mark, message)
+                return nil
+            }
+            return program
+        }
+    }
+}

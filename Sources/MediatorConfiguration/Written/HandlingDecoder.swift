@@ -1,0 +1,122 @@
+import CommonExpression
+
+/// Reads how the runs of a feedback are handled: how close together they may be, how long each may take, and what becomes
+/// of one that fails.
+struct HandlingDecoder {
+    private let decoder: Decoder
+
+    /// A decoder for a file.
+    init(_ decoder: Decoder) { self.decoder = decoder }
+
+    /// Reads those keys of a feedback, which are checked against its strategy, schedule and side effect.
+    func handling(_ keyed: Keyed, _ strategy: Strategy, _ schema: EffectSchema?) -> WrittenHandling {
+        var handling = WrittenHandling()
+        handling.debounce = duration(keyed, "debounce")
+        handling.throttle = duration(keyed, "throttle")
+        handling.timeout = duration(keyed, "timeout")
+        handling.jitter = duration(keyed, "jitter")
+        handling.key = keyed["key"].flatMap {
+            decoder.scalar($0, "'key'", hint: "write an expression in ${}, such as \"${state.disk}\"")
+        }
+        handling.retry = keyed["retry"].flatMap(retry)
+        checkCompany(keyed, strategy)
+        if let schema { checkEffect(keyed, schema) }
+        return handling
+    }
+
+    private func duration(_ keyed: Keyed, _ key: String) -> Node? {
+        guard let node = keyed[key] else { return nil }
+        let hint = "write a duration such as 5s, or \"${state.delay}\""
+        return node.external != nil || decoder.scalar(node, "'\(key)'", hint: hint) != nil ? node : nil
+    }
+
+    /// How often, or a mapping.
+    private func retry(_ node: Node) -> RetryPolicy? {
+        let range = 1...RetryPolicy.mostTimes
+        guard case .mapping = node.content else {
+            return decoder.integer(node, "how often a run is made again", in: range).map { RetryPolicy(times: $0) }
+        }
+        guard let keyed = decoder.keyed(node, "a retry", known: FeedbackDecoder.retryKeys) else { return nil }
+        let before = decoder.findings.errors
+        let times = decoder.required("times", of: keyed, "a retry", hint: "write times: 3").flatMap {
+            decoder.integer($0, "how often a run is made again", in: range)
+        }
+        var policy = RetryPolicy(times: times ?? 1)
+        let least = TimeSpan(seconds: 0, nanoseconds: Int32(ConfigurationLimits.shortestPeriod)) ?? policy.delay
+        let most = SupervisionPolicy.longestDelay
+        if let node = keyed["delay"], let delay = decoder.duration(node, "'delay'", from: least, to: most) {
+            policy.delay = delay
+            policy.maxDelay = max(policy.maxDelay, delay)
+        }
+        if let node = keyed["maxDelay"], let delay = decoder.duration(node, "'maxDelay'", from: least, to: most) {
+            policy.maxDelay = delay
+        }
+        if let node = keyed["jitter"], let text = decoder.scalar(node, "'jitter'") {
+            guard let part = Double(text.text), (0...1).contains(part) else {
+                decoder.report(
+                    .outOfRange, at: text.span,
+                    "the jitter of a retry is a part of the delay, from 0 to 1, not '\(text.text)'")
+                return nil
+            }
+            policy.jitter = part
+        }
+        if policy.maxDelay < policy.delay, let key = keyed.key("maxDelay") {
+            decoder.report(
+                .conflictingKeys, at: key.span,
+                "'maxDelay' is \(policy.maxDelay), which is less than 'delay', \(policy.delay)")
+        }
+        return decoder.findings.errors == before ? policy : nil
+    }
+
+    /// Keys that exclude each other, or mean nothing beside others.
+    private func checkCompany(_ keyed: Keyed, _ strategy: Strategy) {
+        func complain(_ key: Scalar, _ message: String, _ hint: String) {
+            decoder.report(.conflictingKeys, at: key.span, message, hint: hint)
+        }
+        let paces = ["debounce", "throttle"].compactMap(keyed.key)
+        let schedule = keyed.key("every") ?? keyed.key("after")
+        if paces.count == 2 {
+            complain(paces[1], "'debounce' and 'throttle' exclude each other", "keep one of them")
+        } else if let pace = paces.first, let schedule {
+            complain(
+                pace,
+                "'\(pace.text)' is about runs that begin when a state is entered, and '\(schedule.text)' says otherwise",
+                "keep one of them")
+        } else if let key = keyed.key("debounce"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
+            complain(
+                key, "with 'cancelOnNewState' each new state ends the waiting, as with 'after'",
+                "write 'after', or add strategy: continueOnNewState")
+        }
+        if let key = keyed.key("jitter"), schedule == nil {
+            complain(key, "'jitter' is about a schedule, and there is none", "leave it out, or add 'every' or 'after'")
+        }
+        if let key = keyed.key("key"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
+            complain(
+                key, "'key' is about runs that outlast their state, and with 'cancelOnNewState' none does",
+                "add strategy: continueOnNewState, or leave 'key' out")
+        } else if let key = keyed.key("key"), keyed["every"] != nil {
+            complain(
+                key, "'key' is about runs that begin when a state is entered, and 'every' says otherwise",
+                "leave it out")
+        }
+    }
+
+    /// Keys that mean nothing beside a side effect.
+    private func checkEffect(_ keyed: Keyed, _ schema: EffectSchema) {
+        let (why, keys): (String, [String])
+        if schema.emitsDirectly {
+            (why, keys) = ("is done at once", ["timeout", "retry"])
+        } else if schema.isLasting {
+            (why, keys) = ("goes on by itself", ["timeout", "retry", "debounce", "throttle", "key", "jitter"])
+        } else if schema.outcome("onFailure") == nil {
+            (why, keys) = ("does not say that it has failed", ["retry"])
+        } else {
+            return
+        }
+        for key in keys.compactMap(keyed.key) {
+            decoder.report(
+                .conflictingKeys, at: key.span, "'\(schema.name)' \(why), so '\(key.text)' means nothing beside it",
+                hint: "leave it out")
+        }
+    }
+}

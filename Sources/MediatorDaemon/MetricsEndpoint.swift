@@ -1,0 +1,184 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// Where figures are served: an address and a port.
+struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
+    var host: String
+    var port: Int
+
+    /// Reads `127.0.0.1:9464` or `[::1]:9464`; nil if it is neither.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        // By its number, so that it does not depend on who looks names up.
+        guard !host.isEmpty, (try? SocketAddress(ipAddress: String(host), port: port)) != nil else { return nil }
+        self.host = String(host)
+        self.port = port
+    }
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, for Prometheus and for who watches over services.
+///
+/// It is for reading only, and asks nobody who they are: by default it is not there, and it is meant for addresses that
+/// only those reach who may read.
+struct MetricsEndpoint: Service, CustomStringConvertible {
+    /// How many connections there may be at once; more are closed at once.
+    static let mostConnections = 64
+    /// How long a connection may be idle.
+    static let idleLimit = TimeAmount.seconds(30)
+
+    /// What is said to a path.
+    struct Answer: Sendable {
+        /// Whether all is as it should be; if not, the status is 503.
+        var isWell = true
+        var text: String
+        var type = "text/plain; charset=utf-8"
+    }
+
+    private let channel: any Channel
+    /// Where it is served.
+    let address: MetricsAddress
+
+    /// What the group of services calls it.
+    var description: String { "metrics" }
+
+    /// Begins to listen.
+    ///
+    /// - Parameter answer: what is said to a path; nil: there is nothing of that name.
+    /// - Throws: when the address cannot be served.
+    static func start(
+        at address: MetricsAddress, answer: @escaping @Sendable (_ path: String) async -> Answer?
+    ) async throws -> MetricsEndpoint {
+        let connections = ConnectionLimit(mostConnections)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.backlog, value: 64)
+            .childChannelInitializer { channel in
+                guard connections.enter() else { return channel.eventLoop.makeFailedFuture(TooManyConnections()) }
+                channel.closeFuture.whenComplete { _ in connections.leave() }
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                    try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
+                    try pipeline.addHandler(MetricsHandler(answer: answer))
+                }
+            }
+            .bind(host: address.host, port: address.port).get()
+        return MetricsEndpoint(
+            channel: channel,
+            address: MetricsAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+    }
+
+    func run() async {
+        try? await gracefulShutdown()
+        try? await channel.close()
+    }
+
+    private struct TooManyConnections: Error {}
+}
+
+/// Counts connections.
+private final class ConnectionLimit: Sendable {
+    private let count = Mutex(0)
+    private let most: Int
+
+    init(_ most: Int) { self.most = most }
+
+    func enter() -> Bool {
+        count.withLock { count in
+            guard count < most else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() { count.withLock { $0 -= 1 } }
+}
+
+/// Answers the requests of one connection, one after the other.
+private final class MetricsHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// How large the body of a request may be, which nobody looks at.
+    private static let mostBytes = 4_096
+
+    private let answer: @Sendable (String) async -> MetricsEndpoint.Answer?
+    private var head: HTTPRequestHead?
+    private var bytes = 0
+
+    init(answer: @escaping @Sendable (String) async -> MetricsEndpoint.Answer?) {
+        self.answer = answer
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            bytes = 0
+        case .body(let buffer):
+            bytes += buffer.readableBytes
+            if bytes > Self.mostBytes { context.close(promise: nil) }
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            respond(to: head, context)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func respond(to head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let path = String(head.uri.prefix { $0 != "?" })
+        let isRead = head.method == .GET || head.method == .HEAD
+        let (eventLoop, channel, answer) = (context.eventLoop, context.channel, answer)
+        // The pipeline reads no further request of the connection until this one is answered.
+        eventLoop.makeFutureWithTask { () -> (HTTPResponseStatus, MetricsEndpoint.Answer) in
+            guard isRead else {
+                return (.methodNotAllowed, MetricsEndpoint.Answer(text: "only GET and HEAD are understood\n"))
+            }
+            if let reply = await answer(path) { return (reply.isWell ? .ok : .serviceUnavailable, reply) }
+            return (
+                .notFound,
+                MetricsEndpoint.Answer(text: "there is nothing here; try /metrics, /healthz or /readyz\n")
+            )
+        }.whenSuccess { status, reply in
+            let body = channel.allocator.buffer(string: reply.text)
+            var response = HTTPResponseHead(version: head.version, status: status)
+            response.headers.add(name: "Content-Type", value: reply.type)
+            response.headers.add(name: "Content-Length", value: "\(body.readableBytes)")
+            if status == .methodNotAllowed { response.headers.add(name: "Allow", value: "GET, HEAD") }
+            if !head.isKeepAlive { response.headers.add(name: "Connection", value: "close") }
+            channel.write(HTTPServerResponsePart.head(response), promise: nil)
+            if head.method != .HEAD {
+                channel.write(HTTPServerResponsePart.body(.byteBuffer(body)), promise: nil)
+            }
+            let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
+            if !head.isKeepAlive { end.whenComplete { _ in channel.close(promise: nil) } }
+        }
+    }
+}

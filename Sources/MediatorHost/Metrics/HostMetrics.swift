@@ -1,0 +1,138 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+
+extension HostSnapshot {
+    /// The figures of all systems, feedbacks, buses and links: what has been counted anyway, so that nothing is paid for
+    /// them until somebody asks. Linear.
+    public var metrics: [Metric] { SystemMetrics.all(hosted) + BusMetrics.all(hosted) + LinkMetrics.all(hosted) }
+}
+
+/// The figures of systems and their feedbacks.
+private struct SystemMetrics {
+    private var health = Metric("mediatord_system_health", .gauge, "1 for how the system is, 0 for how it is not.")
+    private var state = Metric("mediatord_system_state", .gauge, "1 for the state in which the system is.")
+    private var events = Metric("mediatord_system_events_total", .counter, "Events taken from the mailbox.")
+    private var transitions = Metric("mediatord_system_transitions_total", .counter, "Events that led to a new state.")
+    private var unhandled = Metric(
+        "mediatord_system_unhandled_events_total", .counter, "Events that the state did not handle.")
+    private var dropped = Metric(
+        "mediatord_system_dropped_events_total", .counter, "Events dropped by a full mailbox, or by a system that ends."
+    )
+    private var faults = Metric("mediatord_system_faults_total", .counter, "Parts of the system that failed.")
+    private var restarts = Metric("mediatord_system_restarts_total", .counter, "How often the system was restarted.")
+    private var resets = Metric("mediatord_system_resets_total", .counter, "How often the system was reset.")
+    private var waiting = Metric("mediatord_system_mailbox_events", .gauge, "Events that wait in the mailbox.")
+    private var limit = Metric("mediatord_system_mailbox_limit", .gauge, "How many events may wait in the mailbox.")
+    private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that run, or wait for their time.")
+    private var outcomes = Metric("mediatord_feedback_outcomes_total", .counter, "Outcomes of side effects.")
+    private var retries = Metric("mediatord_feedback_retries_total", .counter, "Side effects that were made again.")
+    private var durations = Metric(
+        "mediatord_feedback_run_seconds", .histogram, "How long side effects took, with the pauses between attempts.")
+
+    static func all(_ set: HostedSet) -> [Metric] {
+        var all = SystemMetrics()
+        for system in set.systems { all.add(system) }
+        return [
+            all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
+            all.resets, all.waiting, all.limit, all.running, all.outcomes, all.retries, all.durations,
+        ]
+    }
+
+    private mutating func add(_ system: HostedSystem) {
+        let definition = system.definition
+        let labels = [Metric.Label("system", definition.name)]
+        let present = system.health
+        for health in Health.allCases {
+            self.health.add(health == present ? 1.0 : 0.0, labels + [.init("health", health.rawValue)])
+        }
+        state.add(1.0, labels + [.init("state", definition.states[system.loop.state.index].name)])
+        let snapshot = system.snapshot
+        let counters = snapshot.counters
+        events.add(counters.events, labels)
+        transitions.add(counters.transitions, labels)
+        unhandled.add(counters.unhandled, labels)
+        dropped.add(counters.droppedByLimit + counters.refused, labels)
+        faults.add(system.faults.count, labels)
+        let treatments = system.treatments
+        restarts.add(treatments.restarts, labels)
+        resets.add(treatments.resets, labels)
+        waiting.add(Double(snapshot.waiting), labels)
+        limit.add(Double(definition.mailbox.limit), labels)
+        for (feedback, figures) in zip(definition.feedbacks, system.figures) {
+            let labels = labels + [.init("feedback", feedback.name), .init("effect", feedback.effect)]
+            let running = snapshot.feedbacks.first { $0.name == feedback.name }?.running ?? 0
+            self.running.add(Double(running), labels)
+            add(figures.present, labels)
+        }
+    }
+
+    private mutating func add(_ counts: RunFigures.Counts, _ labels: [Metric.Label]) {
+        for (outcome, count) in counts.outcomes.sorted(by: { $0.key < $1.key }) {
+            outcomes.add(count, labels + [.init("outcome", outcome)])
+        }
+        if counts.retries > 0 { retries.add(counts.retries, labels) }
+        let ended = counts.ended.reduce(0, +)
+        guard ended > 0 else { return }
+        var sum: UInt64 = 0
+        for (bound, count) in zip(RunFigures.classes.map(\.inSeconds) + [.infinity], counts.ended) {
+            sum += count
+            let text = bound.isInfinite ? "+Inf" : "\(bound)"
+            durations.add(Double(sum), labels + [.init("le", text)], suffix: "_bucket")
+        }
+        durations.add(counts.total.inSeconds, labels, suffix: "_sum")
+        durations.add(Double(ended), labels, suffix: "_count")
+    }
+}
+
+/// The figures of buses.
+private enum BusMetrics {
+    static func all(_ set: HostedSet) -> [Metric] {
+        var values = Metric("mediatord_bus_values_total", .counter, "Values put on the bus.")
+        var dropped = Metric("mediatord_bus_dropped_values_total", .counter, "Values dropped, since too many waited.")
+        var waiting = Metric("mediatord_bus_waiting_values", .gauge, "Values that wait on the bus.")
+        var readers = Metric("mediatord_bus_links", .gauge, "Links that read the bus.")
+        var watchers = Metric("mediatord_bus_subscribers", .gauge, "Who watches the bus from outside.")
+        var links = Array(repeating: 0, count: set.buses.count)
+        for link in set.graph.links {
+            if case .busToSystem(let bus, _, _) = link.form { links[bus] += 1 }
+        }
+        for (bus, links) in zip(set.buses, links) {
+            let labels = [Metric.Label("bus", bus.definition.name)]
+            let snapshot = bus.snapshot
+            values.add(snapshot.sent, labels)
+            dropped.add(snapshot.dropped, labels)
+            waiting.add(Double(snapshot.waiting), labels)
+            readers.add(Double(links), labels)
+            // One subscription shows the links the values.
+            watchers.add(Double(max(snapshot.subscribers - 1, 0)), labels)
+        }
+        return [values, dropped, waiting, readers, watchers]
+    }
+}
+
+/// The figures of links.
+private enum LinkMetrics {
+    static func all(_ set: HostedSet) -> [Metric] {
+        var fired = Metric("mediatord_link_fired_total", .counter, "How often the link has fired.")
+        var held = Metric(
+            "mediatord_link_held_back_total", .counter, "How often it was held back, so as not to fire too often.")
+        var open = Metric("mediatord_link_open", .gauge, "1 while the link is held back.")
+        for link in set.links {
+            let labels = [Metric.Label("link", link.definition.name)]
+            fired.add(link.fired.count, labels)
+            guard link.definition.loop != nil else { continue }
+            let (isOpen, count) = link.held
+            held.add(count, labels)
+            open.add(isOpen ? 1.0 : 0.0, labels)
+        }
+        return [fired, held, open]
+    }
+}
+
+extension Duration {
+    /// In seconds.
+    fileprivate var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,117 @@
+import CommonExpression
+import MediatorConfiguration
+import Synchronization
+
+/// How many failures or successes it takes for a probe to count as down or up.
+package struct Thresholds: Sendable {
+    /// How many failures.
+    package var failures = 1
+    /// Among how many of the last outcomes; at least as many.
+    package var window = 1
+    /// How many successes in a row.
+    package var successes = 1
+
+    /// Thresholds; without a window, failures in a row.
+    package init(failures: Int = 1, window: Int? = nil, successes: Int = 1) {
+        self.failures = failures
+        self.window = window ?? failures
+        self.successes = successes
+    }
+
+    /// Those among the arguments of a side effect.
+    init(_ arguments: [String: Value]) {
+        func number(_ name: String) -> Int? {
+            if case .int(let number)? = arguments[name] { Int(number) } else { nil }
+        }
+        self.init(
+            failures: number("failureThreshold") ?? 1, window: number("failureWindow"),
+            successes: number("successThreshold") ?? 1)
+    }
+}
+
+/// Whether what is probed is up or down, from the outcomes of single runs.
+package struct LevelCounter: Sendable {
+    /// How it is.
+    package enum Level: Sendable {
+        case up
+        case down
+    }
+
+    /// Which it is; `nil` until one threshold has been reached.
+    package private(set) var level: Level?
+    /// The last outcomes since the level changed, the newest in the lowest bit; set: it failed.
+    private var failures: UInt64 = 0
+    /// How many successes there have been since the last failure.
+    private var successes = 0
+
+    /// Nothing is known.
+    package init() {}
+
+    /// Counts one outcome; whether the level is another one now.
+    package mutating func count(hasFailed: Bool, _ thresholds: Thresholds) -> Bool {
+        failures = failures << 1 | (hasFailed ? 1 : 0)
+        successes = hasFailed ? 0 : min(successes + 1, EffectSchema.longestThreshold)
+        let window = thresholds.window < UInt64.bitWidth ? (1 << UInt64(thresholds.window)) - 1 : UInt64.max
+        let next: Level
+        if hasFailed, (failures & window).nonzeroBitCount >= thresholds.failures {
+            next = .down
+        } else if !hasFailed, successes >= thresholds.successes {
+            next = .up
+        } else {
+            return false
+        }
+        guard next != level else { return false }
+        level = next
+        failures = 0
+        return true
+    }
+}
+
+/// What the runs of a feedback that probes have shown so far, and what of it is to be told.
+///
+/// A change of the level is told once. But with `cancelOnNewState` an event that waits when another leads to a new state
+/// is withdrawn; so in each new state the level is told again by the first run that confirms it. In a state that does not
+/// ask for the side effect all is forgotten: what was so then says nothing of how it is later.
+final class ProbeWatch: Sendable {
+    private struct Machine {
+        var counter = LevelCounter()
+        /// Whether the level has been told.
+        var isTold = false
+        /// The stretch of the system's life to which that belongs.
+        var stretch: UInt64 = 0
+    }
+
+    private let machine = Mutex(Machine())
+
+    /// The system has entered a state. Answers the number of the stretch to which a run that begins now belongs.
+    ///
+    /// - Parameters:
+    ///   - isAsked: whether the state asks for the side effect.
+    ///   - endsRuns: whether a new state ends the runs of the one before.
+    func enter(isAsked: Bool, endsRuns: Bool) -> UInt64 {
+        machine.withLock { machine in
+            if !isAsked { machine.counter = LevelCounter() }
+            if !isAsked || endsRuns {
+                machine.isTold = false
+                machine.stretch += 1
+            }
+            return machine.stretch
+        }
+    }
+
+    /// Counts an outcome of a run; the outcome that is to be told because of it, if any. What comes from a stretch that is
+    /// over does not count: nobody hears of it.
+    func count(_ outcome: String, of stretch: UInt64, _ thresholds: Thresholds) -> String? {
+        guard outcome == "onSuccess" || outcome == "onFailure" else { return nil }
+        let hasFailed = outcome == "onFailure"
+        return machine.withLock { machine in
+            guard stretch == machine.stretch else { return nil }
+            let isNew = machine.counter.count(hasFailed: hasFailed, thresholds)
+            guard let level = machine.counter.level, hasFailed == (level == .down), isNew || !machine.isTold else {
+                return nil
+            }
+            machine.isTold = true
+            return level == .up ? "onUp" : "onDown"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+public import CommonExpression
+import FoundationEssentials
+public import MediatorConfiguration
+public import MediatorHost
+import NIOHTTP1
+
+/// `http`: makes a request over HTTP, and takes the answer.
+public struct HTTPEffect: EffectImplementation {
+    private let clients: HTTPClients
+
+    /// Its name, parameters and outcomes.
+    public var schema: EffectSchema { .http }
+
+    /// The effect, with a client of its own.
+    public init() {
+        self.init(clients: HTTPClients())
+    }
+
+    /// The effect, with a client that others use too.
+    package init(clients: HTTPClients) {
+        self.clients = clients
+    }
+
+    /// Asks once; reports `onSuccess` if the answer is an expected one, else `onFailure`. One that is cancelled reports
+    /// nothing, and has closed what it had open.
+    public func run(_ arguments: [String: Value], in context: EffectContext) async {
+        // What is computed has been checked like what is written.
+        guard let address = try? WebAddress(arguments["url"]?.text ?? ""),
+            let expected = StatusRanges(arguments["expect"]?.text ?? "200-299")
+        else { return }
+        let plan = HTTPPlan(
+            address: address, method: HTTPMethod(rawValue: arguments["method"]?.text ?? "GET"),
+            headers: arguments["headers"]?.stringMap ?? [:], body: arguments["body"]?.text,
+            redirects: arguments["followRedirects"]?.whole ?? 5, bodyLimit: arguments["maxBody"]?.whole ?? 65_536,
+            expected: expected, authorities: arguments["ca"]?.text, verifies: arguments["verify"] != .bool(false))
+        await perform(plan, arguments, with: clients, schema: schema, in: context)
+    }
+
+    /// Ends the client, if there is one.
+    public func shutDown() async {
+        await clients.shutDown()
+    }
+}
+
+/// Asks over HTTP, and reports what came of it.
+func perform(
+    _ plan: HTTPPlan, _ arguments: [String: Value], with clients: HTTPClients, schema: EffectSchema,
+    in context: EffectContext
+) async {
+    let took = stopwatch(context.clock)
+    let limit = arguments["timeout"]?.swiftDuration ?? .seconds(30)
+    guard let answer = try? await HTTPExchange(plan, clients).perform(within: limit, of: context.clock) else { return }
+    if Task.isCancelled { return }
+    let json = (try? JSONDecoder().decode(Value.self, from: Data(answer.body))) ?? .null
+    let fields: [Value] = [
+        .int(Int64(answer.status)),
+        .map(Dictionary(uniqueKeysWithValues: answer.headers.map { (.string($0.key), .string($0.value)) })),
+        .string(String(decoding: answer.body, as: UTF8.self)), json, Value(took()),
+    ]
+    if let problem = answer.problem {
+        context.reportFailure(of: schema, problem, fields + [.string(problem)])
+    } else {
+        context.report("onSuccess", of: schema, fields)
+    }
+}

@@ -1,0 +1,192 @@
+import CommonExpression
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// A probe whose outcomes are told beforehand: `true` is a success.
+private final class ToldProbe: EffectImplementation {
+    let answers = Mutex<[Bool]>([])
+    let runs = Atomic(0)
+    let ended = Atomic(0)
+
+    let schema = EffectSchema(
+        name: "probe", parameters: [.init(name: "number", type: .int, default: .int(0))],
+        outcomes: ["onSuccess", "onFailure"].map {
+            .init(name: $0, result: StructureType(name: "result", fields: [.init(name: "run", type: .int)]))
+        }
+    ).withThresholds()
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        defer { ended.add(1, ordering: .relaxed) }
+        let succeeds = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        let number = runs.add(1, ordering: .relaxed).newValue
+        guard let succeeds else { return }
+        let result = Structure(type: schema.outcomes[0].result, fields: [.int(Int64(number))])
+        context.report(succeeds ? "onSuccess" : "onFailure", .structure(result))
+    }
+}
+
+private struct Fixture {
+    let clock = ManualClock()
+    let probe = ToldProbe()
+    let host: Host
+
+    init(_ text: String) throws {
+        let catalogue = EffectCatalogue([probe])
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)], effects: catalogue.schemas)
+        let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
+        let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+        host = try Host(
+            graph: graph, effects: catalogue, time: HostTime(clock: clock) { now },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// What has been told so far: the events that the system has noted, in order.
+    func told() async throws -> String {
+        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        return try host.systemStatus("watch").state.text("told")
+    }
+
+    /// Has the probe run once for each mark, `+` a success and `-` a failure, a second after the other; gives what is
+    /// told after that.
+    func probe(_ marks: String) async throws -> String {
+        for mark in marks {
+            let before = probe.ended.load(ordering: .relaxed)
+            probe.answers.withLock { $0.append(mark == "+") }
+            if before == 0 {
+                host.start()
+            } else {
+                await clock.sleepers(atLeast: 1)
+                clock.advance(by: .seconds(1))
+            }
+            while probe.ended.load(ordering: .relaxed) == before { await Task.yield() }
+            _ = try await told()
+        }
+        return try await told()
+    }
+}
+
+extension SystemState {
+    fileprivate func text(_ field: String) -> String {
+        guard case .structure(let structure) = data else { return "" }
+        return structure[field]?.text ?? ""
+    }
+}
+
+private func system(_ strategy: String, _ probe: String, onState: String = "any") -> String {
+    """
+    system: watch
+    states: { One: { told: string }, Two: { told: string } }
+    events: { Up: {}, Down: {}, Turn: {} }
+    external: Turn
+    initialState: { One: { told: "" } }
+    feedbacks:
+      ask: { onState: \(onState), strategy: \(strategy), every: 1s, probe: \(probe), onUp: Up, onDown: Down }
+    transitions:
+      any:
+        Up: { to: One, set: { told: "${state.told}u" } }
+        Down: { to: One, set: { told: "${state.told}d" } }
+      One:
+        Turn: { to: Two, set: { told: "${state.told}" } }
+      Two:
+        Turn: { to: One, set: { told: "${state.told}" } }
+    """
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `A probe` {
+    @Test(arguments: [
+        ("{ number: 1 }", "++--+-", "udud"),
+        ("{ failureThreshold: 3 }", "--+--+---+", "udu"),
+        ("{ failureThreshold: 3, successThreshold: 2 }", "+-++---+-++", "udu"),
+        ("{ failureThreshold: 2, failureWindow: 3 }", "+-+-", "ud"),
+        ("{ failureThreshold: 2, failureWindow: 3 }", "-++-++-", "u"),
+        ("{ failureThreshold: 3 }", "--", ""),
+    ])
+    func `tells its level once when a threshold is reached`(probe: String, outcomes: String, told: String) async throws
+    {
+        let fixture = try Fixture(system("continueOnNewState", probe))
+        // The transitions that this causes enter the same state anew, which is nothing new for it.
+        #expect(try await fixture.probe(outcomes) == told)
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test func `tells it again in each new state where that may have withdrawn what it told`() async throws {
+        let fixture = try Fixture(system("cancelOnNewState", "{ failureThreshold: 2, successThreshold: 2 }"))
+        #expect(try await fixture.probe("++") == "u")
+        // It told so itself, which led to a new state: there it tells it once more, and so on at its own pace.
+        #expect(try await fixture.probe("+") == "uu")
+        // What contradicts the level does not tell it, and is counted from state to state.
+        #expect(try await fixture.probe("-") == "uu")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        #expect(try await fixture.told() == "uu")
+        #expect(try await fixture.probe("-") == "uud")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test(arguments: ["continueOnNewState", "cancelOnNewState"])
+    func `begins anew after a state that does not ask for it`(strategy: String) async throws {
+        let text = system(strategy, "{ failureThreshold: 2, successThreshold: 2 }", onState: "One")
+        let fixture = try Fixture(
+            text.replacing(
+                "to: One, set: { told: \"${state.told}u\" }", with: "to: Two, set: { told: \"${state.told}u\" }"))
+        // What it told leads to the state that does not ask for it.
+        #expect(try await fixture.probe("++") == "u")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        // It is up still, but that has to be found out anew.
+        #expect(try await fixture.probe("+") == "u")
+        #expect(try await fixture.probe("+") == "uu")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test func `counts how a run ends, not each attempt`() async throws {
+        let text = system("continueOnNewState", "{ failureThreshold: 2 }")
+            .replacing("every: 1s", with: "every: 1s, retry: { times: 1, delay: 1s, jitter: 0 }")
+        let fixture = try Fixture(text)
+        // Each run has two attempts, a second apart; the next run is then due at once.
+        #expect(try await fixture.probe("--") == "")
+        #expect(try await fixture.probe("--") == "d")
+        #expect(try await fixture.probe("-+") == "du")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test func `counts as one would by hand`() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<500 {
+            let failures = Int.random(in: 1...EffectSchema.longestThreshold, using: &random)
+            let window = Int.random(in: failures...EffectSchema.longestThreshold, using: &random)
+            let successes = Int.random(in: 1...8, using: &random)
+            let thresholds = Thresholds(failures: failures, window: window, successes: successes)
+            var counter = LevelCounter()
+            var (outcomes, row, level): ([Bool], Int, LevelCounter.Level?) = ([], 0, nil)
+            let share = Double.random(in: 0...1, using: &random)
+            for _ in 0..<300 {
+                let hasFailed = Double.random(in: 0...1, using: &random) < share
+                outcomes.append(hasFailed)
+                row = hasFailed ? 0 : row + 1
+                var next = level
+                if hasFailed, outcomes.suffix(window).count(where: { $0 }) >= failures { next = .down }
+                if !hasFailed, row >= successes { next = .up }
+                let isNew = counter.count(hasFailed: hasFailed, thresholds)
+                #expect(isNew == (next != level) && counter.level == next)
+                if next != level { outcomes = [] }
+                level = next
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("{ failureThreshold: 0 }", "out-of-range"), ("{ failureThreshold: 65 }", "out-of-range"),
+        ("{ successThreshold: 65 }", "out-of-range"), ("{ failureThreshold: 3, failureWindow: 2 }", "out-of-range"),
+        ("{ failureWindow: 0 }", "out-of-range"),
+    ])
+    func `has thresholds that can be reached`(probe: String, code: String) {
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: system("continueOnNewState", probe))],
+            effects: [ToldProbe().schema])
+        #expect(result.diagnostics.filter { $0.severity == .error }.map(\.code.rawValue) == [code])
+    }
+}

@@ -1,0 +1,263 @@
+import CommonExpression
+import Glibc
+import NIOCore
+import NIOPosix
+import NIOSSL
+import SideEffects
+import Synchronization
+
+/// A server on this machine that takes one request of each connection, and answers it byte for byte as it is told.
+final class WebServer: Sendable {
+    /// A request as it came.
+    struct Request: Sendable {
+        var method = ""
+        var path = ""
+        /// By names in small letters.
+        var headers: [String: String] = [:]
+        var body = ""
+    }
+
+    /// What is answered.
+    struct Reply: Sendable {
+        enum End: Sendable {
+            /// The connection is closed.
+            case close
+            /// Only the sending side is closed.
+            case halfClose
+            /// Nothing more comes.
+            case silence
+            /// This is sent again and again.
+            case endless(String)
+            /// The connection below TLS is cut.
+            case cut
+        }
+
+        var bytes: String
+        var end = End.close
+
+        /// An answer as it should be.
+        static func ok(_ body: String, status: String = "200 OK", more: String = "") -> Reply {
+            Reply(bytes: "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(more)\r\n\(body)")
+        }
+
+        /// One that leads elsewhere.
+        static func redirect(_ location: String, status: String = "302 Found") -> Reply {
+            .ok("elsewhere", status: status, more: "Location: \(location)\r\n")
+        }
+    }
+
+    private struct Machine {
+        var requests: [Request] = []
+        var opened = 0
+        var closed = 0
+    }
+
+    private final class Log: Sendable {
+        let machine = Mutex(Machine())
+        let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+        func note(_ change: (inout Machine) -> Void) {
+            machine.withLock { change(&$0) }
+            signal.continuation.yield()
+        }
+    }
+
+    let port: Int
+    private let channel: any Channel
+    private let log: Log
+
+    private init(_ channel: any Channel, _ log: Log) {
+        self.channel = channel
+        self.log = log
+        port = channel.localAddress?.port ?? 0
+    }
+
+    /// One that listens, at an address and a free port, or at a socket.
+    ///
+    /// - Parameter certificate: What it proves itself with, if it speaks TLS.
+    static func start(
+        on address: String = "127.0.0.1", port: Int = 0, socket: String? = nil, certificate: Certificate? = nil,
+        answer: @escaping @Sendable (Request) -> Reply
+    ) async throws -> WebServer {
+        let log = Log()
+        let context = try certificate.map { certificate in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: try NIOSSLCertificate.fromPEMFile(certificate.path).map { .certificate($0) },
+                    privateKey: .privateKey(try NIOSSLPrivateKey(file: certificate.key, format: .pem))))
+        }
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: certificate == nil)
+            .childChannelInitializer { child in
+                log.note { $0.opened += 1 }
+                child.closeFuture.whenComplete { _ in log.note { $0.closed += 1 } }
+                return child.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try child.pipeline.syncOperations.addHandler(Cutter(), name: "cut")
+                        try child.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
+                    try child.pipeline.syncOperations.addHandler(
+                        Answerer(answer) { request in log.note { $0.requests.append(request) } })
+                }
+            }
+        let channel =
+            if let socket {
+                try await bootstrap.bind(unixDomainSocketPath: socket).get()
+            } else {
+                try await bootstrap.bind(host: address, port: port).get()
+            }
+        return WebServer(channel, log)
+    }
+
+    /// The requests so far.
+    var requests: [Request] { log.machine.withLock { $0.requests } }
+    /// How many connections there have been.
+    var opened: Int { log.machine.withLock { $0.opened } }
+    /// How many of them have ended.
+    var closed: Int { log.machine.withLock { $0.closed } }
+
+    /// Returns when a condition holds; it is looked at with each request, and when a connection begins or ends.
+    func until(_ condition: (WebServer) -> Bool) async {
+        if condition(self) { return }
+        for await _ in log.signal.stream where condition(self) { return }
+    }
+
+    /// Returns when all connections have ended, then listens no longer.
+    func stop() async {
+        await until { $0.opened == $0.closed }
+        try? await channel.close().get()
+    }
+
+    /// Does nothing, below TLS: what is closed from here on is cut off.
+    private final class Cutter: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+    }
+
+    /// Gathers a request, and answers.
+    private final class Answerer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let answer: @Sendable (Request) -> Reply
+        private let note: @Sendable (Request) -> Void
+        private var text = ""
+        private var hasAnswered = false
+
+        init(_ answer: @escaping @Sendable (Request) -> Reply, _ note: @escaping @Sendable (Request) -> Void) {
+            self.answer = answer
+            self.note = note
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            text += String(buffer: unwrapInboundIn(data))
+            guard !hasAnswered, let request = request() else { return }
+            hasAnswered = true
+            note(request)
+            let reply = answer(request)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: reply.bytes)), promise: nil)
+            switch reply.end {
+            case .close: context.close(promise: nil)
+            case .halfClose: context.close(mode: .output, promise: nil)
+            case .silence: break
+            case .endless(let chunk): Self.send(chunk, on: context.channel)
+            case .cut: try? context.pipeline.syncOperations.context(name: "cut").close(promise: nil)
+            }
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            // Who closes its own side wants nothing more.
+            if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+
+        private static func send(_ chunk: String, on channel: any Channel) {
+            // Not at once: a loop that always has something to do would never look at its other connections.
+            channel.writeAndFlush(ByteBuffer(string: chunk)).whenSuccess {
+                channel.eventLoop.scheduleTask(in: .microseconds(200)) { send(chunk, on: channel) }
+            }
+        }
+
+        /// The request, once all of it is there.
+        private func request() -> Request? {
+            guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
+            var request = Request()
+            let lines = text[..<end.lowerBound].split(separator: "\r\n")
+            let words = lines[0].split(separator: " ")
+            (request.method, request.path) = (String(words[0]), String(words[1]))
+            for line in lines.dropFirst() {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                request.headers[parts[0].lowercased()] = parts[1].drop { $0 == " " }.description
+            }
+            request.body = String(text[end.upperBound...])
+            let length = Int(request.headers["content-length"] ?? "0") ?? 0
+            return request.body.utf8.count >= length ? request : nil
+        }
+    }
+}
+
+/// A certificate that has signed itself, with its key, in files of PEM.
+struct Certificate: Sendable {
+    let path: String
+    let key: String
+
+    /// Makes one in a directory, with openssl(1).
+    ///
+    /// - Parameter names: for whom it is, as openssl writes it: `DNS:localhost,IP:127.0.0.1`.
+    init(in folder: Folder, _ name: String, names: String, days: Int = 2) async throws {
+        (path, key) = (folder("\(name).pem"), folder("\(name).key"))
+        let command = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+            key, "-out", path, "-days", "\(days)", "-subj", "/CN=\(name)", "-addext", "subjectAltName=\(names)",
+        ]
+        let run = Sensing(RunEffect(), ["command": .list(command.map { .string($0) })])
+        await run.until { $0.isOver }
+        guard run.names.last == "onSuccess" else { throw Failure(message: run.last("error") ?? "") }
+    }
+
+    /// One that was good for a day long ago.
+    init(expiredIn folder: Folder, _ name: String, names: String) async throws {
+        let signed = try await Certificate(in: folder, name, names: names)
+        let settings = """
+            [ca]
+            default_ca = own
+            [own]
+            database = \(folder("index"))
+            rand_serial = yes
+            default_md = sha256
+            policy = any
+            x509_extensions = names
+            [any]
+            commonName = supplied
+            [names]
+            subjectAltName = \(names)
+            basicConstraints = CA:true
+            """
+        for (file, text) in [("index", ""), ("settings", settings)] {
+            let descriptor = open(folder(file), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            write(descriptor, text, text.utf8.count)
+            close(descriptor)
+        }
+        let commands = [
+            ["openssl", "req", "-new", "-key", signed.key, "-subj", "/CN=\(name)", "-out", folder("request")],
+            [
+                "openssl", "ca", "-batch", "-config", folder("settings"), "-selfsign", "-keyfile", signed.key, "-in",
+                folder("request"), "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext", "-outdir",
+                folder.path, "-out", signed.path,
+            ],
+        ]
+        for command in commands {
+            let run = Sensing(RunEffect(), ["command": .list(command.map { .string($0) })])
+            await run.until { $0.isOver }
+            guard run.names.last == "onSuccess" else { throw Failure(message: run.last("error") ?? "") }
+        }
+        self = signed
+    }
+
+    struct Failure: Error {
+        let message: String
+    }
+}
