@@ -80,6 +80,8 @@ import Testing
             for (index, period) in Self.periods.enumerated() where seconds % period == 0 {
                 while try count("clock-\(index)") < seconds / period + 1 { await Task.yield() }
             }
+            // A tick that comes between a new state and what it asks for would be the old state's.
+            #expect(await host.stuckSystems(within: .seconds(1)) == [])
             guard seconds % 300 == 0 else { return }
             // A round of 65 minutes, the first 60 minutes after the start.
             let runs = seconds < 3600 ? 0 : (seconds - 3600) / 3900 + 1

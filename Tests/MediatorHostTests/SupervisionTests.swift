@@ -472,7 +472,7 @@ private final class Works: EffectImplementation, Sendable {
                 "supervision: { onFault: restart, delay: 1s, limit: 1 per 1h }",
                 more: """
                     feedbacks:
-                      one: { onState: any, when: state.quotient == 1, work: "${string(1 / (state.quotient - 1))}" }
+                      one: { onState: any, when: 1 / (state.quotient - 1) == 6, work: one }
                       two: { onState: any, when: 1 / (state.quotient - 1) == 7, work: two }
                     """)
         ).start()
