@@ -109,6 +109,10 @@ public struct EffectSchema: Sendable, Hashable {
     public func problems(with arguments: [String: Value]) -> [(parameter: Parameter, message: String)] {
         parameters.compactMap { parameter in
             guard let value = arguments[parameter.name] else { return nil }
+            if !parameter.choices.isEmpty, case .string(let text) = value, !parameter.choices.contains(text) {
+                let list = parameter.choices.map { "'\($0)'" }.joined(separator: ", ")
+                return (parameter, "the parameter '\(parameter.name)' must be one of \(list)")
+            }
             if let problem = parameter.constraint?.problem(with: value) {
                 return (parameter, "the parameter '\(parameter.name)' \(problem)")
             }

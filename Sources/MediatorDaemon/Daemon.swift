@@ -4,6 +4,7 @@ public import Logging
 public import MediatorConfiguration
 import MediatorControl
 public import MediatorHost
+import NIOCore
 import ServiceLifecycle
 import SideEffects
 import Synchronization
@@ -85,7 +86,8 @@ public struct Daemon: Sendable {
             endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, started: started))
         } catch {
             logger.critical(
-                "cannot serve the metrics", metadata: ["address": "\(metrics ?? "")", "reason": "\(error)"])
+                "cannot serve the metrics",
+                metadata: ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"])
             notifier.notify(.status("cannot serve the metrics"), .exitStatus(ExitStatus.noControlSocket.rawValue))
             await service.close(within: .zero)
             return .noControlSocket
@@ -93,6 +95,12 @@ public struct Daemon: Sendable {
         let status = await serve(host, service, endpoint, HangupService(signals: hangups, reloader: reloader))
         await effects.shutDown()
         return status
+    }
+
+    /// What the system says of a call that failed.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
     }
 
     /// Why figures cannot be served at an address.

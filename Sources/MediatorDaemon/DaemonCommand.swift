@@ -105,7 +105,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         if let metrics, MetricsAddress(metrics) == nil {
             throw ValidationError(
-                "--metrics wants an address and a port, such as 127.0.0.1:9464 or [::1]:9464, not '\(metrics)'.")
+                "--metrics wants an address by its number and a port, such as 127.0.0.1:9464 or [::1]:9464, not '\(metrics)'."
+            )
         }
         guard !isCheckOnly || !printKinds else {
             throw ValidationError("--validate and --print-kinds exclude each other.")

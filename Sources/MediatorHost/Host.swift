@@ -9,6 +9,8 @@ import Synchronization
 /// Everything is joined before anything starts: no system misses another's first state, and no link a bus's first
 /// value. ``apply(_:readyLimit:stopLimit:)`` changes what it runs.
 public final class Host: Sendable {
+    /// How long what is escalated may take to end the daemon.
+    static let escalationTime = Duration.seconds(10)
     /// How many changes a watcher may be behind before it misses some.
     public static let watchBuffer = 256
 
@@ -101,7 +103,12 @@ public final class Host: Sendable {
 
     func ready(_ systems: [HostedSystem], within limit: Duration) async -> [String] {
         // Those with a limit of their own have that much time, and the others what is given.
-        let byLimit = Dictionary(grouping: systems) { $0.definition.readinessLimit.within?.swiftDuration ?? limit }
+        let byLimit = Dictionary(grouping: systems) { system in
+            let own = system.definition.readinessLimit
+            // Where the daemon is to end then, it does so before it is told to be ready.
+            let more = own.otherwise == .escalate ? Self.escalationTime : .zero
+            return own.within.map { $0.swiftDuration + more } ?? limit
+        }
         await withTaskGroup(of: Void.self) { group in
             for (limit, systems) in byLimit {
                 group.addTask { [self] in

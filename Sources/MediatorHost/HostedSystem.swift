@@ -706,7 +706,7 @@ extension RateLimit {
 
     /// That a system ends on account of a fault, or of more than the limit.
     fileprivate func ending(_ isLimit: Bool) -> String {
-        isLimit ? "ended for good, after \(count) faults within \(period)" : "ended for good"
+        isLimit ? "ended for good, after \(count) restarts or resets within \(period)" : "ended for good"
     }
 }
 

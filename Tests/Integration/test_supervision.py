@@ -107,3 +107,23 @@ def test_a_watcher_of_a_reset_sees_it(daemon: Callable[..., Daemon]) -> None:
         assert tap.wait(10) == 0
     finally:
         tap.kill()
+
+
+def test_a_daemon_that_ends_since_a_system_is_late_was_never_ready(daemon: Callable[..., Daemon]) -> None:
+    late = "system: late\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: Go\ninitialState: A\n"
+    late += "ready: { in: B, within: 300ms, otherwise: escalate }\ntransitions: { A: { Go: B } }\n"
+    one = daemon({"a.yaml": late}, ready=False)
+    assert one.wait_exit() == ESCALATED
+    assert "notice ready" not in one.log and "ready: 1 system" not in one.log, one.log
+    assert "not ready within 0.3s" in one.log
+
+
+def test_a_computed_word_that_cannot_be_is_a_fault(daemon: Callable[..., Daemon]) -> None:
+    speaker = "system: speaker\nstates: { Here: { level: string } }\nevents: { Set: { level: string } }\n"
+    speaker += "external: Set\ninitialState: { Here: { level: info } }\n"
+    speaker += 'feedbacks: { say: { onState: any, log: { message: hello, level: "${state.level}" } } }\n'
+    speaker += 'transitions: { Here: { Set: { to: Here, set: { level: "${event.level}" } } } }\n'
+    one = daemon({"a.yaml": speaker})
+    one.ctl("emit", "speaker", "Set", "level=loud")
+    wait(one, "speaker", "faults", 1)
+    assert "the parameter 'level' must be one of 'debug'" in one.ctl("show", "speaker").stdout

@@ -12,6 +12,7 @@ private final class Work: EffectImplementation, Sendable {
     private struct Machine {
         var failures = 0
         var isEndless = false
+        var lingers = false
         /// What began, and when.
         var began: [(name: String, at: Duration)] = []
         var cancelled = 0
@@ -33,6 +34,11 @@ private final class Work: EffectImplementation, Sendable {
     var isEndless: Bool {
         get { machine.withLock { $0.isEndless } }
         set { machine.withLock { $0.isEndless = newValue } }
+    }
+    /// Whether it takes a minute to end after it has told how it went.
+    var lingers: Bool {
+        get { machine.withLock { $0.lingers } }
+        set { machine.withLock { $0.lingers = newValue } }
     }
     var began: [String] { machine.withLock { $0.began.map(\.name) } }
     var times: [Duration] { machine.withLock { $0.began.map(\.at) } }
@@ -58,6 +64,7 @@ private final class Work: EffectImplementation, Sendable {
         context.report(
             fails ? "onFailure" : "onSuccess",
             .structure(Structure(type: schema.outcomes[0].result, fields: [.string(name)])))
+        if lingers { try? await context.clock.sleep(for: .seconds(60)) }
     }
 }
 
@@ -231,6 +238,23 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.isEndless = false
         await fixture.pass(.seconds(1))
         try await fixture.until(["good a"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `one that has told how it went is in time, however long it takes to end`() async throws {
+        let fixture = try Fixture(
+            Self.continuing + "mode: queued\ntimeout: 5s\nretry: 1\nonTimeout: { Late: { after: \"${result.after}\" } }"
+        )
+        fixture.work.lingers = true
+        try await fixture.ask("a")
+        try await fixture.until(["good a"])
+        // Its end, and its time.
+        await fixture.pass(.seconds(5), waiting: 2)
+        try await fixture.ask("b")
+        await fixture.pass(.seconds(55))
+        try await fixture.until(["good a", "good b"])
+        #expect(fixture.work.began == ["a", "b"])
+        #expect(try fixture.status().faults == 0)
         await fixture.host.stop(within: .zero)
     }
 

@@ -11,6 +11,8 @@ private final class ToldProbe: EffectImplementation {
     let answers = Mutex<[Bool]>([])
     let runs = Atomic(0)
     let ended = Atomic(0)
+    /// Whether it does not come to an end by itself.
+    let hangs = Atomic(false)
 
     let schema = EffectSchema(
         name: "probe", parameters: [.init(name: "number", type: .int, default: .int(0))],
@@ -21,6 +23,10 @@ private final class ToldProbe: EffectImplementation {
 
     func run(_ arguments: [String: Value], in context: EffectContext) async {
         defer { ended.add(1, ordering: .relaxed) }
+        if hangs.load(ordering: .relaxed) {
+            try? await context.clock.sleep(for: .seconds(1_000_000))
+            return
+        }
         let succeeds = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         let number = runs.add(1, ordering: .relaxed).newValue
         guard let succeeds else { return }
@@ -151,6 +157,25 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         #expect(try await fixture.probe("--") == "d")
         #expect(try await fixture.probe("-+") == "du")
         await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    @Test func `counts a run whose time is up as a failure`() async throws {
+        let text = system("continueOnNewState", "{ failureThreshold: 2 }")
+            .replacing("every: 1s", with: "every: 10s, timeout: 5s")
+        let fixture = try Fixture(text)
+        fixture.probe.hangs.store(true, ordering: .relaxed)
+        fixture.host.start()
+        for (number, told) in [(1, ""), (2, "d")] {
+            // The run, and its time.
+            await fixture.clock.sleepers(atLeast: 2)
+            fixture.clock.advance(by: .seconds(5))
+            while fixture.probe.ended.load(ordering: .relaxed) < number { await Task.yield() }
+            await fixture.clock.sleepers(atLeast: 1)
+            #expect(try await fixture.told() == told)
+            fixture.clock.advance(by: .seconds(5))
+        }
+        #expect(try fixture.host.systemStatus("watch").faults == 0)
+        await fixture.host.stop(within: .zero)
     }
 
     @Test func `counts as one would by hand`() {

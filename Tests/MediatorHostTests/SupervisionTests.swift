@@ -178,7 +178,8 @@ private final class Works: EffectImplementation, Sendable {
         #expect(try fixture.status().health == .failed)
         let reason = try #require(try fixture.status().healthReason)
         #expect(
-            reason.hasPrefix("ended for good, after 2 faults within 3600s; transition from Ready on Divide"),
+            reason.hasPrefix(
+                "ended for good, after 2 restarts or resets within 3600s; transition from Ready on Divide"),
             "\(reason)")
         #expect(throws: HostError.self) { try fixture.divide(by: 1) }
         #expect(throws: HostError.self) { try fixture.host.reset("fragile") }

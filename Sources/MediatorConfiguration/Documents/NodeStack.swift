@@ -40,6 +40,8 @@ struct NodeStack<Element>: ~Copyable {
     /// Takes all elements from an index on, in the order in which they were put there.
     mutating func take(from start: Int) -> [Element] {
         precondition(start <= count)
+        // An array without room is one that all threads share, to which nothing may be written, not even that it is empty.
+        guard start < count else { return [] }
         let taken = storage[start..<count]
         let elements = [Element](unsafeUninitializedCapacity: taken.count) { buffer, initialized in
             initialized = buffer.moveInitialize(fromContentsOf: taken)

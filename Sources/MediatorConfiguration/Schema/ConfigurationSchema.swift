@@ -183,6 +183,9 @@ public struct ConfigurationSchema: Sendable {
                         "within": fixedDuration.described("How long it may take to reach one of them."),
                         "otherwise": SchemaNode.choice(FaultAction.self)
                             .described("What is done about it when that has passed."),
+                    ],
+                    more: [
+                        ("dependentRequired", SchemaNode.object([("otherwise", SchemaNode.array([.string("within")]))]))
                     ])
             ).described("The states that count as ready; left out: ready when started."),
             "health": [

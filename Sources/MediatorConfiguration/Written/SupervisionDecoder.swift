@@ -100,6 +100,11 @@ struct SupervisionDecoder {
         }
         if let node = keyed["otherwise"], let action: FaultAction = decoder.choice(node, "'otherwise'") {
             limit.otherwise = action
+            if keyed["within"] == nil, let key = keyed.key("otherwise") {
+                decoder.report(
+                    .conflictingKeys, at: key.span, "'otherwise' means nothing without 'within'",
+                    hint: "write within: and a duration")
+            }
         }
         return (states.flatMap { decoder.names($0, "in", "state") } ?? [], limit)
     }
