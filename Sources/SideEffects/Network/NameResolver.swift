@@ -1,6 +1,7 @@
 import Glibc
 package import NIOCore
 import Synchronization
+import Systemd
 
 /// Looks names up as the system does: in its files, at its name servers, or wherever it is told to (getaddrinfo(3),
 /// nsswitch.conf(5)).
@@ -98,7 +99,7 @@ package final class NameResolver: Sendable {
         switch step {
         case .answer(let answer): continuation.resume(returning: answer)
         case .wait: break
-        case .start: if !Thread.start({ self.work() }) { giveUp() }
+        case .start: if !DetachedThread.start({ self.work() }) { giveUp() }
         }
     }
 

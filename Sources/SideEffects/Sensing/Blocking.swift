@@ -1,4 +1,5 @@
 import Synchronization
+import Systemd
 
 /// Calls of the system that may block for as long as a disk or a network file system likes, each on a thread of its own.
 package enum Blocking {
@@ -79,7 +80,7 @@ package enum Blocking {
             throw SensingProblem("\(limit) calls of the system hang already; is a file system out of reach?")
         }
         let handover = Handover(body)
-        let hasStarted = Thread.start {
+        let hasStarted = DetachedThread.start {
             handover.perform()
             count.subtract(1, ordering: .relaxed)
         }

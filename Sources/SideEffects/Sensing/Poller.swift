@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 import SystemPackage
+import Systemd
 
 /// Waits until descriptors can be read: all of them on one thread of its own, so that who waits holds no thread of the
 /// pool.
@@ -83,7 +84,7 @@ final class Poller: Sendable {
     private static func begin() -> Int32? {
         let queue = linux_epoll()
         guard queue >= 0 else { return nil }
-        guard Thread.start({ shared.turn(queue) }) else {
+        guard DetachedThread.start({ shared.turn(queue) }) else {
             close(queue)
             errno = EAGAIN
             return nil

@@ -127,7 +127,7 @@ public final class ServiceManager: Sendable {
                 waker.wake()
                 return nil
             }
-            guard let waker = BusWaker(), BusThread.start({ [self] in turn(waker) }) else {
+            guard let waker = BusWaker(), DetachedThread.start({ [self] in turn(waker) }) else {
                 return ServiceManagerError(.busy, "the system has no thread or descriptor to give")
             }
             machine.waker = waker

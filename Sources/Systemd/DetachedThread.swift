@@ -1,9 +1,9 @@
 import CSystemd
 import Glibc
 
-/// A thread of the operating system's own, on which a connection is used.
-enum BusThread {
-    /// How large its stack is, in bytes.
+/// A thread of the operating system's own, for what may block, or must stay on one thread.
+package enum DetachedThread {
+    /// How large its stack is, in bytes: what runs here calls the system, and little else.
     private static let stackSize = 512 * 1024
 
     /// What a new thread is given.
@@ -13,7 +13,7 @@ enum BusThread {
     }
 
     /// Runs a function on a new thread, which nobody joins. `false`: the system has none to give.
-    static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }
@@ -30,27 +30,5 @@ enum BusThread {
             }, body.toOpaque())
         if code != 0 { body.release() }
         return code == 0
-    }
-}
-
-/// Wakes a thread that waits in poll(2).
-final class BusWaker: Sendable {
-    let descriptor: Int32
-
-    /// `nil` if the system has no descriptor to give.
-    init?() {
-        descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-        guard descriptor >= 0 else { return nil }
-    }
-
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
-    }
-
-    func wake() { eventfd_write(descriptor, 1) }
-
-    func clear() {
-        var count: eventfd_t = 0
-        eventfd_read(descriptor, &count)
     }
 }
