@@ -10,6 +10,25 @@ import Testing
 
     static let several = [
         Mistake(
+            "an unknown strategy of a group, and an unknown system in it",
+            #"""
+            system: s
+            states: { A: {} }
+            initialState: A
+            ---
+            groups: { g: { strategy: al, systems: [s, t] } }
+            """#,
+            #"""
+            a.yaml:5:26: error: 'strategy' is 'one', 'all' or 'rest', not 'al' [unknown-choice]
+              groups: { g: { strategy: al, systems: [s, t] } }
+                                       ^~
+              hint: did you mean 'all'?
+            a.yaml:5:43: error: there is no system 't' [unknown-system]
+              groups: { g: { strategy: al, systems: [s, t] } }
+                                                        ^
+              hint: possible here: s
+            """#),
+        Mistake(
             "a wrong state hides no wrong duration",
             #"""
             system: s

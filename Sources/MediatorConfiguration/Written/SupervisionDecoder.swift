@@ -120,7 +120,8 @@ struct SupervisionDecoder {
             .flatMap { decoder.choice($0, "'strategy'") }
         let systems = decoder.required("systems", of: keyed, what, hint: "write systems: and a list of their names")
             .flatMap { decoder.names($0, "systems", "system") }
-        guard let strategy, let systems else { return nil }
-        return WrittenGroup(source: decoder.source, name: entry.key, strategy: strategy, systems: systems)
+        guard let systems else { return nil }
+        // A strategy that cannot be read is a mistake, but hides none among the systems.
+        return WrittenGroup(source: decoder.source, name: entry.key, strategy: strategy ?? .one, systems: systems)
     }
 }
