@@ -43,7 +43,7 @@ struct FeedbackCompiler {
         definition.timeout = timeout.value
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
-        return definition
+        return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 
     private func schedule(_ states: [Int]?) -> Schedule? {
