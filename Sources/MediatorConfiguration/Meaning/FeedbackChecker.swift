@@ -16,7 +16,7 @@ struct FeedbackChecker {
     /// Whether the parts go together; what does not, and what means nothing, is reported.
     func check(_ definition: FeedbackDefinition) -> Bool {
         let isSound = areTimesRight() && isJitterRight(definition)
-        if isSound {
+        if isSound, !written.hasForeignKey {
             checkOutcomes()
             checkThresholds()
         }
