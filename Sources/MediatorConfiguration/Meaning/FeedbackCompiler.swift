@@ -43,6 +43,7 @@ struct FeedbackCompiler {
         definition.timeout = timeout.value
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
+        definition.text = FeedbackText(schedule: written.schedule, effect: effect)
         return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 
