@@ -25,12 +25,14 @@ public struct EffectSchema: Sendable, Hashable {
         public let upperBound: String?
         /// Another parameter, which this one must at least be; nil: none.
         public let lowerBound: String?
+        /// Another parameter, without which this one means nothing; nil: none.
+        public let companion: String?
 
         /// A parameter.
         public init(
             name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
             allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
-            upperBound: String? = nil, lowerBound: String? = nil
+            upperBound: String? = nil, lowerBound: String? = nil, companion: String? = nil
         ) {
             self.name = name
             self.type = type
@@ -42,6 +44,7 @@ public struct EffectSchema: Sendable, Hashable {
             self.constraint = constraint
             self.upperBound = upperBound
             self.lowerBound = lowerBound
+            self.companion = companion
         }
     }
 
@@ -141,37 +144,6 @@ public struct EffectSchema: Sendable, Hashable {
 }
 
 extension EffectSchema {
-    /// Runs a command: its program and arguments, without a shell.
-    ///
-    /// `exitCode` is −1 if the command ended by a signal or never began, `signal` is 0 if none ended it, `number`
-    /// counts lines from 1.
-    public static let run = EffectSchema(
-        name: "run",
-        parameters: [
-            Parameter(
-                name: "command", type: .list(.string), required: true, allowsEmpty: false, constraint: .command),
-            Parameter(name: "timeout", type: .duration),
-            Parameter(name: "directory", type: .string, allowsEmpty: false),
-            // Not the command: every user can read its arguments while it runs.
-            Parameter(
-                name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true,
-                constraint: .environment),
-        ],
-        shortForm: "command",
-        outcomes: [
-            Outcome(name: "onSuccess", result: finished),
-            Outcome(name: "onFailure", result: finished),
-            Outcome(
-                name: "onLine",
-                result: StructureType(
-                    name: "result",
-                    fields: [
-                        StructureType.Field(name: "line", type: .string),
-                        StructureType.Field(name: "number", type: .int),
-                    ])),
-        ]
-    ).withThresholds()
-
     /// Emits an event of the system itself, at once or by schedule.
     public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
 
@@ -196,13 +168,4 @@ extension EffectSchema {
         run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl,
         journal,
     ]
-
-    private static let finished = StructureType(
-        name: "result",
-        fields: [
-            StructureType.Field(name: "exitCode", type: .int),
-            StructureType.Field(name: "signal", type: .int),
-            StructureType.Field(name: "output", type: .string),
-            StructureType.Field(name: "error", type: .string),
-        ])
 }

@@ -153,6 +153,64 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
                 assert f"`{parameter}`" in ", ".join(rows).split(", ")
 
 
+def run_section() -> str:
+    return EFFECTS.split("\n## run\n")[1].split("\n## ")[0]
+
+
+def script(path: Path, text: str) -> str:
+    """A program of a test's own."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_parameters_of_run_are_told(binaries: Binaries) -> None:
+    schema = json.loads(
+        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+    )
+    rows = ", ".join(re.findall(r"^\| (`.*?`) \|", run_section(), re.MULTILINE)).split(", ")
+    assert {f"`{name}`" for name in schema["$defs"]["effect-run"]["anyOf"][-1]["properties"]} <= set(rows)
+
+
+def test_the_exit_codes_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    raid, _ = blocks(run_section(), "yaml")
+    check = script(tmp_path / "check_raid", f"cat {tmp_path}/says; . {tmp_path}/does")
+    mail = script(tmp_path / "mail", f'cat > {tmp_path}/sent.new; echo "$@" >> {tmp_path}/sent.new; mv {tmp_path}/sent.new {tmp_path}/sent')
+    (tmp_path / "says").write_text("all disks work")
+    (tmp_path / "does").write_text("exit 0")
+    text = raid.replace("/usr/lib/nagios/plugins/check_raid", check).replace("[mail,", f"[{mail},").replace("5m", "50ms")
+    one = daemon({"raid.yaml": text})
+    one.wait_log("Unknown → Sound")
+    (tmp_path / "does").write_text("exit 3")
+    one.wait_log('Doubtful { text: "all disks work" }')
+    (tmp_path / "does").write_text("kill -KILL $$")
+    one.wait_log('Doubtful { text: "the check was ended by SIGKILL" }')
+    (tmp_path / "does").write_text("echo cannot read >&2; exit 7")
+    one.wait_log('Doubtful { text: "the check: cannot read" }')
+    (tmp_path / "says").write_text("sda is gone")
+    (tmp_path / "does").write_text("exit 2")
+    eventually(lambda: (tmp_path / "sent").exists())
+    assert (tmp_path / "sent").read_text() == "sda is gone\n-s the array is broken root\n"
+
+
+def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    _, containers = blocks(run_section(), "yaml")
+    podman = script(
+        tmp_path / "podman",
+        f'case $1 in ps) cat {tmp_path}/ps;; events) echo nonsense; cat {tmp_path}/events;; esac',
+    )
+    (tmp_path / "ps").write_text('[{"State": "running"}, {"State": "exited"},\n {"State": "running"}]')
+    os.mkfifo(tmp_path / "events")
+    one = daemon({"containers.yaml": containers.replace("podman,", f"{podman},").replace("1m", "50ms")})
+    one.wait_log('Known { running: 2, last: "nothing" }')
+    with open(tmp_path / "events", "w") as events:
+        events.write('{"Name": "web", "Status": "start"}\n')
+        events.flush()
+        one.wait_log('last: "web: start"')
+    (tmp_path / "ps").write_text("podman: out of order")
+    one.wait_log("Known → Unknown")
+
+
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
     path = tmp_path / "doorbell.sock"
     one = daemon({"doorbell.yaml": example("socket").replace("/run/mediatord/doorbell.sock", str(path))})

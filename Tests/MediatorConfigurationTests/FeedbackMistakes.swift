@@ -464,7 +464,7 @@ import Testing
             a.yaml:8:5: error: 'run' needs its parameters [wrong-shape]
                   run:
                   ^~~
-              hint: its parameters are command, timeout, directory, environment, failureThreshold, failureWindow, successThreshold
+              hint: its parameters are command, input, environment, directory, user, group, timeout, expect, output, maxOutput, failureThreshold, failureWindow, successThreshold
             """#),
         Mistake(
             "a socket in a relative place",
@@ -584,6 +584,75 @@ import Testing
             a.yaml:8:11: error: the parameter 'url' must have the percent-encoded path of a socket as its host: %2Frun%2Fapp.sock [unsuitable-text]
                   http: http+unix:///run/app.sock
                         ^~~~~~~~~~~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "an end of a command that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], expect: "0-256" }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'expect' must be exit codes from 0 to 255, ranges of them and signals, such as "0,75-78,SIGTERM" [unsuitable-text]
+                  run: { command: [df], expect: "0-256" }
+                                                ^~~~~~~
+            """#),
+        Mistake(
+            "an account that can be none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], user: "ada:users" }
+            """#,
+            #"""
+            a.yaml:8:33: error: the parameter 'user' must be the name or the number of an account [unsuitable-text]
+                  run: { command: [df], user: "ada:users" }
+                                              ^~~~~~~~~~~
+            """#),
+        Mistake(
+            "a group without its user",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], group: disk }
+            """#,
+            #"""
+            a.yaml:8:34: error: the parameter 'group' means nothing without 'user' [missing-parameter]
+                  run: { command: [df], group: disk }
+                                               ^~~~
+            """#),
+        Mistake(
+            "output of a form that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], output: lines }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'output' cannot be 'lines' [unknown-choice]
+                  run: { command: [df], output: lines }
+                                                ^~~~~
+              hint: possible here: text, json, jsonLines
             """#),
         Mistake(
             "statuses that there are not",

@@ -163,9 +163,9 @@ struct FeedbackCompiler {
             isWhole = false
         }
         for parameter in schema.parameters {
-            guard let node = given[parameter.name], let bound = parameter.upperBound, given[bound] == nil else {
-                continue
-            }
+            guard let node = given[parameter.name], let bound = parameter.upperBound ?? parameter.companion,
+                given[bound] == nil
+            else { continue }
             lookup.report(
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false

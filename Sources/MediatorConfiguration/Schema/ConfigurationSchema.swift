@@ -338,7 +338,7 @@ public struct ConfigurationSchema: Sendable {
     private static func effect(_ effect: EffectSchema) -> SchemaNode {
         let members = Dictionary(uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0)) })
         let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
-            parameter.upperBound.map { (parameter.name, .array([.string($0)])) }
+            (parameter.upperBound ?? parameter.companion).map { (parameter.name, .array([.string($0)])) }
         }
         let alternatives: [SchemaNode] = effect.exactlyOneOf.map { ["required": [.string($0)]] }
         let whole = keyed(
@@ -354,7 +354,7 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         switch parameter.constraint {
-        case nil, .time?, .headers?, .command?, .environment?:
+        case nil, .time?, .headers?, .command?, .environment?, .text?:
             return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
@@ -371,6 +371,10 @@ public struct ConfigurationSchema: Sendable {
         case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
         case .statuses?:
             return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
+        case .exits?:
+            let exit = "(SIG[A-Z0-9]+|[0-9]{1,3} *(- *[0-9]{1,3})?)"
+            return ["type": "string", "pattern": .string("^ *\(exit) *(, *\(exit) *)*$|\\$\\{")]
+        case .account?: return ["type": "string", "pattern": "^[^-+.:/,\\s][^:/,\\s]*$|\\$\\{"]
         case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(
