@@ -43,9 +43,13 @@ public struct StandardErrorLogHandler: LogHandler {
         if let provided = metadataProvider?.get() { merged.merge(provided) { $1 } }
         if let own = event.metadata { merged.merge(own) { $1 } }
         if let error = event.error, merged["error"] == nil { merged["error"] = .string(String(describing: error)) }
+        let time = now()
         writer.write(
-            format.line(time: now(), level: event.level, message: event.message.description, metadata: merged)
-        )
+            format.line(time: time, level: event.level, message: event.message.description, metadata: merged)
+        ) { [format] lost in
+            let message = "\(lost) lines of the log could not be written, and are lost"
+            return format.line(time: time, level: .warning, message: message, metadata: [:])
+        }
     }
 
     /// One of the keys that go with every line.

@@ -68,6 +68,30 @@ struct `Line writer` {
 @Suite
 struct `Standard error log handler` {
     @Test
+    func `It tells how many lines were lost, when there is room again`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        let writer = LineWriter(descriptor: ends[1])
+        let logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(writer: writer, format: .journal, now: { .zero })
+        }
+        // F_GETPIPE_SZ of <fcntl.h>, which Glibc's module does not show.
+        let capacity = Int(fcntl(ends[1], 1032))
+        while writer.lostLines < 3 { logger.info("\(String(repeating: "a", count: 4_000))") }
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        #expect(read(ends[0], &buffer, capacity) > 0)
+        logger.info("There is room")
+        logger.info("And more")
+        let count = read(ends[0], &buffer, capacity)
+        let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        #expect(
+            text.drop { $0 == "\n" }
+                == "<4>3 lines of the log could not be written, and are lost\n<6>There is room\n<6>And more\n")
+    }
+
+    @Test
     func `It writes what is grave enough, with the keys of all sources`() throws {
         let file = try TemporaryFile()
         var logger = Logger(label: "test") { _ in
