@@ -75,6 +75,8 @@ public struct EffectSchema: Sendable, Hashable {
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
     public let emitsDirectly: Bool
+    /// Whether it puts a value on a bus: the parameter `value` on the one that `to` names, which the host does itself.
+    public let publishesDirectly: Bool
     /// Whether it never finishes by itself, but goes on until it is ended, and reports again and again.
     ///
     /// Of such a one that goes on with new states there is at most one at a time for each feedback, and it ends as soon
@@ -93,10 +95,14 @@ public struct EffectSchema: Sendable, Hashable {
             emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
     }
 
+    /// Whether the host does it itself, in no time.
+    var isInstant: Bool { emitsDirectly || publishesDirectly }
+
     init(
         name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
-        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, publishesDirectly: Bool = false
     ) {
+        self.publishesDirectly = publishesDirectly
         self.isProbe = isProbe
         self.name = name
         self.parameters = parameters
@@ -147,6 +153,17 @@ extension EffectSchema {
     /// Emits an event of the system itself, at once or by schedule.
     public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
 
+    /// Puts a value on a bus, at once or by schedule.
+    public static let publish = EffectSchema(
+        name: "publish",
+        parameters: [
+            Parameter(name: "to", type: .string, required: true),
+            // Of the type of the bus.
+            Parameter(name: "value", type: .dyn, required: true),
+        ],
+        shortForm: nil, exactlyOneOf: [], outcomes: [], emitsDirectly: false, isLasting: false, isProbe: false,
+        publishesDirectly: true)
+
     /// Writes a line to the log.
     public static let log = EffectSchema(
         name: "log",
@@ -165,7 +182,8 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl,
+        run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit,
+        systemctl,
         journal,
     ]
 }

@@ -146,7 +146,7 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
     sensing = EFFECTS.split("\n## What senses the host\n")[1]
     for name in effects:
         assert re.search(rf"^##+ {name}$", EFFECTS, re.MULTILINE)
-        if name not in ("run", "emit", "log"):
+        if name not in ("run", "emit", "publish", "log"):
             assert f"\n### {name}\n" in sensing and example(name)
             for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
                 rows = re.findall(r"^\| (`.*?`) \|", sensing.split(f"\n### {name}\n")[1].split("\n### ")[0], re.MULTILINE)
@@ -209,6 +209,22 @@ def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) ->
         one.wait_log('last: "web: start"')
     (tmp_path / "ps").write_text("podman: out of order")
     one.wait_log("Known → Unknown")
+
+
+def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    (heart,) = blocks(EFFECTS.split("\n## publish\n")[1].split("\n## ")[0], "yaml")
+    one = daemon({"heart.yaml": heart.replace("5s", "50ms")})
+    tapped = one.ctl("tap", "heartbeat", "--count", "3").stdout
+    year = time.strftime("%Y", time.gmtime())
+    assert tapped.count('"from":"heart"') == 3 and tapped.count(f"{year}-") >= 3, tapped
+    assert "heart/beat" in one.ctl("show", "heartbeat").stdout
+    assert "heart/beat" in one.ctl("list", "links").stdout
+    one.ctl("emit", "heart", "Stop")
+    fired = re.search(r"fired +(\d+)", one.ctl("show", "heart/beat").stdout)[1]
+    time.sleep(0.2)
+    assert re.search(r"fired +(\d+)", one.ctl("show", "heart/beat").stdout)[1] == fired
+    refused = one.ctl("detach", "heart/beat", check=False)
+    assert refused.returncode != 0 and "heart/beat" in refused.stderr, refused.stderr
 
 
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ import Testing
             a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
                   knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                   ^~~~~
-              hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure, …
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …
             """#),
         Mistake(
             "a misspelt side effect",
@@ -175,7 +175,7 @@ import Testing
             a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
                 probe:
                 ^~~~~
-              hint: add one of: run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl, journal
+              hint: add one of: run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl, journal
             """#),
         Mistake(
             "two side effects",

@@ -77,6 +77,10 @@ struct FeedbackCompiler {
             return states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) }
         }
         guard let (given, isComplete) = given(effect) else { return nil }
+        if effect.schema.publishesDirectly {
+            // The link that it becomes makes the value.
+            return isComplete ? states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) } : nil
+        }
         let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true

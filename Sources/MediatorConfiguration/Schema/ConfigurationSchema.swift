@@ -296,7 +296,7 @@ public struct ConfigurationSchema: Sendable {
                 + (effect.isLasting
                     ? ["every", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key", "jitter"] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
-                + (effect.emitsDirectly ? ["timeout"] : [])
+                + (effect.isInstant ? ["timeout"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }
@@ -353,6 +353,8 @@ public struct ConfigurationSchema: Sendable {
         if !parameter.choices.isEmpty {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
+        // Of a type that only the whole configuration knows.
+        if parameter.type == .dyn { return .object([("description", "What it is given, of the type that is wanted.")]) }
         switch parameter.constraint {
         case nil, .time?, .headers?, .command?, .environment?, .text?:
             return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
