@@ -17,6 +17,8 @@ extension EffectSchema.Parameter {
         case unitName
         /// A map from names of fields of the journal.
         case journalFields
+        /// A map: fields of an entry in the journal, which anyone may set.
+        case logFields
         /// A list of texts: a program and its arguments, without NUL.
         case command
         /// A map of texts: environment variables by name (environ(7)), without NUL.
@@ -67,6 +69,7 @@ extension EffectSchema.Parameter {
                     guard case .string(let name) = key, !Self.isJournalField(name) else { return nil }
                     return "cannot have '\(name.prefix(64))': a field of the journal has a name like _SYSTEMD_UNIT"
                 }.min()
+            case (.logFields, .map(let entries)): LogFields.problem(with: entries)
             case (.command, .list(let words)): Self.commandProblem(words)
             case (.environment, .map(let variables)): Self.environmentProblem(variables)
             case (.host, .string(let text)):
@@ -133,7 +136,7 @@ extension EffectSchema.Parameter {
             switch self {
             case .whole, .number, .time, .text: true
             case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers, .command,
-                .environment, .unitName, .journalFields, .exits, .account:
+                .environment, .unitName, .journalFields, .logFields, .exits, .account:
                 false
             }
         }

@@ -172,6 +172,7 @@ extension EffectSchema {
             Parameter(
                 name: "level", type: .string, default: .string("info"),
                 choices: ["debug", "info", "notice", "warning", "error"]),
+            Parameter(name: "fields", type: .map(key: .string, value: .string), constraint: .logFields),
         ],
         shortForm: "message")
 

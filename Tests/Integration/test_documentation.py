@@ -211,6 +211,14 @@ def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) ->
     one.wait_log("Known → Unknown")
 
 
+def test_the_log_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    (copier,) = blocks(EFFECTS.split("\n## log\n")[1].split("\n## ")[0], "yaml")
+    one = daemon({"copier.yaml": copier})
+    one.ctl("emit", "copier", "Copied", "share=all photos", "files=3")
+    line = one.wait_log("all photos is copied")
+    assert line.endswith('all photos is copied  feedback=tell files=3 share="all photos" system=copier\n'.rstrip()), line
+
+
 def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     (heart,) = blocks(EFFECTS.split("\n## publish\n")[1].split("\n## ")[0], "yaml")
     one = daemon({"heart.yaml": heart.replace("5s", "50ms")})

@@ -655,6 +655,57 @@ import Testing
               hint: possible here: text, json, jsonLines
             """#),
         Mistake(
+            "a field of the log that the daemon says itself",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { PRIORITY: "3" } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' cannot have 'PRIORITY', which the daemon says itself [unsuitable-text]
+                  log: { message: full, fields: { PRIORITY: "3" } }
+                                                ^
+            """#),
+        Mistake(
+            "a field of the log that the journal does not take",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { _disk: sda } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' cannot have '_disk': a field has a name of at most 64 letters, digits and underscores, which begins with a letter [unsuitable-text]
+                  log: { message: full, fields: { _disk: sda } }
+                                                ^
+            """#),
+        Mistake(
+            "two fields of the log that are one",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { disk: sda, Disk: sdb } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' has 'Disk' and 'disk', which are one field of the journal [unsuitable-text]
+                  log: { message: full, fields: { disk: sda, Disk: sdb } }
+                                                ^
+            """#),
+        Mistake(
             "statuses that there are not",
             #"""
             system: disk

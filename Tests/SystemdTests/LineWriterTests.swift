@@ -114,6 +114,53 @@ struct `Standard error log handler` {
                 """)
     }
 
+    /// A handler for the journal, which listens at a path, with what it says of a line.
+    private func logged(
+        _ format: LogFormat, _ socket: String, _ metadata: Logger.Metadata
+    ) throws -> String {
+        let file = try TemporaryFile()
+        var logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(
+                writer: LineWriter(descriptor: file.descriptor), format: format, journal: JournalSocket(path: socket),
+                now: { .zero })
+        }
+        logger[metadataKey: "system"] = "backup"
+        logger[metadataKey: "feedback"] = "tell"
+        logger.warning("It is done", metadata: metadata)
+        return try file.contents()
+    }
+
+    @Test
+    func `What is to have fields of its own has them in the journal`() throws {
+        let socket = try NotifySocket()
+        let fields = JournalFields(["share": "photos", "Text": "two\nlines"])
+        #expect(try logged(.journal, socket.path, [JournalFields.key: .stringConvertible(fields)]) == "")
+        let lines = try socket.receive()
+        let name = CommandLine.arguments[0].split(separator: "/").last ?? ""
+        #expect(
+            lines == """
+                MESSAGE=It is done  Text="two\\nlines" feedback=tell share=photos system=backup
+                PRIORITY=4
+                SYSLOG_IDENTIFIER=\(name)
+                MEDIATOR_SYSTEM=backup
+                MEDIATOR_FEEDBACK=tell
+                TEXT
+                \u{9}\0\0\0\0\0\0\0two
+                lines
+                SHARE=photos
+
+                """)
+    }
+
+    @Test
+    func `Elsewhere, and where the journal does not listen, fields are printed`() throws {
+        let metadata: Logger.Metadata = [JournalFields.key: .stringConvertible(JournalFields(["share": "all photos"]))]
+        let text = "It is done  feedback=tell share=\"all photos\" system=backup\n"
+        #expect(try logged(.journal, "/nowhere/at/all", metadata) == "<4>\(text)")
+        #expect(try logged(.journal, String(repeating: "x", count: 200), metadata) == "<4>\(text)")
+        #expect(try logged(.file, "/nowhere", metadata) == "1970-01-01T00:00:00.000Z warning \(text)")
+    }
+
     @Test
     func `An error goes with its line`() throws {
         let file = try TemporaryFile()

@@ -367,6 +367,12 @@ public struct ConfigurationSchema: Sendable {
                 "type": "object", "propertyNames": ["pattern": "^[A-Z_][A-Z0-9_]{0,63}$"],
                 "additionalProperties": ["type": "string"],
             ]
+        case .logFields?:
+            return .anyOf(
+                [
+                    "type": "object", "propertyNames": ["pattern": "^[A-Za-z][A-Za-z0-9_]{0,63}$"],
+                    "additionalProperties": ["type": "string"], "maxProperties": .int(LogFields.limits.fields),
+                ], .reference("template"))
         case .unitName?:
             let types = EffectSchema.Parameter.Constraint.unitTypes.joined(separator: "|")
             return ["type": "string", "pattern": .string("^[A-Za-z0-9:_.\\\\@-]+\\.(\(types))$|\\$\\{")]
