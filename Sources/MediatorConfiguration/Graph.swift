@@ -530,12 +530,15 @@ public final class LinkDefinition: Sendable {
     /// systems and buses count by name: 32 hexadecimal digits.
     public var fingerprint: String { lazyFingerprint.text }
     let lazyFingerprint: LazyFingerprint
+    /// The feedback of the attached system that makes it fire, where that puts values on a bus; nil: states and values do.
+    public let trigger: LinkTrigger?
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint
+        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint, trigger: LinkTrigger?
     ) {
+        self.trigger = trigger
         self.name = name
         self.source = source
         self.system = system
@@ -545,6 +548,20 @@ public final class LinkDefinition: Sendable {
         self.emits = emits
         self.loop = loop
         lazyFingerprint = fingerprint
+    }
+}
+
+/// The feedback that makes a link fire.
+public struct LinkTrigger: Sendable, Hashable {
+    /// Its name.
+    public let feedback: String
+    /// Whether it waits for the clock first, rather than do it as soon as a state is entered.
+    public let waits: Bool
+
+    /// A trigger.
+    init(feedback: String, waits: Bool) {
+        self.feedback = feedback
+        self.waits = waits
     }
 }
 
@@ -578,6 +595,6 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: lazyFingerprint)
+            emits: emits, loop: loop, fingerprint: lazyFingerprint, trigger: trigger)
     }
 }

@@ -14,6 +14,8 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    /// Puts on a bus what a state makes of the feedback, if that is what it does.
+    private let publish: @Sendable (SystemState) -> Void
     private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
@@ -38,8 +40,9 @@ final class EffectRunner: Sendable {
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
         events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
-        note: @escaping @Sendable (Fault) -> Void
+        publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void
     ) {
+        self.publish = publish
         self.figures = figures
         self.definition = definition
         self.implementation = implementation
@@ -72,7 +75,7 @@ final class EffectRunner: Sendable {
             switch definition.schedule {
             case .atOnce where implementation == nil && definition.pace == nil:
                 // An event emitted at once needs no task.
-                return .call { self.event(for: "emit", .null, in: state).event }
+                return .call { self.act(in: state) }
             case .atOnce:
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
@@ -179,7 +182,7 @@ final class EffectRunner: Sendable {
         _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
     ) async {
         guard let implementation else {
-            if let event = event(for: "emit", .null, in: state).event { send(event) }
+            if let event = act(in: state) { send(event) }
             return
         }
         let isExclusive = definition.strategy == .cancelOnNewState
@@ -219,6 +222,15 @@ final class EffectRunner: Sendable {
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
+    }
+
+    /// Does what the host does itself: the event that is emitted, if that is it.
+    private func act(in state: SystemState) -> SystemEvent? {
+        guard definition.effect == EffectSchema.publish.name else {
+            return event(for: EffectSchema.emit.name, .null, in: state).event
+        }
+        publish(state)
+        return nil
     }
 
     /// What a run is given.

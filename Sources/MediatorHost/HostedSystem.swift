@@ -254,7 +254,7 @@ final class HostedSystem: Sendable {
         loop.afterPending { [outlets, weak loop] in
             outlets.exchange(leaving, for: joining)
             if let state = loop?.state {
-                for joint in joining { joint.see(state) }
+                for joint in joining where joint.trigger == nil { joint.see(state) }
             }
             done()
         }

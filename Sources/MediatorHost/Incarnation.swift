@@ -76,6 +76,7 @@ final class Incarnation: Sendable {
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 figures: figures,
+                publish: { [outlets] in outlets.show($0, by: feedback.name) },
                 note: report)
             runners.append(runner)
             loop.add(

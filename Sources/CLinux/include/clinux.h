@@ -1,6 +1,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Calls of Linux that Swift's module of the C library does not have. All answer -1 with `errno` where the system does.
@@ -23,6 +24,10 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 /// A descriptor of a process, which can be read when the process has ended (pidfd_open(2)); closed in programs that are
 /// started.
 int linux_process(int number);
+
+/// A file in memory that holds bytes, to be read from its beginning, and cannot be changed (memfd_create(2)); closed in
+/// programs that are started.
+int linux_memory(const void *bytes, size_t count);
 
 /// What the system says about a network interface (rtnetlink(7)).
 struct linux_link {

@@ -138,7 +138,7 @@ struct WiringCompiler {
         let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
-            let bus = bus(name, buses, lookup)
+            let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
             compiled = systemToBus(written, scope, bus, selector, value, lookup).map { form, selector in
                 (form, "\(scope.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
             }
@@ -160,7 +160,8 @@ struct WiringCompiler {
         return LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
-            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session))
+            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session),
+            trigger: written.trigger)
     }
 
     /// What a link joins. Nothing is reported.
@@ -201,12 +202,14 @@ struct WiringCompiler {
         return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
-    private func bus(_ name: Scalar, _ buses: BusTable, _ lookup: Lookup) -> BusScope? {
+    private func bus(
+        _ name: Scalar, _ buses: BusTable, _ lookup: Lookup, isPublished: Bool = false
+    ) -> BusScope? {
         if let bus = buses.scopes[name.text] { return bus }
         guard !mayHideBuses else { return nil }
         lookup.report(
             .unknownBus, at: name.span, "there is no bus '\(name.text)'",
-            hint: systems[name.text] != nil
+            hint: systems[name.text] != nil && !isPublished
                 ? "'\(name.text)' is a system: write toSystem instead of to"
                 : Names.instanceHint(for: name.text, among: buses.names)
                     ?? Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
@@ -223,7 +226,7 @@ struct WiringCompiler {
         let selected = lookup.selector(selector, condition: written.condition, of: system)
         guard let bus, !bus.isBroken else { return nil }
         let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
-            data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
+            data.data(value, as: bus.type, Subject(written.trigger == nil ? "'emitValue'" : "'value'", ""), $0)
         }
         guard let selected, let programs else { return nil }
         return (.systemToBus(bus: bus.index, selector: selected, value: programs), selected)

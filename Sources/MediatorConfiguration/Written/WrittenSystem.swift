@@ -126,6 +126,8 @@ struct WrittenEffect: Sendable {
     var argument: Node
     /// What it emits, for side effects whose argument is an event.
     var emission: WrittenConstruct?
+    /// What it puts on which bus, for side effects that do that.
+    var publication: (bus: Scalar, value: Node)?
 }
 
 /// What one outcome emits, as written.
