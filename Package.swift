@@ -117,6 +117,11 @@ let package = Package(
             name: "cel-eval", dependencies: ["CommonExpression"], path: "Tests/Differential/cel-eval",
             swiftSettings: strict),
 
+        // A daemon whose systems do what none should, for tests of how it is watched.
+        .executableTarget(
+            name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
+            path: "Tests/Integration/unruly-daemon", swiftSettings: strict),
+
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
         .testTarget(

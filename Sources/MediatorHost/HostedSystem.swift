@@ -73,6 +73,8 @@ final class HostedSystem: Sendable {
         /// How it has been, and since when.
         var health = Health.starting
         var since: Timestamp
+        /// Whether its loop turns.
+        var watch = LoopWatch()
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
 
@@ -83,7 +85,7 @@ final class HostedSystem: Sendable {
             case .restarting, .givenUp: .failed
             case .leaving: .stopped
             case .running:
-                failure != nil || inState == .failed
+                watch.late != nil || failure != nil || inState == .failed
                     ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
             }
         }
@@ -95,7 +97,7 @@ final class HostedSystem: Sendable {
             if let treatment { return treatment + (lastFault.map { "; \(text($0))" } ?? "") }
             switch present {
             case .healthy, .stopped: return nil
-            case .failed: return failure.map(text) ?? byState
+            case .failed: return watch.late?.reason ?? failure.map(text) ?? byState
             case .degraded: return inState == .degraded ? byState : lastFault.map(text)
             case .starting:
                 guard phase == .running else { return nil }
@@ -667,6 +669,59 @@ final class HostedSystem: Sendable {
                 metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period)"] : [:])
         }
         supervise(claim, decision, elapsed)
+    }
+
+    // MARK: Turning
+
+    /// Looks whether its loop turns, and asks it if it is not asked already.
+    ///
+    /// - Returns: how long it has been silent, if it has been asked before, and whether it turns on the host's pool.
+    func look(deadline: Duration) -> (loop: LateLoop, isOnPool: Bool)? {
+        let now = time.elapsed()
+        let incarnation = incarnation
+        let loop = incarnation.loop
+        // Of one that has not begun, or that ends at once, nothing is expected.
+        let isWatched = loop.phase == .running || loop.phase == .stopping
+        let sight = LoopWatch.Sight(
+            incarnation: incarnation.number, turns: incarnation.turns.value,
+            events: isWatched ? loop.counters.events : 0)
+        let (asks, silence, isNews) = status.withLock { status -> (Bool, Duration, Bool) in
+            guard isWatched, incarnation === status.incarnation else {
+                _ = status.watch.settle()
+                return (false, .zero, status.note(at: self.time.now()))
+            }
+            let (asks, silence) = status.watch.look(sight, at: now, deadline: deadline)
+            return (asks, silence, false)
+        }
+        if isNews { healthChanged() }
+        if asks { loop.afterPending { [weak self] in self?.turned(incarnation.number) } }
+        guard silence > .zero else { return nil }
+        return (
+            LateLoop(
+                system: definition.name, silence: silence, deadline: deadline, isBlocked: sight.turns % 2 == 1),
+            incarnation.isOnPool
+        )
+    }
+
+    private func turned(_ number: UInt64) {
+        let (late, isNews) = status.withLock { status in
+            (status.watch.settle(number), status.note(at: time.now()))
+        }
+        guard let late else { return }
+        if isNews { healthChanged() }
+        logger.notice("its loop turns again", metadata: ["after": "\(LateLoop.text(late.silence)) at least"])
+    }
+
+    /// It is late: that is logged and shown, until it turns.
+    func isLate(_ loop: LateLoop) {
+        let (isFirst, isNews) = status.withLock { status in
+            (status.watch.note(loop), status.note(at: time.now()))
+        }
+        if isNews { healthChanged() }
+        guard isFirst else { return }
+        logger.error(
+            loop.isBlocked ? "its loop is blocked" : "its loop does not turn, since no thread is free",
+            metadata: ["silence": "\(LateLoop.text(loop.silence))", "deadline": "\(LateLoop.text(loop.deadline))"])
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is
