@@ -212,9 +212,12 @@ final class HostedSystem: Sendable {
 
     /// A picture of its loop, in which is counted what it has counted since the host has it.
     var snapshot: LoopSnapshot {
-        let (incarnation, earlier, before) = status.withLock { ($0.incarnation, $0.earlier, $0.counters) }
+        let incarnation = incarnation
         var snapshot = incarnation.loop.snapshot
-        snapshot.counters = earlier.reduce(snapshot.counters + before) { $0 + $1.loop.counters }
+        // Under the lock, so that what one that is over has counted is never counted less than before, nor twice.
+        snapshot.counters = status.withLock { status in
+            (status.earlier + [status.incarnation]).reduce(status.counters) { $0 + $1.loop.counters }
+        }
         return snapshot
     }
 
@@ -323,7 +326,6 @@ final class HostedSystem: Sendable {
         // One that has ended before does not tell so any more.
         let present = incarnation
         let wasOver = present.loop.phase == .stopped
-        let counted = wasOver ? present.loop.counters : LoopCounters()
         do throws(InitialStateError) {
             let behaviour = try make()
             let number = status.withLock { $0.incarnation.number + 1 }
@@ -336,7 +338,11 @@ final class HostedSystem: Sendable {
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
                 status.incarnation = successor
                 defer { status.isOver = false }
-                if wasOver { status.counters = status.counters + counted } else { status.earlier.append(present) }
+                if wasOver {
+                    status.counters = status.counters + present.loop.counters
+                } else {
+                    status.earlier.append(present)
+                }
                 return status.isOver && !wasOver
             }
             if isOver { settle(present) }
@@ -565,11 +571,10 @@ final class HostedSystem: Sendable {
 
     /// Remembers what one that is over has counted, instead of itself.
     private func settle(_ ended: Incarnation) {
-        let counted = ended.loop.counters
         status.withLock { status in
             guard let index = status.earlier.firstIndex(where: { $0 === ended }) else { return }
             status.earlier.remove(at: index)
-            status.counters = status.counters + counted
+            status.counters = status.counters + ended.loop.counters
         }
     }
 
