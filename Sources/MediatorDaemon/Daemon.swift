@@ -30,6 +30,8 @@ public struct Daemon: Sendable {
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
     public var kinds = SystemCatalogue()
+    /// What the process records through swift-metrics, to be told with the daemon's own figures; nil: that is told elsewhere.
+    package var recorded: RecordedMetrics?
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
     /// Whether a configuration with a warning is not valid.
@@ -83,7 +85,7 @@ public struct Daemon: Sendable {
         }
         let endpoint: MetricsEndpoint?
         do {
-            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, started: started))
+            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, recorded: recorded, started: started))
         } catch {
             logger.critical(
                 "cannot serve the metrics",
@@ -182,8 +184,10 @@ public struct Daemon: Sendable {
 
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
+        let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
         let control = HostControl(
-            host: host, reloader: reloader, configuration: configuration.directories, started: started, logger: logger)
+            host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
+            started: started, logger: logger)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
