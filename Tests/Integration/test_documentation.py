@@ -103,10 +103,11 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, handling, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    system, handling, supervision, watchdog, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
+            "watchdog.yaml": watchdog,
             "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
         }
     )
