@@ -124,6 +124,8 @@ extension Diagnostic {
         public static let unreachableRule = Code(rawValue: "unreachable-rule")
         /// A condition that is always true or always false (a warning).
         public static let constantCondition = Code(rawValue: "constant-condition")
+        /// Something that means nothing where it stands (a warning).
+        public static let moot = Code(rawValue: "moot")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
         /// A system has no initial state: its data cannot be computed, or its kind refuses what it is given.
@@ -166,7 +168,8 @@ extension Diagnostic {
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
             .unavailableValue,
             .misplacedSecret,
-            .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .linkForm,
+            .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .moot,
+            .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

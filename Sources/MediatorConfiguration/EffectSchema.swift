@@ -84,15 +84,19 @@ public struct EffectSchema: Sendable, Hashable {
     public let isLasting: Bool
     /// Whether its successes and failures are counted: see ``withThresholds()``.
     public let isProbe: Bool
+    /// Whether it does nothing but tell what it found, so that it is for nothing without a rule for an outcome. One that
+    /// lasts and has outcomes is always of this kind.
+    public let onlyTells: Bool
 
     /// A side effect.
     public init(
         name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
-        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
+        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false, onlyTells: Bool = false
     ) {
         self.init(
             name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
-            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false,
+            onlyTells: onlyTells || isLasting && !outcomes.isEmpty)
     }
 
     /// Whether the host does it itself, in no time.
@@ -100,8 +104,9 @@ public struct EffectSchema: Sendable, Hashable {
 
     init(
         name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
-        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, publishesDirectly: Bool = false
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, onlyTells: Bool = false, publishesDirectly: Bool = false
     ) {
+        self.onlyTells = onlyTells
         self.publishesDirectly = publishesDirectly
         self.isProbe = isProbe
         self.name = name

@@ -394,6 +394,11 @@ public struct FeedbackDefinition: Sendable {
     /// By state index, how much later than its schedule says a run may begin, at random; nil: not at all.
     public var jitter: [Int: DataProgram]?
 
+    /// How it is written, where it is.
+    var text: FeedbackText?
+    /// What it does in a few words, as it is written: `every 5s: run [df, /]`. Values from elsewhere are named, not shown.
+    public var summary: String { text?.summary ?? effect }
+
     /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
     public static let mostRuns = 64
 

@@ -213,6 +213,7 @@ final class EffectRunner: Sendable {
         let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
         let begin = time.elapsed()
+        figures.begin()
         defer { figures.end(after: time.elapsed() - begin) }
         guard schema?.isLasting == true else {
             return await attempts(limit, run) { await implementation.run(given, in: $0) }

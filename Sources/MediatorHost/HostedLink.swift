@@ -108,7 +108,7 @@ final class HostedLink: Sendable {
         case .fires: break
         case .closes: logger.notice("the link fires again, after a quiet period")
         case .opens:
-            let limit = definition.loop.map { "\($0.count) per \($0.period)" } ?? ""
+            let limit = definition.loop.map { "\($0.count) per \($0.period.brief)" } ?? ""
             logger.warning(
                 "the link would fire more often than its loop may; it is held back until it has been quiet for a period",
                 metadata: ["limit": "\(limit)", "link-source": "\(definition.source)"])

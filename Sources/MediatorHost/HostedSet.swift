@@ -97,6 +97,7 @@ final class HostedSet: Sendable {
         let system = systems[index]
         let faults = system.faults
         let wellness = system.wellness
+        let group = graph.groups.first { $0.systems.contains(index) }
         return SystemStatus(
             definition: system.described(graph.systems[index]),
             health: wellness.health,
@@ -113,7 +114,11 @@ final class HostedSet: Sendable {
                 if link.system == index { return true }
                 if case .systemToSystem(let target, _, _) = link.form { return target == index }
                 return false
-            }.map(\.name))
+            }.map(\.name),
+            runs: system.runs,
+            begins: system.begins,
+            group: group,
+            groupSystems: group?.systems.map { graph.systems[$0].name } ?? [])
     }
 
     func busStatus(_ index: Int) -> BusStatus {
@@ -151,7 +156,7 @@ final class HostedSet: Sendable {
     /// How one of its systems stands, for a plan.
     func running(_ name: String) -> Plan.Running? {
         system(name).map { system in
-            let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
+            let busy = system.runs.filter { $0.running > 0 }.map(\.feedback)
             return Plan.Running(
                 state: system.loop.state.index, feedbacks: busy,
                 hasFailed: system.phase == .givenUp || system.phase == .restarting)

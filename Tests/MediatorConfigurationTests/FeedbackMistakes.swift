@@ -7,6 +7,84 @@ import Testing
 
     static let all = [
         Mistake(
+            "two limits of time",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                timeout: 5s
+                tcp: { host: localhost, port: 22, timeout: 1s }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:8:14: error: 'tcp' has a 'timeout' of its own already [conflicting-keys]
+                  timeout: 5s
+                           ^~
+              hint: keep that, or leave it out and give the feedback an 'onTimeout'
+            """#),
+        Mistake(
+            "a jitter that reaches into the next run",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                jitter: 90s
+                tcp: { host: localhost, port: 22 }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:9:13: error: 'jitter' must be shorter than 'every', which is 1m [out-of-range]
+                  jitter: 90s
+                          ^~~
+            """#),
+        Mistake(
+            "a probe of which nothing becomes",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                dns: localhost
+            """#,
+            #"""
+            a.yaml:9:5: warning: nothing becomes of what 'dns' tells [moot]
+                  dns: localhost
+                  ^~~
+              hint: its outcomes are onSuccess, onFailure, onUp, onDown
+            """#),
+        Mistake(
+            "thresholds that nobody hears of",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                run: { command: [df], failureWindow: 5, failureThreshold: 3 }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:9:45: warning: 'failureThreshold' means nothing without an 'onUp' or 'onDown' [moot]
+                  run: { command: [df], failureWindow: 5, failureThreshold: 3 }
+                                                          ^~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
             "an unknown side effect",
             #"""
             system: disk
@@ -153,6 +231,7 @@ import Testing
                 strategy: continueOnNewState
                 mode: queued
                 path: /srv
+                onChange: Cleaned
             """#,
             #"""
             a.yaml:9:5: error: 'path' goes on by itself, and there is one run of it: another would wait for ever [conflicting-keys]

@@ -43,7 +43,8 @@ struct FeedbackCompiler {
         definition.timeout = timeout.value
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
-        return definition
+        definition.text = FeedbackText(schedule: written.schedule, effect: effect)
+        return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 
     private func schedule(_ states: [Int]?) -> Schedule? {

@@ -9,6 +9,9 @@ public struct ConfigurationSchema: Sendable {
     /// What the schema calls itself.
     public static let identifier = "urn:mediatord:configuration"
 
+    /// What the schema of drop-ins calls itself.
+    public static let dropInIdentifier = "urn:mediatord:drop-in"
+
     /// The schema as JSON text, with a line break at its end.
     public let text: String
 
@@ -17,8 +20,12 @@ public struct ConfigurationSchema: Sendable {
     /// - Parameters:
     ///   - effects: The side effects that there are.
     ///   - kinds: The kinds of systems that there are; none: any name may be one, since daemons differ in those they know.
-    public init(effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = []) {
-        text = Self.root(effects, kinds).text() + "\n"
+    ///   - isDropIn: Whether it is for drop-ins, in which nothing need be said, and `null` removes what is there.
+    public init(
+        effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = [], isDropIn: Bool = false
+    ) {
+        let root = Self.root(effects, kinds)
+        text = (isDropIn ? Self.dropIn(root) : root).text() + "\n"
     }
 
     /// The schema as a tree.

@@ -51,7 +51,7 @@ struct FeedbackDecoder {
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            handling: handling, effect: effect, outcomes: outcomes(keyed, effect))
+            handling: handling, effect: effect, outcomes: outcomes(keyed, effect), hasForeignKey: keyed.hasForeign)
     }
 
     /// What becomes of runs that come while one runs, where that can be.

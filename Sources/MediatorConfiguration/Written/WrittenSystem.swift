@@ -105,6 +105,8 @@ struct WrittenFeedback: Sendable {
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
+    /// Whether there is a key that means nothing, which has been reported, and may have been meant to be an outcome.
+    var hasForeignKey = false
 }
 
 /// How the runs of a feedback are handled, as written.

@@ -47,6 +47,8 @@ struct WrittenLink: Sendable {
     var source: SourceText
     var name: Scalar
     var system: Scalar
+    /// Whether the system is missing or could not be read, which has been reported.
+    var isSystemBroken = false
     var condition: Scalar?
     /// Whether there is a condition that could not be read.
     var isConditionBroken = false
