@@ -1,5 +1,4 @@
 import Glibc
-import Subprocess
 import SystemPackage
 
 /// Another user as which a command is to run, as `User=` of systemd does (systemd.exec(5)).
@@ -35,11 +34,16 @@ struct Account: Sendable {
             user: known.user, group: own, groups: groups(of: known.name, own), environment: environment)
     }
 
-    /// What a command of this account is started with.
-    func apply(to options: inout PlatformOptions) {
-        options.userID = user
-        options.groupID = group
-        options.supplementaryGroups = groups
+    /// The program that becomes another user and then the command (setpriv(1), of Debian's util-linux). To do so between fork
+    /// and exec is not safe in a process of several threads: setuid(3) waits for locks which others may have held.
+    static let program = "/usr/bin/setpriv"
+
+    /// The command that makes another one run as this account.
+    func command(_ program: String, _ arguments: [String]) -> [String] {
+        [
+            Self.program, "--reuid", "\(user)", "--regid", "\(group)", "--groups",
+            groups.map { "\($0)" }.joined(separator: ","), "--", program,
+        ] + arguments
     }
 
     /// What the database says of a user.

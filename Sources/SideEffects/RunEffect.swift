@@ -116,10 +116,10 @@ public struct RunEffect: EffectImplementation {
             let account = try await Self.account(arguments)
             var options = PlatformOptions()
             options.processGroupID = 0
-            account?.apply(to: &options)
+            let command = account?.command(program, rest) ?? [program] + rest
             let ended = try await Subprocess.run(
-                program.contains("/") ? .path(FilePath(program)) : .name(program),
-                arguments: Arguments(rest),
+                command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
+                arguments: Arguments(Array(command.dropFirst())),
                 environment: .inherit.updating(Self.environment(account, arguments)),
                 workingDirectory: arguments["directory"]?.text.map { FilePath($0) },
                 platformOptions: options,
@@ -162,7 +162,8 @@ public struct RunEffect: EffectImplementation {
                 expected: arguments["expect"]?.text.flatMap { ExitStatuses($0) } ?? Self.exitedWell, json: isJSON,
                 ending.reason)
         } catch {
-            var result = RunResult(error: "\(program): \(Self.describe(error, program, arguments))")
+            var result = RunResult(
+                error: "\(program): \(Self.describe(error, arguments["user"] == nil ? program : Account.program))")
             (result.output, result.isCut) = (output.text, output.isCut)
             return result
         }
@@ -268,7 +269,7 @@ public struct RunEffect: EffectImplementation {
         "LISTEN_FDNAMES": nil,
     ]
 
-    private static func describe(_ error: any Error, _ program: String, _ arguments: [String: Value]) -> String {
+    private static func describe(_ error: any Error, _ program: String) -> String {
         if let problem = error as? SensingProblem { return problem.message }
         guard let error = error as? SubprocessError else { return "\(error)" }
         switch error.code {
@@ -276,8 +277,6 @@ public struct RunEffect: EffectImplementation {
             return "may not be executed; check its permissions, and that it is a program"
         case .executableNotFound: return "no such command; check the spelling, or give its full path"
         case .failedToChangeWorkingDirectory: return "cannot change to its directory"
-        case .spawnFailed where arguments["user"] != nil && error.underlyingError == .notPermitted:
-            return "cannot become another user: the daemon needs CAP_SETUID and CAP_SETGID for that"
         default: return error.underlyingError.map { "cannot be started: \($0)" } ?? "\(error)"
         }
     }
