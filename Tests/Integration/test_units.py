@@ -214,6 +214,72 @@ def test_what_takes_too_long_is_a_failure_and_goes_on(units: Container) -> None:
     assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
 
 
+def test_a_bus_that_goes_away_during_a_job_leaves_its_end_unknown(units: Container) -> None:
+    start(units, ACT.replace("TIME", "60s"))
+    units.run("mediatorctl", "emit", "act", "Act", "name=slow.service", "action=start")
+    units.wait_until(
+        lambda: units.show("slow.service", "ActiveState")["ActiveState"] == "activating", "the beginning of the job"
+    )
+    pid = units.show("dbus.service", "MainPID")["MainPID"]
+    units.run("sh", "-c", f"kill -KILL {pid}")
+    wait(units, lambda: told(units, "told")[-1].startswith("failure slow.service unknown the connection"), "a failure")
+    # The job itself goes on; the next one has a connection of its own.
+    assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
+
+    def is_started() -> bool:
+        count = len(told(units, "told"))
+        units.run("mediatorctl", "emit", "act", "Act", "name=probe.service", "action=start")
+        wait(units, lambda: len(told(units, "told")) > count, "an answer")
+        return told(units, "told")[-1] == "success probe.service done active"
+
+    # At first the service manager may not be on the new bus yet.
+    units.wait_until(is_started, f"a job by the new connection:\n{logged(units)}")
+
+
+# What Debian has in a package of its own, which a system without sessions does not need.
+USER_BUS = {
+    "dbus.socket": "[Socket]\nListenStream=%t/bus\n",
+    "dbus.service": "[Unit]\nRequires=dbus.socket\n[Service]\nExecStart=/usr/bin/dbus-daemon --session "
+    "--address=systemd: --nofork --nopidfile --systemd-activation\n",
+    "probe.service": UNITS["probe.service"],
+}
+
+
+def test_units_of_a_user(units: Container) -> None:
+    for name, text in USER_BUS.items():
+        units.write(f"/etc/systemd/user/{name}", text)
+    units.write(
+        f"/etc/systemd/system/{UNIT}.d/user.conf",
+        "[Service]\nProtectHome=no\nEnvironment=XDG_RUNTIME_DIR=/run/user/0\n"
+        "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/0/bus\n",
+    )
+    # Debian has the user's runtime directory named by a module of PAM that is in a package of its own.
+    units.write("/etc/systemd/system/user@.service.d/test.conf", "[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%i\n")
+    units.systemctl("daemon-reload")
+    by_user = ("env", "XDG_RUNTIME_DIR=/run/user/0", "systemctl", "--user")
+    try:
+        begun = units.systemctl("start", "user@0.service", check=False)
+        assert begun.returncode == 0, units.journal("user@0.service")
+        units.run(*by_user, "start", "dbus.socket", "dbus.service")
+        units.write("/etc/mediatord/watch.yaml", WATCH.replace("NAME", "{ name: probe.service, scope: user }"))
+        start(units, ACT.replace("timeout: TIME", "timeout: 30s, scope: user"))
+        wait_told(units, "probe.service inactive dead loaded success")
+        units.run("mediatorctl", "emit", "act", "Act", "name=probe.service", "action=start")
+        wait_told(units, "success probe.service done active", word="told")
+        wait_told(units, "probe.service active running loaded success")
+        # It is the user's unit, not the system's of the same name.
+        assert units.run(*by_user, "is-active", "probe.service").stdout.strip() == "active"
+        assert units.show("probe.service", "ActiveState")["ActiveState"] == "inactive"
+        units.run(*by_user, "stop", "probe.service")
+        wait_told(units, "probe.service inactive dead loaded success")
+    finally:
+        units.systemctl("stop", UNIT, check=False)
+        units.systemctl("stop", "user@0.service", check=False)
+        units.run("rm", "-f", *(f"/etc/systemd/user/{name}" for name in USER_BUS))
+        units.run("rm", "-rf", "/etc/systemd/system/user@.service.d")
+        units.systemctl("daemon-reload")
+
+
 def test_without_permission_units_are_watched_and_not_changed(units: Container) -> None:
     units.run("rm", f"/etc/systemd/system/{UNIT}.d/test.conf")
     units.systemctl("daemon-reload")
