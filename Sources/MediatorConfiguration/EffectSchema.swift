@@ -234,7 +234,8 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl,
+        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, units,
+        systemctl,
         journal,
     ]
 

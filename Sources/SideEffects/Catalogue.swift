@@ -7,7 +7,8 @@ extension EffectCatalogue {
         let clients = HTTPClients()
         return EffectCatalogue([
             RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
-            PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(), TCPEffect(),
+            PressureEffect(), ProcessEffect(), UnitEffect(), UnitsEffect(), SystemctlEffect(), JournalEffect(),
+            TCPEffect(),
             HTTPEffect(clients: clients), DNSEffect(),
             NotifyEffect(clients: clients),
         ])

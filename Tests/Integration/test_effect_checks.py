@@ -141,6 +141,7 @@ def machine(container: Container) -> Container:
     "name, arguments, outcome",
     [
         ("unit", '{"name": "idle.service"}', "onChange"),
+        ("units", '{"pattern": "idle*.service"}', "onList"),
         ("systemctl", '{"name": "idle.service", "action": "start"}', "onSuccess"),
         ("journal", '{"match": {"_PID": "1"}, "since": "boot"}', "onEntry"),
     ],
