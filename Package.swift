@@ -44,6 +44,8 @@ let package = Package(
         .library(name: "Varlink", targets: ["Varlink"]),
         .library(name: "MediatorConfiguration", targets: ["MediatorConfiguration"]),
         .library(name: "MediatorControl", targets: ["MediatorControl"]),
+        .library(name: "MediatorHost", targets: ["MediatorHost"]),
+        .library(name: "MediatorEffectTesting", targets: ["MediatorEffectTesting"]),
         .library(name: "MediatorDaemon", targets: ["MediatorDaemon"]),
         .executable(name: "mediatord", targets: ["mediatord"]),
         .executable(name: "mediatorctl", targets: ["mediatorctl"]),
@@ -94,6 +96,11 @@ let package = Package(
             ] + nio + http,
             swiftSettings: strict
         ),
+        // Checks of side effects, which any implementation can run.
+        .target(
+            name: "MediatorEffectTesting",
+            dependencies: ["MediatorHost", "MediatorConfiguration", "CommonExpression", logging],
+            swiftSettings: strict),
         .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
 
         // Layer 3: where the parts are joined.
@@ -119,6 +126,13 @@ let package = Package(
             name: "cel-eval", dependencies: ["CommonExpression"], path: "Tests/Differential/cel-eval",
             swiftSettings: strict),
 
+        // Checks one side effect of every daemon, with arguments and peers that a test gives it.
+        .executableTarget(
+            name: "effect-check",
+            dependencies: [
+                "CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost", "SideEffects",
+            ],
+            path: "Tests/Integration/effect-check", swiftSettings: strict),
         // A daemon whose systems do what none should, for tests of how it is watched.
         .executableTarget(
             name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
@@ -169,6 +183,10 @@ let package = Package(
             ] + nio + http,
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "MediatorEffectTestingTests",
+            dependencies: ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"],
+            swiftSettings: strict),
         .testTarget(
             name: "MediatorDaemonTests",
             dependencies: [

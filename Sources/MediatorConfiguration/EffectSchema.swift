@@ -148,6 +148,47 @@ public struct EffectSchema: Sendable, Hashable {
         }
     }
 
+    /// What about it would keep a configuration from using it, a sentence each without a full stop; empty: nothing.
+    public var flaws: [String] {
+        var flaws: [String] = []
+        let keys = Set(FeedbackDecoder.keys + [Self.timeoutOutcome.name])
+        if !Names.isIdentifier(name) || keys.contains(name) {
+            flaws.append("'\(name)' cannot name a side effect")
+        }
+        func check(_ names: [String], _ what: String) {
+            var seen: Set<String> = []
+            for name in names {
+                if !Names.isIdentifier(name) { flaws.append("'\(name)' cannot name \(what)") }
+                if !seen.insert(name).inserted { flaws.append("there are two of \(what) named '\(name)'") }
+            }
+        }
+        let names = parameters.map(\.name)
+        check(names, "a parameter")
+        check(outcomes.map(\.name), "an outcome")
+        for outcome in outcomes {
+            check(outcome.result.fields.map(\.name), "a field of the outcome '\(outcome.name)'")
+            if keys.contains(outcome.name) || outcome.name == name {
+                flaws.append("the outcome '\(outcome.name)' has the name of something else in a feedback")
+            }
+        }
+        for parameter in parameters {
+            func flaw(_ text: String) { flaws.append("the parameter '\(parameter.name)' \(text)") }
+            if let value = parameter.default {
+                if !parameter.type.accepts(value) { flaw("has a default of another type") }
+                if !problems(with: [parameter.name: value]).isEmpty { flaw("has a default that it may not have") }
+                if parameter.required { flaw("must be given, and has a default") }
+            }
+            if !parameter.choices.isEmpty, parameter.type != .string { flaw("has choices, and is no text") }
+            for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0 }) where !names.contains(bound) {
+                flaw("has a bound, '\(bound)', that is no parameter")
+            }
+        }
+        for name in [shortForm].compactMap({ $0 }) + exactlyOneOf where !names.contains(name) {
+            flaws.append("it speaks of the parameter '\(name)', which there is not")
+        }
+        return flaws
+    }
+
     /// The parameter of a name.
     func parameter(_ name: String) -> Parameter? { parameters.first { $0.name == name } }
     /// The outcome of a name.
@@ -189,7 +230,7 @@ extension EffectSchema {
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
         run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, ping, http, dns, notify,
-        unit,
+        unit, units,
         systemctl,
         journal,
     ]

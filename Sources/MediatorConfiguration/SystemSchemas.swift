@@ -35,6 +35,17 @@ extension EffectSchema {
         ],
         isLasting: true)
 
+    /// Watches the units of systemd whose names match a pattern.
+    public static let units = EffectSchema(
+        name: "units",
+        parameters: [Parameter(name: "pattern", type: .string, required: true, allowsEmpty: false), scope],
+        shortForm: "pattern",
+        outcomes: [
+            outcome("onChange", [("name", .string), ("active", .string), ("sub", .string), ("load", .string)]),
+            outcome("onList", [("units", .list(.string)), ("count", .int), ("active", .int), ("failed", .int)]),
+        ],
+        isLasting: true)
+
     /// Starts, stops, restarts or reloads a unit of systemd, and waits until that is done.
     public static let systemctl = EffectSchema(
         name: "systemctl",

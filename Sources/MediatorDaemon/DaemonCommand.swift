@@ -5,8 +5,9 @@ import Glibc
 import Logging
 import MediatorConfiguration
 import MediatorControl
-import MediatorHost
+public import MediatorHost
 import Metrics
+import SideEffects
 import Synchronization
 import Systemd
 
@@ -93,10 +94,11 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// What the program was launched with.
     private struct Launch: Sendable {
         var kinds: [DaemonKind] = []
+        var effects: [any EffectImplementation] = []
         var recorded: RecordedMetrics?
 
         /// Whether it is a daemon of one's own.
-        var isOwn: Bool { !kinds.isEmpty }
+        var isOwn: Bool { !kinds.isEmpty || !effects.isEmpty }
     }
 
     /// What the program was launched with.
@@ -134,6 +136,11 @@ public struct DaemonCommand: AsyncParsableCommand {
             }
             throw ExitCode(ExitStatus.failed.rawValue)
         }
+        let flaws = EffectCatalogue.builtin.flaws(ofMore: Self.launch.effects)
+        guard flaws.isEmpty else {
+            for flaw in flaws { LineWriter.standardError.write("\(Self.program): \(flaw)\n") }
+            throw ExitCode(ExitStatus.failed.rawValue)
+        }
         if printKinds {
             guard StandardOutput.write(try KindFile(catalogue.kinds).json()) else { throw Self.notWritten() }
             return
@@ -146,6 +153,7 @@ public struct DaemonCommand: AsyncParsableCommand {
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
         daemon.kinds = catalogue
+        daemon.effects = daemon.effects.with(Self.launch.effects)
         daemon.recorded = Self.launch.recorded
         daemon.deniesWarnings = denyWarnings
         if isCheckOnly {
@@ -191,12 +199,16 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// - Parameters:
     ///   - kinds: the kinds of systems written in Swift of which configurations may make instances. One that a
     ///     configuration cannot use ends the program with 5, and says why.
+    ///   - effects: side effects of the program's own, beside those of every daemon. One that a configuration cannot use, or
+    ///     of a name that there is already, ends the program with 5, and says why.
     ///   - exposesRecordedMetrics: whether what the process records through swift-metrics is told with the daemon's own
     ///     figures. For that the daemon bootstraps `MetricsSystem`, which may be done once in a process: a program that does
     ///     so itself says `false`.
-    public static func launch(kinds: [DaemonKind] = [], exposesRecordedMetrics: Bool = true) -> Never {
+    public static func launch(
+        kinds: [DaemonKind] = [], effects: [any EffectImplementation] = [], exposesRecordedMetrics: Bool = true
+    ) -> Never {
         occupyStandardDescriptors()
-        var launched = Launch(kinds: kinds)
+        var launched = Launch(kinds: kinds, effects: effects)
         if exposesRecordedMetrics {
             let recorded = RecordedMetrics()
             MetricsSystem.bootstrap(recorded)

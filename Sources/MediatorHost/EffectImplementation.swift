@@ -102,6 +102,25 @@ public struct EffectCatalogue: Sendable {
         byName = Dictionary(effects.map { ($0.schema.name, $0) }) { _, last in last }
     }
 
+    /// These and others, which take the place of those of the same names.
+    public func with(_ others: [any EffectImplementation]) -> EffectCatalogue {
+        EffectCatalogue(Array(byName.values) + others)
+    }
+
+    /// What would keep configurations from using some more side effects beside these, a sentence each without a full stop.
+    public func flaws(ofMore others: [any EffectImplementation]) -> [String] {
+        var names = Set(schemas.map(\.name))
+        var flaws: [String] = []
+        for schema in others.map(\.schema) {
+            flaws += schema.flaws.map { "the side effect '\(schema.name)': \($0)" }
+            if schema.emitsDirectly { flaws.append("the side effect '\(schema.name)': only 'emit' is an event itself") }
+            if !names.insert(schema.name).inserted {
+                flaws.append("two side effects have the name '\(schema.name)'")
+            }
+        }
+        return flaws
+    }
+
     /// The schemas, against which configurations are checked, sorted by name. `emit` and `publish` are always among them:
     /// the host does these itself.
     public var schemas: [EffectSchema] {
@@ -112,6 +131,9 @@ public struct EffectCatalogue: Sendable {
     public func shutDown() async {
         for effect in byName.values { await effect.shutDown() }
     }
+
+    /// The one of a name, if there is one.
+    public func implementation(named name: String) -> (any EffectImplementation)? { byName[name] }
 
     subscript(name: String) -> (any EffectImplementation)? { byName[name] }
 }

@@ -7,8 +7,8 @@ extension EffectCatalogue {
         let clients = HTTPClients()
         return EffectCatalogue([
             RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
-            PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(), TCPEffect(),
-            PingEffect(),
+            PressureEffect(), ProcessEffect(), UnitEffect(), UnitsEffect(), SystemctlEffect(), JournalEffect(),
+            TCPEffect(), PingEffect(),
             HTTPEffect(clients: clients), DNSEffect(),
             NotifyEffect(clients: clients),
         ])

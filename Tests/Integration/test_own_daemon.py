@@ -28,7 +28,7 @@ PAGE = (REPOSITORY / "Documentation" / "OwnDaemon.md").read_text()
 def binaries(binaries: Binaries, say: Callable[[str], None]) -> Binaries:
     """The example in the place of mediatord."""
     say("Building the example of a daemon of one's own; the first time takes some minutes")
-    command = ["swift", "build", "--package-path", EXAMPLE, "--scratch-path", BUILD / "own-daemon"]
+    command = ["swift", "build", "--build-tests", "--package-path", EXAMPLE, "--scratch-path", BUILD / "own-daemon"]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return Binaries(BUILD / "own-daemon" / "debug" / "own-daemon", binaries.mediatorctl)
@@ -127,6 +127,31 @@ def test_links_lead_to_and_from_them(one: Daemon) -> None:
     values = tap(one, "volume", 3, lambda: one.ctl("publish", "knock", "knock"))
     assert [value["value"] for value in values] == [15, 14, 15]
     assert re.search(r"fired +1 time", one.ctl("show", "link:quieter").stdout)
+
+
+def test_its_side_effect_keeps_the_rules(binaries: Binaries) -> None:
+    command = ["swift", "test", "--skip-build", "--package-path", EXAMPLE, "--scratch-path", BUILD / "own-daemon"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 test in 0 suites passed" in result.stdout, result.stdout
+
+
+def test_its_side_effect_is_used_by_configured_systems(binaries: Binaries, daemon: Callable[..., Daemon]) -> None:
+    doorbell, _ = blocks(PAGE, "yaml")
+    one = daemon({"doorbell.yaml": doorbell})
+    states = [change["state"]["name"] for change in tap(one, "doorbell", 3, lambda: one.ctl("emit", "doorbell", "Ring"))]
+    assert states == ["Quiet", "Ringing", "Quiet"]
+    strokes = [line for line in one.log.splitlines() if "ding" in line and "system=doorbell" in line]
+    assert len(strokes) == 2 and all("feedback=chime" in line for line in strokes), one.log
+    # What it cannot do is a fault, and its parameters are checked like those of others.
+    path = one.config / "doorbell.yaml"
+    path.write_text(doorbell.replace("strokes: 2", "strokes: 20"))
+    one.ctl("reload")
+    one.ctl("emit", "doorbell", "Ring")
+    one.wait_log("a chime strikes 1 to 12 times, not 20")
+    path.write_text(doorbell.replace("strokes: 2", "strokse: two"))
+    plan = one.ctl("plan", check=False)
+    assert plan.returncode == 1 and "did you mean 'strokes'" in plan.stdout + plan.stderr
 
 
 def test_what_they_record_is_told_with_the_figures_of_the_daemon(one: Daemon) -> None:
@@ -251,14 +276,15 @@ def test_the_command_line_is_checked(binaries: Binaries) -> None:
 
 
 def test_the_page_shows_the_example() -> None:
-    sources = squeezed("".join(path.read_text() for path in sorted((EXAMPLE / "Sources").glob("**/*.swift"))))
+    files = sorted([*(EXAMPLE / "Sources").glob("**/*.swift"), *(EXAMPLE / "Tests").glob("**/*.swift")])
+    sources = squeezed("".join(path.read_text() for path in files))
     manifest = squeezed((EXAMPLE / "Package.swift").read_text())
     programs = blocks(PAGE, "swift")
-    assert len(programs) == 5
+    assert len(programs) == 7
     for program in programs:
         assert squeezed(program).strip() in (sources + manifest), program
     configuration = squeezed("".join(CONFIG.values()))
-    (shown,) = blocks(PAGE, "yaml")
+    _, shown = blocks(PAGE, "yaml")
     for document in shown.split("---\n"):
         assert squeezed(document).strip() in configuration, document
 

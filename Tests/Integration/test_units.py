@@ -144,6 +144,78 @@ def test_a_unit_appears_and_vanishes(units: Container) -> None:
     wait_told(units, "new.service inactive dead not-found success")
 
 
+LIST = """\
+system: list
+states: { Known: { text: string } }
+events: { Changed: { text: string } }
+initialState: { Known: { text: nothing } }
+feedbacks:
+  watch:
+    onState: any
+    strategy: continueOnNewState
+    units: "probe@*.service"
+    onChange: { Changed: { text: "${result.name} ${result.active} ${result.sub} ${result.load}" } }
+    onList: { Changed: { text: "all ${size(result.units)} ${result.count} ${result.active} ${result.failed}" } }
+transitions:
+  Known: { Changed: { to: Known, set: { text: "${event.text}" } } }
+"""
+
+
+def listed(system: Container) -> list[str]:
+    """What has come of units so far, in order: two may come at once, of which a log line would tell one."""
+    return re.findall(r'→ Known \{ text: "(.*)" \}', logged(system))
+
+
+def test_units_are_told_by_a_pattern(units: Container) -> None:
+    units.write("/etc/systemd/system/probe@.service", "[Service]\nExecStart=/bin/sleep infinity\n")
+    units.systemctl("daemon-reload")
+    try:
+        units.systemctl("start", "probe@one.service", "probe.service")
+        start(units, LIST)
+        wait(units, lambda: listed(units) == ["probe@one.service active running loaded", "all 1 1 1 0"], "one")
+        units.systemctl("start", "probe@two.service")
+        wait(units, lambda: "all 2 2 2 0" in listed(units), "two")
+        assert "probe@two.service active running loaded" in listed(units)
+        units.systemctl("kill", "--signal=KILL", "probe@two.service")
+        wait(units, lambda: listed(units)[-1] == "all 2 2 1 1", "a failure")
+        assert "probe@two.service failed failed loaded" in listed(units)
+        # One that nobody needs is forgotten.
+        units.systemctl("reset-failed", "probe@two.service")
+        wait(units, lambda: listed(units)[-2:] == ["probe@two.service inactive dead not-loaded", "all 1 1 1 0"], "one")
+        # A bus that goes away is a fault, and what is the same afterwards is not told anew.
+        before = len(listed(units))
+        pid = units.show("dbus.service", "MainPID")["MainPID"]
+        units.run("sh", "-c", f"kill -KILL {pid}")
+        wait(units, lambda: "cannot watch the units probe@*.service: the connection" in logged(units), "a fault")
+        units.systemctl("start", "probe@three.service")
+        wait(units, lambda: listed(units)[-1] == "all 2 2 2 0", "a third")
+        assert not any(text.startswith("probe@one") for text in listed(units)[before:]), listed(units)
+        # Others are none of them.
+        assert not any(text.startswith("probe.service") for text in listed(units))
+    finally:
+        units.systemctl("stop", "probe@*.service", check=False)
+        units.run("rm", "-f", "/etc/systemd/system/probe@.service")
+        units.systemctl("daemon-reload")
+
+
+def test_no_more_than_a_thousand_units_are_told(units: Container) -> None:
+    # Every one is loaded, since something names it.
+    names = " ".join(f"many@{number:04}.service" for number in range(1_005))
+    units.write("/etc/systemd/system/many@.service", "[Service]\nExecStart=/bin/true\n")
+    units.write("/etc/systemd/system/many.target", f"[Unit]\nAfter={names}\n")
+    units.systemctl("daemon-reload")
+    units.systemctl("start", "many.target")
+    try:
+        start(units, example("units").replace("backup@*", "many@*"))
+        wait(units, lambda: "more than 1000 units match many@*.service: those that come after 'many@0999" in logged(units), "a fault")
+        shown = units.run("mediatorctl", "show", "backups").stdout
+        assert re.search(r"count[:=] ?1000", shown), shown
+    finally:
+        units.systemctl("stop", "many.target", check=False)
+        units.run("rm", "-f", "/etc/systemd/system/many@.service", "/etc/systemd/system/many.target")
+        units.systemctl("daemon-reload")
+
+
 def test_an_alias_and_a_unit_of_another_type_are_followed(units: Container) -> None:
     units.run("ln", "-sf", "/etc/systemd/system/probe.service", "/etc/systemd/system/other.service")
     units.systemctl("daemon-reload")
@@ -212,6 +284,87 @@ def test_what_takes_too_long_is_a_failure_and_goes_on(units: Container) -> None:
     units.run("mediatorctl", "emit", "act", "Act", "name=slow.service", "action=start")
     wait_told(units, "failure slow.service timeout its time was up: the job goes on", word="told")
     assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
+
+
+def test_a_bus_that_goes_away_during_a_job_leaves_its_end_unknown(units: Container) -> None:
+    start(units, ACT.replace("TIME", "60s"))
+    units.run("mediatorctl", "emit", "act", "Act", "name=slow.service", "action=start")
+    units.wait_until(
+        lambda: units.show("slow.service", "ActiveState")["ActiveState"] == "activating", "the beginning of the job"
+    )
+    pid = units.show("dbus.service", "MainPID")["MainPID"]
+    units.run("sh", "-c", f"kill -KILL {pid}")
+    wait(units, lambda: told(units, "told")[-1].startswith("failure slow.service unknown the connection"), "a failure")
+    # The job itself goes on; the next one has a connection of its own.
+    assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
+
+    def is_started() -> bool:
+        count = len(told(units, "told"))
+        units.run("mediatorctl", "emit", "act", "Act", "name=probe.service", "action=start")
+        wait(units, lambda: len(told(units, "told")) > count, "an answer")
+        return told(units, "told")[-1] == "success probe.service done active"
+
+    # At first the service manager may not be on the new bus yet.
+    units.wait_until(is_started, f"a job by the new connection:\n{logged(units)}")
+
+
+# What Debian has in a package of its own, which a system without sessions does not need.
+USER_BUS = {
+    "dbus.socket": "[Socket]\nListenStream=%t/bus\n",
+    "dbus.service": "[Unit]\nRequires=dbus.socket\n[Service]\nExecStart=/usr/bin/dbus-daemon --session "
+    "--address=systemd: --nofork --nopidfile --systemd-activation\n",
+    "probe.service": UNITS["probe.service"],
+}
+
+
+def test_units_of_a_user(units: Container) -> None:
+    for name, text in USER_BUS.items():
+        units.write(f"/etc/systemd/user/{name}", text)
+    units.write(
+        f"/etc/systemd/system/{UNIT}.d/user.conf",
+        "[Service]\nProtectHome=no\nEnvironment=XDG_RUNTIME_DIR=/run/user/0\n"
+        "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/0/bus\n",
+    )
+    # Debian has the user's runtime directory named by a module of PAM that is in a package of its own.
+    units.write("/etc/systemd/system/user@.service.d/test.conf", "[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%i\n")
+    units.systemctl("daemon-reload")
+    by_user = ("env", "XDG_RUNTIME_DIR=/run/user/0", "systemctl", "--user")
+    try:
+        begun = units.systemctl("start", "user@0.service", check=False)
+        assert begun.returncode == 0, units.journal("user@0.service")
+        units.run(*by_user, "start", "dbus.socket", "dbus.service")
+        units.write("/etc/mediatord/watch.yaml", WATCH.replace("NAME", "{ name: probe.service, scope: user }"))
+        start(units, ACT.replace("timeout: TIME", "timeout: 30s, scope: user"))
+        wait_told(units, "probe.service inactive dead loaded success")
+        units.run("mediatorctl", "emit", "act", "Act", "name=probe.service", "action=start")
+        wait_told(units, "success probe.service done active", word="told")
+        wait_told(units, "probe.service active running loaded success")
+        # It is the user's unit, not the system's of the same name.
+        assert units.run(*by_user, "is-active", "probe.service").stdout.strip() == "active"
+        assert units.show("probe.service", "ActiveState")["ActiveState"] == "inactive"
+        units.run(*by_user, "stop", "probe.service")
+        wait_told(units, "probe.service inactive dead loaded success")
+    finally:
+        units.systemctl("stop", UNIT, check=False)
+        units.systemctl("stop", "user@0.service", check=False)
+        units.run("rm", "-f", *(f"/etc/systemd/user/{name}" for name in USER_BUS))
+        units.run("rm", "-rf", "/etc/systemd/system/user@.service.d")
+        units.systemctl("daemon-reload")
+
+
+def test_the_example_of_many_units(units: Container) -> None:
+    units.write("/etc/systemd/system/backup@.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n")
+    units.systemctl("daemon-reload")
+    try:
+        start(units, example("units"))
+        wait(units, lambda: "Unknown → Well" in logged(units), "that none has failed")
+        units.systemctl("start", "backup@home.service", check=False)
+        wait(units, lambda: "Well → Failed { count: 1, failed: 1 }" in logged(units), "that one has failed")
+        units.systemctl("reset-failed", "backup@home.service")
+        wait(units, lambda: "Failed → Well { count: 0 }" in logged(units), "that none has")
+    finally:
+        units.run("rm", "-f", "/etc/systemd/system/backup@.service")
+        units.systemctl("daemon-reload")
 
 
 def test_without_permission_units_are_watched_and_not_changed(units: Container) -> None:

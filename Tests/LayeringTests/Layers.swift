@@ -31,6 +31,9 @@ enum Layers {
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
             + ["Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,
+        // It counts what a process holds.
+        "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
+            + cLibrary + foundation,
         // Where its socket lies depends on who one is.
         // Values travel over it as the expressions' values.
         "MediatorControl": ["CommonExpression", "Varlink"] + cLibrary + foundation,
@@ -52,6 +55,8 @@ enum Layers {
         "mediatorctl": ["MediatorCommands", "Glibc"],
 
         // For the tests.
+        "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
+            + ["SideEffects"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
         "cel-eval": ["CommonExpression", "Foundation"],
     ]

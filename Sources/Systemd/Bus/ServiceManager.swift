@@ -27,6 +27,7 @@ public final class ServiceManager: Sendable {
     /// What is to be done on the connection's thread.
     enum Command: Sendable {
         case watch(Int, String, AsyncThrowingStream<UnitState, any Error>.Continuation)
+        case list(Int, String, AsyncThrowingStream<[UnitState], any Error>.Continuation)
         case perform(Int, UnitAction, String, @Sendable (Result<JobResult, ServiceManagerError>) -> Void)
         case forget(Int)
 
@@ -34,6 +35,7 @@ public final class ServiceManager: Sendable {
         func fail(_ error: ServiceManagerError) {
             switch self {
             case .watch(_, _, let continuation): continuation.finish(throwing: error)
+            case .list(_, _, let continuation): continuation.finish(throwing: error)
             case .perform(_, _, _, let answer): answer(.failure(error))
             case .forget: break
             }
@@ -82,6 +84,23 @@ public final class ServiceManager: Sendable {
         submit(.watch(id, unit, continuation))
         return stream
     }
+
+    /// How the units are that are loaded and whose names match a pattern (glob(7)), sorted by name: at once, and then each time
+    /// that changes; where several changes come at once, the last one counts. At most ``listLimit``, and one more where there
+    /// are more. Their results are not told.
+    ///
+    /// The stream ends as that of ``states(of:)`` does.
+    public func units(matching pattern: String) -> AsyncThrowingStream<[UnitState], any Error> {
+        let (stream, continuation) = AsyncThrowingStream<[UnitState], any Error>.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+        let id = nextID()
+        continuation.onTermination = { [weak self] _ in self?.submit(.forget(id)) }
+        submit(.list(id, pattern, continuation))
+        return stream
+    }
+
+    /// How many units that match a pattern are told.
+    public static let listLimit = 1_000
 
     /// Has the service manager do something with a unit, and waits until its job has ended.
     ///

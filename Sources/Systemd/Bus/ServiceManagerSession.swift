@@ -19,6 +19,8 @@ final class ServiceManagerSession {
     private static let jobLimit = 1_000
     /// How often the object of an alias is followed.
     private static let aliasLimit = 3
+    /// How many units of an answer are looked at, before they are sorted.
+    private static let listingLimit = 100_000
 
     /// A unit that is watched.
     private struct Watch {
@@ -35,6 +37,17 @@ final class ServiceManagerSession {
         var isStale = false
         /// Whether something has changed since it was asked for.
         var hasChanged = false
+    }
+
+    /// Units that are watched by a pattern.
+    private struct Listing {
+        let pattern: String
+        let continuation: AsyncThrowingStream<[UnitState], any Error>.Continuation
+        /// What was told last.
+        var told: [UnitState]?
+        var isAsking = false
+        /// Whether something has happened that the answer to come need not show.
+        var isStale = false
     }
 
     /// A job that is waited for.
@@ -54,6 +67,7 @@ final class ServiceManagerSession {
     private let connection: BusConnection
     private var calls: [UInt64: Call] = [:]
     private var watches: [Int: Watch] = [:]
+    private var listings: [Int: Listing] = [:]
     private var jobs: [Int: Job] = [:]
     /// How jobs ended of which it is not known whose they are.
     private var ended: [String: String] = [:]
@@ -79,18 +93,20 @@ final class ServiceManagerSession {
     }
 
     /// How much is under way.
-    var count: Int { watches.count + jobs.count }
+    var count: Int { watches.count + listings.count + jobs.count }
 
     /// Whether nothing has been under way for a while.
     var isIdle: Bool { count == 0 && hasLingered }
 
     /// Everything under way ends.
     func end(_ reason: ServiceManagerError) {
-        let (watches, jobs, calls) = (self.watches, self.jobs, self.calls)
+        let (watches, listings, jobs, calls) = (self.watches, self.listings, self.jobs, self.calls)
         self.watches = [:]
+        self.listings = [:]
         self.jobs = [:]
         self.calls = [:]
         for watch in watches.values { watch.continuation.finish(throwing: reason) }
+        for listing in listings.values { listing.continuation.finish(throwing: reason) }
         for job in jobs.values { job.answer(.failure(reason)) }
         for call in calls.values { call.take(nil, reason) }
     }
@@ -245,10 +261,68 @@ final class ServiceManagerSession {
     func take(_ command: ServiceManager.Command) {
         switch command {
         case .watch(let id, let unit, let continuation): watch(id, unit, continuation)
+        case .list(let id, let pattern, let continuation): list(id, pattern, continuation)
         case .perform(let id, let action, let unit, let answer): perform(id, action, unit, answer)
         case .forget(let id):
             if let watch = watches.removeValue(forKey: id) { removeMatch(watch.path) }
+            if listings.removeValue(forKey: id) != nil, listings.isEmpty { removeRule(Self.ruleOfAll) }
             jobs[id] = nil
+        }
+    }
+
+    // Listing
+
+    /// The changes of all units.
+    private static let ruleOfAll =
+        "sender='\(name)',path_namespace='\(manager)/unit',interface='\(properties)',member='PropertiesChanged'"
+
+    private func list(
+        _ id: Int, _ pattern: String, _ continuation: AsyncThrowingStream<[UnitState], any Error>.Continuation
+    ) {
+        listings[id] = Listing(pattern: pattern, continuation: continuation)
+        if listings.count == 1 {
+            addMatch(Self.ruleOfAll) { [unowned self] error in
+                for id in listings.keys { failListing(id, error) }
+            }
+        }
+        askListing(id)
+    }
+
+    private func failListing(_ id: Int, _ error: ServiceManagerError) {
+        guard let listing = listings.removeValue(forKey: id) else { return }
+        if listings.isEmpty { removeRule(Self.ruleOfAll) }
+        listing.continuation.finish(throwing: error)
+    }
+
+    /// Something has happened to a unit: asks for the lists in which it is. One question is under way at a time.
+    private func askListings(of unit: String?) {
+        guard let unit else { return }
+        for (id, listing) in listings where fnmatch(listing.pattern, unit, FNM_NOESCAPE) == 0 { askListing(id) }
+    }
+
+    /// This loads nothing, so it is not told as a change itself.
+    private func askListing(_ id: Int) {
+        guard let listing = listings[id] else { return }
+        guard !listing.isAsking else {
+            listings[id]?.isStale = true
+            return
+        }
+        listings[id]?.isAsking = true
+        listings[id]?.isStale = false
+        callManager("ListUnitsByPatterns", [.texts([]), .texts([listing.pattern])]) { [unowned self] message, error in
+            guard let listing = listings[id] else { return }
+            guard let message else {
+                return failListing(
+                    id, error ?? ServiceManagerError(.refused, "the service manager did not answer"))
+            }
+            listings[id]?.isAsking = false
+            let all = message.units(limit: Self.listingLimit).map(\.state).sorted { $0.name < $1.name }
+            let units = Array(all.prefix(ServiceManager.listLimit + 1))
+            if units != listing.told {
+                listings[id]?.told = units
+                listing.continuation.yield(units)
+            }
+            if listings[id]?.isStale == true { askListing(id) }
         }
     }
 
@@ -316,8 +390,10 @@ final class ServiceManagerSession {
         addMatch(Self.rule(path)) { [unowned self] error in fail(id, error) }
     }
 
-    private func removeMatch(_ path: String) {
-        callDriver("RemoveMatch", "type='signal'," + Self.rule(path)) { _, _ in }
+    private func removeMatch(_ path: String) { removeRule(Self.rule(path)) }
+
+    private func removeRule(_ rule: String) {
+        callDriver("RemoveMatch", "type='signal'," + rule) { _, _ in }
     }
 
     private func fail(_ id: Int, _ error: ServiceManagerError) {
@@ -328,6 +404,7 @@ final class ServiceManagerSession {
 
     private func askAll() {
         for id in watches.keys { ask(id) }
+        for id in listings.keys { askListing(id) }
     }
 
     /// Asks how a unit is; this loads it for a moment where it is not loaded.
@@ -388,6 +465,7 @@ final class ServiceManagerSession {
     /// Properties of an object have changed: the type's own ones are told before those of all units.
     private func takeChange(_ message: BusMessage) {
         let path = message.path
+        askListings(of: UnitName.name(ofObject: path))
         let ids = watches.filter { $0.value.path == path }.keys
         guard !ids.isEmpty, let interface = message.text() else { return }
         let texts = message.texts(["ActiveState", "SubState", "LoadState", "Result"])
@@ -410,6 +488,7 @@ final class ServiceManagerSession {
     /// To ask loads it for a moment, which is told too: so it is asked only if something can have changed.
     private func takeUnit(_ message: BusMessage, isNew: Bool) {
         guard let name = message.text(), let path = message.text("o") else { return }
+        askListings(of: name)
         for (id, watch) in watches where watch.path == path || watch.unit == name {
             if isNew {
                 callManager("GetUnit", [.text(watch.unit)]) { [unowned self] message, _ in

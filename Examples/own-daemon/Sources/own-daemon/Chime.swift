@@ -1,0 +1,34 @@
+import CommonExpression
+import Logging
+import MediatorConfiguration
+import MediatorHost
+
+/// `chime`: strikes a number of times, a moment apart, and tells how often it has.
+struct ChimeEffect: EffectImplementation {
+    private static let rung = StructureType(
+        name: "result", fields: [.init(name: "text", type: .string), .init(name: "strokes", type: .int)])
+
+    let schema = EffectSchema(
+        name: "chime",
+        parameters: [
+            .init(name: "text", type: .string, required: true, allowsEmpty: false),
+            .init(name: "strokes", type: .int, default: .int(3)),
+        ],
+        shortForm: "text",
+        outcomes: [.init(name: "onRung", result: rung)])
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard case .string(let text)? = arguments["text"], case .int(let strokes)? = arguments["strokes"] else {
+            return
+        }
+        guard (1...12).contains(strokes) else {
+            return context.fail("a chime strikes 1 to 12 times, not \(strokes)")
+        }
+        for _ in 0..<strokes {
+            // Throws when the run is cancelled: then there is nothing to tell.
+            guard (try? await context.clock.sleep(for: .milliseconds(10))) != nil else { return }
+            context.logger.info("\(text)")
+        }
+        context.report("onRung", .structure(Structure(type: Self.rung, fields: [.string(text), .int(strokes)])))
+    }
+}

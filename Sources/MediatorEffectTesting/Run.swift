@@ -1,0 +1,111 @@
+import CommonExpression
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+
+/// One run of a side effect, and what it has told.
+final class Run: Sendable {
+    /// How many outcomes of a run are remembered.
+    private static let mostReports = 1_000
+
+    private struct Machine {
+        var reports: [(name: String, result: Value)] = []
+        var faults: [String] = []
+        var isOver = false
+        var late: String?
+        var waiters: [AsyncStream<Void>.Continuation] = []
+    }
+
+    private final class Record: Sendable {
+        let machine = Mutex(Machine())
+
+        func change(_ body: (inout Machine) -> Void) {
+            let waiters = machine.withLock { machine in
+                body(&machine)
+                return machine.waiters
+            }
+            for waiter in waiters { waiter.yield() }
+        }
+    }
+
+    private let record = Record()
+    /// What runs.
+    let task: Task<Void, Never>
+
+    /// Begins.
+    init(_ effect: any EffectImplementation, _ arguments: [String: Value]) {
+        let context = EffectContext(
+            system: "check", feedback: "check", clock: ContinuousClock(),
+            logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() },
+            outcome: { [record] name, result in
+                record.change { machine in
+                    if machine.isOver { machine.late = machine.late ?? name }
+                    if machine.reports.count < Self.mostReports { machine.reports.append((name, result)) }
+                }
+                return true
+            },
+            fault: { [record] message in
+                record.change { if $0.faults.count < Self.mostReports { $0.faults.append(message) } }
+            })
+        task = Task.detached { [record] in
+            await effect.run(arguments, in: context)
+            record.change { $0.isOver = true }
+        }
+    }
+
+    var isOver: Bool { record.machine.withLock { $0.isOver } }
+    var reports: [(name: String, result: Value)] { record.machine.withLock { $0.reports } }
+    /// What it reported after it had ended, if it did.
+    var late: String? { record.machine.withLock { $0.late } }
+    var faults: [String] { record.machine.withLock { $0.faults } }
+
+    /// Whether it has ended, or does within a time.
+    func hasEnded(within limit: Duration, by clock: ContinuousClock) async -> Bool {
+        await becomes(within: limit, by: clock) { $0.isOver }
+    }
+
+    /// Returns when it has reported something, could not do its work, or has ended, or a time has passed.
+    func reports(within limit: Duration, by clock: ContinuousClock) async {
+        _ = await becomes(within: limit, by: clock) { !$0.reports.isEmpty || !$0.faults.isEmpty || $0.isOver }
+    }
+
+    private func becomes(
+        within limit: Duration, by clock: ContinuousClock, _ holds: @escaping @Sendable (borrowing Machine) -> Bool
+    ) async -> Bool {
+        let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        record.machine.withLock { $0.waiters.append(change) }
+        let timer = Task.detached {
+            try? await clock.sleep(for: limit)
+            change.finish()
+        }
+        defer {
+            timer.cancel()
+            change.finish()
+        }
+        if record.machine.withLock({ holds($0) }) { return true }
+        for await _ in changes where record.machine.withLock({ holds($0) }) { return true }
+        return record.machine.withLock { holds($0) }
+    }
+
+    /// Looks at what it has reported.
+    func check(_ effect: any EffectImplementation, _ findings: Findings) {
+        findings.watch(self)
+        let schema = effect.schema
+        for (name, result) in reports {
+            guard let outcome = schema.outcomes.first(where: { $0.name == name }) else {
+                findings.add(.outcomes, "it reported '\(name)', which its schema does not have")
+                continue
+            }
+            guard case .structure(let structure) = result, structure.fields.count == outcome.result.fields.count else {
+                findings.add(.outcomes, "what it reported with \(name) is not of the fields that its schema says")
+                continue
+            }
+            for (field, value) in zip(outcome.result.fields, structure.fields) where !field.type.accepts(value) {
+                findings.add(
+                    .outcomes,
+                    "the field '\(field.name)' of \(name) is \(field.type), and was reported as \(value.type)")
+            }
+        }
+    }
+}
