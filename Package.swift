@@ -98,7 +98,7 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
                 "SideEffects", "Systemd", "Varlink", argumentParser, logging, serviceLifecycle, unixSignals,
             ] + nio + [nioHTTP],
             swiftSettings: strict

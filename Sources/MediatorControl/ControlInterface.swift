@@ -64,13 +64,15 @@ public enum ControlInterface {
         # From one state to another on an event; "any" stands for every state or event.
         type Transition (from: string, event: string, to: string, condition: ?string)
 
-        # A feedback: on which state it runs which side effect, and how many run now.
+        # A feedback: on which state it runs which side effect, how many run now, and when
+        # it runs next by its schedule, while that is waited for.
         type FeedbackSummary (
           name: string,
           onState: string,
           strategy: string,
           effect: string,
-          running: int
+          running: int,
+          next: ?string
         )
 
         # Everything about a system; source is the file and line it is written in, kind

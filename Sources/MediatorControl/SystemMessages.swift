@@ -179,9 +179,14 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var effect: String
     /// How many of its side effects are running.
     public var running: Int
+    /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
+    public var next: String?
 
     /// A summary.
-    public init(name: String, onState: String, strategy: String, effect: String, running: Int = 0) {
+    public init(
+        name: String, onState: String, strategy: String, effect: String, running: Int = 0, next: String? = nil
+    ) {
+        self.next = next
         self.name = name
         self.onState = onState
         self.strategy = strategy

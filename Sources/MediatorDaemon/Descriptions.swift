@@ -69,7 +69,8 @@ extension SystemDescription {
             feedbacks: definition.feedbacks.map { feedback in
                 FeedbackSummary(
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
-                    effect: feedback.effect, running: status.running(feedback.name))
+                    effect: feedback.effect, running: status.running(feedback.name),
+                    next: status.nextRuns[feedback.name].map { "\($0)" })
             },
             links: status.links,
             lastFault: status.lastFault.map { fault in

@@ -113,7 +113,8 @@ final class HostedSet: Sendable {
                 if link.system == index { return true }
                 if case .systemToSystem(let target, _, _) = link.form { return target == index }
                 return false
-            }.map(\.name))
+            }.map(\.name),
+            nextRuns: system.nextRuns)
     }
 
     func busStatus(_ index: Int) -> BusStatus {

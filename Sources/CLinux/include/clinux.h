@@ -24,6 +24,16 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 /// started.
 int linux_process(int number);
 
+/// A timer by the calendar's clock, which tells too when that is set (timerfd_create(2)): its descriptor does not block, and
+/// is closed in programs that are started.
+int linux_alarm(void);
+
+/// Sets such a timer to a point in time since 1970, or to none where both are 0.
+int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds);
+
+/// Takes what such a timer tells: 1 for the time has come, 2 for the clock has been set, 0 for nothing.
+int linux_alarm_take(int alarm);
+
 /// What the system says about a network interface (rtnetlink(7)).
 struct linux_link {
     /// Its number, which no other has while it is there; 0 where there is none.

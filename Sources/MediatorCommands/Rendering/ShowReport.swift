@@ -85,15 +85,17 @@ enum ShowReport: Report {
             isEmpty: system.transitions.isEmpty,
             style
         )
+        let hasNext = system.feedbacks.contains { $0.next != nil }
         text += section(
             "feedbacks",
             Table(
-                [.text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .flexible("EFFECT")],
-                rows: system.feedbacks.map {
+                [.text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING")]
+                    + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
+                rows: system.feedbacks.map { feedback in
                     [
-                        .init($0.name), .init($0.onState), .init($0.strategy), .init(String($0.running)),
-                        .init($0.effect),
-                    ]
+                        .init(feedback.name), .init(feedback.onState), .init(feedback.strategy),
+                        .init(String(feedback.running)),
+                    ] + (hasNext ? [.init(feedback.next.map(style.moment) ?? "")] : []) + [.init(feedback.effect)]
                 }
             ),
             isEmpty: system.feedbacks.isEmpty,
