@@ -19,6 +19,8 @@ final class EffectRunner: Sendable {
     private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
+    /// When those runs are due that wait for their delay, at most ``RunGate``'s number.
+    private let delays = Mutex<[UInt64: Timestamp]>([:])
     private let turnstile = Turnstile()
     private let gate: RunGate
     private let pacer: Pacer
@@ -95,10 +97,15 @@ final class EffectRunner: Sendable {
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
                 let due = time.elapsed() + delay
+                let moment = time.now().advanced(by: delay)
                 return counted(key) { turn, send in
-                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }),
-                        await self.waits.finish(ticket)
-                    else { return }
+                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }) else {
+                        return
+                    }
+                    self.delays.withLock { $0[ticket.id] = moment }
+                    let isDue = await self.waits.finish(ticket)
+                    self.delays.withLock { _ = $0.removeValue(forKey: ticket.id) }
+                    guard isDue else { return }
                     await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
@@ -124,7 +131,10 @@ final class EffectRunner: Sendable {
     }
 
     /// When the side effect runs next, while that is waited for; nil too where it does not depend on the time alone.
-    var next: Timestamp? { ticker.next }
+    var next: Timestamp? {
+        if case .after = definition.schedule { return delays.withLock { $0.values.min() } }
+        return ticker.next
+    }
 
     /// A side effect that runs at each tick.
     private func ticking(

@@ -211,6 +211,7 @@ initialState: { Quiet: { rings: [] } }
 feedbacks:
   ring: { onState: Quiet, at: "*-*-* *:*:*", emit: Ring }
   yearly: { onState: Quiet, at: yearly, log: a new year }
+  hourly: { onState: any, every: 1h, strategy: continueOnNewState, log: an hour }
 transitions:
   Quiet: { Ring: { to: Quiet, set: { rings: "${state.rings + [now]}" } } }
 """
@@ -229,6 +230,8 @@ def test_a_daemon_keeps_time_by_the_calendar(daemon: Callable[..., Daemon]) -> N
     (yearly,) = [feedback for feedback in system["feedbacks"] if feedback["name"] == "yearly"]
     assert re.fullmatch(r"\d{4}-01-01T05:00:00Z", yearly["next"])
     # One timer of the kernel for both, by the calendar's clock, which tells when that is set.
-    timers = [path.read_text() for path in Path(f"/proc/{one.pid}/fdinfo").iterdir() if "settime flags: 03" in path.read_text()]
+    texts = [path.read_text() for path in Path(f"/proc/{one.pid}/fdinfo").iterdir()]
+    timers = [text for text in texts if "settime flags: 03" in text]
     assert len(timers) == 1 and "clockid: 0" in timers[0]
     # What `every` and `after` wait by goes on while the machine sleeps: CLOCK_BOOTTIME.
+    assert any("clockid: 7" in text and "it_value: (0, 0)" not in text for text in texts), texts

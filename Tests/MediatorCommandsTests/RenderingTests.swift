@@ -75,8 +75,8 @@ struct RenderingTests {
               Full  Reset     Unknown
 
             feedbacks
-              FEEDBACK  ON STATE  STRATEGY          RUNNING  EFFECT
-              probe     any       cancelOnNewState        1  every 5s: run df --output=pcent
+              FEEDBACK  ON STATE  STRATEGY          RUNNING  NEXT               EFFECT
+              probe     any       cancelOnNewState        1  12:00:04 (in 4 s)  every 5s: run df --output=pcent
 
             """
         ),

@@ -161,7 +161,8 @@ final class SampleHandler: ControlHandler {
                         onState: "any",
                         strategy: "cancelOnNewState",
                         effect: "every 5s: run df --output=pcent",
-                        running: 1
+                        running: 1,
+                        next: "2026-11-21T12:00:04Z"
                     )
                 ],
                 links: ["tell-full"]

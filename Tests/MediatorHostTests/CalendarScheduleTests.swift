@@ -220,6 +220,44 @@ private final class WallClock: Sendable {
         await fixture.host.stop(within: .zero)
     }
 
+    @Test(arguments: [("skip", 0), ("once", 1), ("all", 3)])
+    func `an interval that was missed`(_ missed: String, _ more: Int) async throws {
+        let fixture = try Fixture("every: 1h\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
+        try await fixture.until(["2026-11-20T07:00:00Z"])
+        await fixture.clock.sleepers(atLeast: 1)
+        // Three and a half hours of which nobody saw anything.
+        fixture.clock.advance(by: .seconds(3.5 * 3_600))
+        try await fixture.until(Array(repeating: "2026-11-20T07:00:00Z", count: 1 + more))
+        await fixture.clock.sleepers(atLeast: 1)
+        let next = try #require(fixture.clock.nextDeadline)
+        #expect(next.offset == .seconds(missed == "once" ? 4.5 * 3_600 : 4 * 3_600))
+        await fixture.host.stop(within: .zero)
+    }
+
+    /// What takes longer than its interval, with events that lead to new states, loses none of them.
+    @Test func `each that is made up for is taken before the next begins`() async throws {
+        let fixture = try Fixture("at: \"*:*:*\"\nmissed: all", at: "2026-11-20T07:00:00.5Z")
+        try await fixture.wall.set("2026-11-20T07:01:40Z")
+        // At most a hundred, beside the present one.
+        try await fixture.until(Array(repeating: "2026-11-20T07:01:40Z", count: 100))
+        try await fixture.wall.set("2026-11-20T08:00:00Z")
+        while try fixture.rings().count < 201 { await Task.yield() }
+        await fixture.wall.untilWaiting()
+        #expect(try fixture.rings().count == 201)
+        #expect(fixture.wall.dues == ["2026-11-20T08:00:01Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `when a delay has passed is told`() async throws {
+        let fixture = try Fixture("after: 90s", at: "2026-11-20T07:00:00Z")
+        await fixture.clock.sleepers(atLeast: 1)
+        while try fixture.next() == nil { await Task.yield() }
+        #expect(try fixture.next() == "2026-11-20T07:01:30Z")
+        try fixture.host.emit("Go", to: "bell", fields: [])
+        while try fixture.next() != nil { await Task.yield() }
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test func `a system that is kept keeps its next tick, and another time is a change`() async throws {
         let graph = try Fixture.graph("at: 08:00")
         let again = try Fixture.graph("at: 08:00", "and the same one")

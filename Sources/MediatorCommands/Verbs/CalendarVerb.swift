@@ -121,11 +121,8 @@ struct CalendarVerb: LocalVerb {
     /// A problem for programs, with its place.
     private static func error(_ problem: CalendarProblem, in text: String) -> CommandError {
         CommandError(
-            .refused, problem.message, code: "invalid-calendar-time",
-            details: [
-                "expression": .string(text), "column": .int(Int64(column(problem, in: text))),
-                "hint": problem.hint.map { .string($0) } ?? .null,
-            ])
+            .refused, problem.message, advice: problem.hint, code: "invalid-calendar-time",
+            details: ["expression": .string(text), "column": .int(Int64(column(problem, in: text)))])
     }
 
     /// A problem with the place it is at.
