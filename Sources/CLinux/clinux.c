@@ -2,12 +2,14 @@
 #include "clinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -44,6 +46,24 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity) {
 
 int linux_process(int number) {
     return (int)syscall(SYS_pidfd_open, number, 0);
+}
+
+int linux_memory(const void *bytes, size_t count) {
+    int file = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0) return -1;
+    for (size_t done = 0; done < count;) {
+        // At a place: the beginning stays where reading begins.
+        ssize_t part = pwrite(file, (const char *)bytes + done, count - done, (off_t)done);
+        if (part < 0 && errno == EINTR) continue;
+        if (part <= 0) goto failed;
+        done += (size_t)part;
+    }
+    if (fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0) return file;
+failed:;
+    int failure = errno;
+    close(file);
+    errno = failure;
+    return -1;
 }
 
 // Longer than any message about an interface.

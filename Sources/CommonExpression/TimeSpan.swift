@@ -106,6 +106,26 @@ extension TimeSpan: CustomStringConvertible {
         return wholeNumber * unit.nanoseconds + fractionNumber * unit.nanoseconds / scale
     }
 
+    /// The length as people write it, which ``init(text:)`` reads: `1h30m`, `10m`, `1.5s`, `250ms`, `-2s`.
+    public var brief: String {
+        guard self != TimeSpan(seconds: 0, nanoseconds: 0) else { return "0s" }
+        let sign = seconds < 0 || nanoseconds < 0 ? "-" : ""
+        let whole = seconds.magnitude
+        let part = nanoseconds.magnitude
+        if whole == 0 {
+            // The greatest unit of which it is a whole number.
+            for (size, unit) in [(UInt32(1_000_000), "ms"), (1_000, "us")] where part.isMultiple(of: size) {
+                return "\(sign)\(part / size)\(unit)"
+            }
+            return "\(sign)\(part)ns"
+        }
+        var text = sign
+        if whole >= 3_600 { text += "\(whole / 3_600)h" }
+        if whole % 3_600 >= 60 { text += "\(whole % 3_600 / 60)m" }
+        if whole % 60 > 0 || part > 0 { text += "\(whole % 60)\(FractionText.text(nanoseconds: Int32(part)))s" }
+        return text
+    }
+
     /// The length as the language's `string()` gives it: seconds with as many digits of the fraction as needed, and
     /// `s`, for instance `5400s`, `1.5s`, `-0.25s`.
     public var description: String {

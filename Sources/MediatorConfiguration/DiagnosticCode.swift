@@ -129,6 +129,8 @@ extension Diagnostic {
         public static let unreachableRule = Code(rawValue: "unreachable-rule")
         /// A condition that is always true or always false (a warning).
         public static let constantCondition = Code(rawValue: "constant-condition")
+        /// Something that means nothing where it stands (a warning).
+        public static let moot = Code(rawValue: "moot")
         /// A link whose keys fit none of the four forms.
         public static let linkForm = Code(rawValue: "link-form")
         /// A system has no initial state: its data cannot be computed, or its kind refuses what it is given.
@@ -172,7 +174,7 @@ extension Diagnostic {
             .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
-            .unreachableRule, .constantCondition, .linkForm,
+            .unreachableRule, .constantCondition, .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

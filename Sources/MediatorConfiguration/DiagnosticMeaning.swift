@@ -6,7 +6,8 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .needlessLoop, .unreachableState, .uncausedEvent,
+        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .moot, .needlessLoop, .unreachableState,
+        .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
     ]
@@ -62,6 +63,7 @@ extension Diagnostic.Code {
         .pastCalendarTime: "A calendar time that has passed, and does not come again",
         .unreachableRule: "A rule after one that always holds",
         .constantCondition: "A condition that is always true or always false",
+        .moot: "Something that means nothing where it stands",
         .linkForm: "A link whose keys fit none of the four forms",
         .initialState:
             "A system has no initial state: its data cannot be computed, or its kind refuses what it is given",

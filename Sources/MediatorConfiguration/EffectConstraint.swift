@@ -17,6 +17,8 @@ extension EffectSchema.Parameter {
         case unitName
         /// A map from names of fields of the journal.
         case journalFields
+        /// A map: fields of an entry in the journal, which anyone may set.
+        case logFields
         /// A list of texts: a program and its arguments, without NUL.
         case command
         /// A map of texts: environment variables by name (environ(7)), without NUL.
@@ -27,6 +29,12 @@ extension EffectSchema.Parameter {
         case url
         /// A text: ``StatusRanges``.
         case statuses
+        /// A text: ``ExitStatuses``.
+        case exits
+        /// A text: the name or number of a user or group.
+        case account
+        /// A text of at most so many bytes.
+        case text(limit: Int)
         /// A map: the fields of a header of HTTP, but for those that belong to the connection.
         case headers
         /// A whole number within a range.
@@ -61,6 +69,7 @@ extension EffectSchema.Parameter {
                     guard case .string(let name) = key, !Self.isJournalField(name) else { return nil }
                     return "cannot have '\(name.prefix(64))': a field of the journal has a name like _SYSTEMD_UNIT"
                 }.min()
+            case (.logFields, .map(let entries)): LogFields.problem(with: entries)
             case (.command, .list(let words)): Self.commandProblem(words)
             case (.environment, .map(let variables)): Self.environmentProblem(variables)
             case (.host, .string(let text)):
@@ -70,6 +79,13 @@ extension EffectSchema.Parameter {
             case (.statuses, .string(let text)):
                 StatusRanges(text) == nil
                     ? "must be statuses from 100 to 599 and ranges of them, such as \"200-299,404\"" : nil
+            case (.exits, .string(let text)):
+                ExitStatuses(text) == nil
+                    ? "must be exit codes from 0 to 255, ranges of them and signals, such as \"0,75-78,SIGTERM\"" : nil
+            case (.account, .string(let text)):
+                Self.isAccount(text) ? nil : "must be the name or the number of an account"
+            case (.text(let limit), .string(let text)):
+                text.utf8.count > limit ? "must be at most \(limit) bytes long" : nil
             case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
@@ -118,9 +134,9 @@ extension EffectSchema.Parameter {
         /// Whether it is about how much, not about how something is written.
         var isRange: Bool {
             switch self {
-            case .whole, .number, .time: true
+            case .whole, .number, .time, .text: true
             case .absolutePath, .socketPath, .permissions, .component, .host, .url, .statuses, .headers, .command,
-                .environment, .unitName, .journalFields:
+                .environment, .unitName, .journalFields, .logFields, .exits, .account:
                 false
             }
         }
@@ -143,6 +159,17 @@ extension EffectSchema.Parameter {
                     }
                 }
                 && (text.utf8.count { $0 == UInt8(ascii: ":") } != 1)
+        }
+
+        /// Whether a text may be the name of a user or group, by what no such database can hold, or its number; the last
+        /// number stands for none (setreuid(2)).
+        static func isAccount(_ text: String) -> Bool {
+            guard let first = text.utf8.first, text.utf8.count <= 255 else { return false }
+            if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+                return UInt32(text).map { $0 != .max } ?? false
+            }
+            return !"+-.".utf8.contains(first)
+                && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !":/,".utf8.contains($0) }
         }
 
         private static func urlProblem(_ text: String) -> String? {

@@ -25,12 +25,14 @@ public struct EffectSchema: Sendable, Hashable {
         public let upperBound: String?
         /// Another parameter, which this one must at least be; nil: none.
         public let lowerBound: String?
+        /// Another parameter, without which this one means nothing; nil: none.
+        public let companion: String?
 
         /// A parameter.
         public init(
             name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
             allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
-            upperBound: String? = nil, lowerBound: String? = nil
+            upperBound: String? = nil, lowerBound: String? = nil, companion: String? = nil
         ) {
             self.name = name
             self.type = type
@@ -42,6 +44,7 @@ public struct EffectSchema: Sendable, Hashable {
             self.constraint = constraint
             self.upperBound = upperBound
             self.lowerBound = lowerBound
+            self.companion = companion
         }
     }
 
@@ -72,6 +75,8 @@ public struct EffectSchema: Sendable, Hashable {
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
     public let emitsDirectly: Bool
+    /// Whether it puts a value on a bus: the parameter `value` on the one that `to` names, which the host does itself.
+    public let publishesDirectly: Bool
     /// Whether it never finishes by itself, but goes on until it is ended, and reports again and again.
     ///
     /// Of such a one that goes on with new states there is at most one at a time for each feedback, and it ends as soon
@@ -79,21 +84,30 @@ public struct EffectSchema: Sendable, Hashable {
     public let isLasting: Bool
     /// Whether its successes and failures are counted: see ``withThresholds()``.
     public let isProbe: Bool
+    /// Whether it does nothing but tell what it found, so that it is for nothing without a rule for an outcome. One that
+    /// lasts and has outcomes is always of this kind.
+    public let onlyTells: Bool
 
     /// A side effect.
     public init(
         name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
-        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false
+        outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false, onlyTells: Bool = false
     ) {
         self.init(
             name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
-            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false)
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false,
+            onlyTells: onlyTells || isLasting && !outcomes.isEmpty)
     }
+
+    /// Whether the host does it itself, in no time.
+    var isInstant: Bool { emitsDirectly || publishesDirectly }
 
     init(
         name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
-        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool
+        emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, onlyTells: Bool = false, publishesDirectly: Bool = false
     ) {
+        self.onlyTells = onlyTells
+        self.publishesDirectly = publishesDirectly
         self.isProbe = isProbe
         self.name = name
         self.parameters = parameters
@@ -141,39 +155,19 @@ public struct EffectSchema: Sendable, Hashable {
 }
 
 extension EffectSchema {
-    /// Runs a command: its program and arguments, without a shell.
-    ///
-    /// `exitCode` is −1 if the command ended by a signal or never began, `signal` is 0 if none ended it, `number`
-    /// counts lines from 1.
-    public static let run = EffectSchema(
-        name: "run",
-        parameters: [
-            Parameter(
-                name: "command", type: .list(.string), required: true, allowsEmpty: false, constraint: .command),
-            Parameter(name: "timeout", type: .duration),
-            Parameter(name: "directory", type: .string, allowsEmpty: false),
-            // Not the command: every user can read its arguments while it runs.
-            Parameter(
-                name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true,
-                constraint: .environment),
-        ],
-        shortForm: "command",
-        outcomes: [
-            Outcome(name: "onSuccess", result: finished),
-            Outcome(name: "onFailure", result: finished),
-            Outcome(
-                name: "onLine",
-                result: StructureType(
-                    name: "result",
-                    fields: [
-                        StructureType.Field(name: "line", type: .string),
-                        StructureType.Field(name: "number", type: .int),
-                    ])),
-        ]
-    ).withThresholds()
-
     /// Emits an event of the system itself, at once or by schedule.
     public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
+
+    /// Puts a value on a bus, at once or by schedule.
+    public static let publish = EffectSchema(
+        name: "publish",
+        parameters: [
+            Parameter(name: "to", type: .string, required: true),
+            // Of the type of the bus.
+            Parameter(name: "value", type: .dyn, required: true),
+        ],
+        shortForm: nil, exactlyOneOf: [], outcomes: [], emitsDirectly: false, isLasting: false, isProbe: false,
+        publishesDirectly: true)
 
     /// Writes a line to the log.
     public static let log = EffectSchema(
@@ -183,6 +177,7 @@ extension EffectSchema {
             Parameter(
                 name: "level", type: .string, default: .string("info"),
                 choices: ["debug", "info", "notice", "warning", "error"]),
+            Parameter(name: "fields", type: .map(key: .string, value: .string), constraint: .logFields),
         ],
         shortForm: "message")
 
@@ -193,16 +188,8 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl,
+        run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit,
+        systemctl,
         journal,
     ]
-
-    private static let finished = StructureType(
-        name: "result",
-        fields: [
-            StructureType.Field(name: "exitCode", type: .int),
-            StructureType.Field(name: "signal", type: .int),
-            StructureType.Field(name: "output", type: .string),
-            StructureType.Field(name: "error", type: .string),
-        ])
 }

@@ -396,6 +396,10 @@ public struct FeedbackDefinition: Sendable {
 
     /// What becomes of ticks that were missed, where the schedule has ticks.
     public var missed = MissedTicks.once
+    /// How it is written, where it is.
+    var text: FeedbackText?
+    /// What it does in a few words, as it is written: `every 5s: run [df, /]`. Values from elsewhere are named, not shown.
+    public var summary: String { text?.summary ?? effect }
 
     /// How many runs of a feedback there may be at once, unless it says so itself; it may not say more.
     public static let mostRuns = 64
@@ -553,12 +557,15 @@ public final class LinkDefinition: Sendable {
     /// systems and buses count by name: 32 hexadecimal digits.
     public var fingerprint: String { lazyFingerprint.text }
     let lazyFingerprint: LazyFingerprint
+    /// The feedback of the attached system that makes it fire, where that puts values on a bus; nil: states and values do.
+    public let trigger: LinkTrigger?
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint
+        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint, trigger: LinkTrigger?
     ) {
+        self.trigger = trigger
         self.name = name
         self.source = source
         self.system = system
@@ -568,6 +575,20 @@ public final class LinkDefinition: Sendable {
         self.emits = emits
         self.loop = loop
         lazyFingerprint = fingerprint
+    }
+}
+
+/// The feedback that makes a link fire.
+public struct LinkTrigger: Sendable, Hashable {
+    /// Its name.
+    public let feedback: String
+    /// Whether it waits for the clock first, rather than do it as soon as a state is entered.
+    public let waits: Bool
+
+    /// A trigger.
+    init(feedback: String, waits: Bool) {
+        self.feedback = feedback
+        self.waits = waits
     }
 }
 
@@ -601,6 +622,6 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: lazyFingerprint)
+            emits: emits, loop: loop, fingerprint: lazyFingerprint, trigger: trigger)
     }
 }

@@ -16,7 +16,8 @@ extension EffectSchema {
         outcomes: [
             outcome("onSuccess", [("address", .string), ("took", .duration), ("banner", .string)]),
             outcome("onFailure", [("error", .string), ("took", .duration)]),
-        ]
+        ],
+        onlyTells: true
     ).withThresholds()
 
     /// Makes a request over HTTP and takes the answer.
@@ -58,7 +59,8 @@ extension EffectSchema {
         outcomes: [
             outcome("onSuccess", [("addresses", .list(.string)), ("took", .duration)]),
             outcome("onFailure", [("error", .string), ("took", .duration)]),
-        ]
+        ],
+        onlyTells: true
     ).withThresholds()
 
     /// Sends a message as JSON to a webhook.

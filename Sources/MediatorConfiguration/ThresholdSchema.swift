@@ -4,6 +4,9 @@ extension EffectSchema {
     /// How many outcomes of a probe are remembered, so how large a threshold may be.
     public static let longestThreshold = 64
 
+    /// The parameters of thresholds.
+    static let thresholds = ["failureThreshold", "failureWindow", "successThreshold"]
+
     /// The side effect, which ends with `onSuccess` or `onFailure`, as a probe: with thresholds, and with outcomes for when
     /// they are reached.
     ///
@@ -26,6 +29,6 @@ extension EffectSchema {
             outcomes: outcomes + [
                 Outcome(name: "onUp", result: success.result), Outcome(name: "onDown", result: failure.result),
             ],
-            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: true)
+            emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: true, onlyTells: onlyTells)
     }
 }

@@ -58,22 +58,40 @@ public enum ControlInterface {
           state: State,
           since: string,
           counters: Counters,
-          effectsRunning: int
+          effectsRunning: int,
+          effectsWaiting: int,
+          begins: ?string
         )
 
         # From one state to another on an event; "any" stands for every state or event.
         type Transition (from: string, event: string, to: string, condition: ?string)
 
-        # A feedback: on which state it runs which side effect, how many run now, and when
-        # it runs next by its schedule, while that is waited for.
+        # A feedback: on which state it runs which side effect, how many are at work now,
+        # how many wait for their time or their turn, and when the next one does by its
+        # schedule, while that is waited for.
         type FeedbackSummary (
           name: string,
           onState: string,
           strategy: string,
           effect: string,
           running: int,
+          waiting: int,
           next: ?string
         )
+
+        # What is done when something in a system has failed; see "supervision" in the
+        # guide to the configuration.
+        type Supervision (
+          onFault: string,
+          delay: string,
+          maxDelay: string,
+          limit: string,
+          beyond: string
+        )
+
+        # Systems that belong together when one of them fails; strategy is one, all or
+        # rest.
+        type GroupSummary (name: string, strategy: string, systems: []string)
 
         # Everything about a system; source is the file and line it is written in, kind
         # the kind of which it is an instance, if it is written in Swift; links are the
@@ -88,7 +106,9 @@ public enum ControlInterface {
           transitions: []Transition,
           feedbacks: []FeedbackSummary,
           links: []string,
-          lastFault: ?string
+          lastFault: ?string,
+          supervision: Supervision,
+          group: ?GroupSummary
         )
 
         # A bus at a glance. value and since are there when it remembers a value.

@@ -120,8 +120,12 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var since: String
     /// What it has counted.
     public var counters: Counters
-    /// How many side effects are running.
+    /// How many side effects are at work.
     public var effectsRunning: Int
+    /// How many wait for their time or their turn.
+    public var effectsWaiting: Int
+    /// When it begins anew (RFC 3339, UTC), if it waits for that.
+    public var begins: String?
 
     /// A summary.
     public init(
@@ -133,7 +137,9 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         state: SystemState,
         since: String,
         counters: Counters = Counters(),
-        effectsRunning: Int = 0
+        effectsRunning: Int = 0,
+        effectsWaiting: Int = 0,
+        begins: String? = nil
     ) {
         self.name = name
         self.description = description
@@ -144,6 +150,8 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         self.since = since
         self.counters = counters
         self.effectsRunning = effectsRunning
+        self.effectsWaiting = effectsWaiting
+        self.begins = begins
     }
 }
 
@@ -177,14 +185,17 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var strategy: String
     /// The side effect in a few words.
     public var effect: String
-    /// How many of its side effects are running.
+    /// How many of its side effects are at work.
     public var running: Int
+    /// How many wait for their time or their turn.
+    public var waiting: Int
     /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
     public var next: String?
 
     /// A summary.
     public init(
-        name: String, onState: String, strategy: String, effect: String, running: Int = 0, next: String? = nil
+        name: String, onState: String, strategy: String, effect: String, running: Int = 0, waiting: Int = 0,
+        next: String? = nil
     ) {
         self.next = next
         self.name = name
@@ -192,6 +203,47 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
         self.strategy = strategy
         self.effect = effect
         self.running = running
+        self.waiting = waiting
+    }
+}
+
+/// What is done when something in a system has failed. Durations are as in the configuration, such as `10m`.
+public struct Supervision: Codable, Sendable, Hashable {
+    /// `continue`, `reset`, `restart`, `stop` or `escalate`.
+    public var onFault: String
+    /// How long after a fault it begins anew, at first.
+    public var delay: String
+    /// How long after a fault it begins anew at most.
+    public var maxDelay: String
+    /// How often it may be restarted or reset, such as `10 per 10m`.
+    public var limit: String
+    /// What is done beyond: `stop` or `escalate`.
+    public var beyond: String
+
+    /// What is done.
+    public init(onFault: String, delay: String, maxDelay: String, limit: String, beyond: String) {
+        self.onFault = onFault
+        self.delay = delay
+        self.maxDelay = maxDelay
+        self.limit = limit
+        self.beyond = beyond
+    }
+}
+
+/// Systems that belong together when one of them fails.
+public struct GroupSummary: Codable, Sendable, Hashable {
+    /// The name of the group.
+    public var name: String
+    /// `one`, `all` or `rest`.
+    public var strategy: String
+    /// The names of its systems, in its order.
+    public var systems: [String]
+
+    /// A group.
+    public init(name: String, strategy: String, systems: [String]) {
+        self.name = name
+        self.strategy = strategy
+        self.systems = systems
     }
 }
 
@@ -217,6 +269,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var links: [String]
     /// What its last fault was.
     public var lastFault: String?
+    /// What is done about its faults.
+    public var supervision: Supervision
+    /// The group it belongs to.
+    public var group: GroupSummary?
 
     /// A description.
     public init(
@@ -229,7 +285,9 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         transitions: [Transition] = [],
         feedbacks: [FeedbackSummary] = [],
         links: [String] = [],
-        lastFault: String? = nil
+        lastFault: String? = nil,
+        supervision: Supervision,
+        group: GroupSummary? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -241,5 +299,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.feedbacks = feedbacks
         self.links = links
         self.lastFault = lastFault
+        self.supervision = supervision
+        self.group = group
     }
 }

@@ -49,7 +49,9 @@ extension SystemSummary {
                 faults: Int(clamping: status.faults),
                 restarts: Int(clamping: status.restarts),
                 resets: Int(clamping: status.resets)),
-            effectsRunning: status.loop.feedbacks.reduce(0) { $0 + $1.running })
+            effectsRunning: status.runs.reduce(0) { $0 + $1.running },
+            effectsWaiting: status.runs.reduce(0) { $0 + $1.waiting },
+            begins: status.begins.map { "\($0)" })
     }
 }
 
@@ -67,15 +69,28 @@ extension SystemDescription {
                 Transition(from: $0.from, event: $0.event, to: $0.to, condition: $0.condition)
             },
             feedbacks: definition.feedbacks.map { feedback in
-                FeedbackSummary(
+                let runs = status.runs(of: feedback.name)
+                return FeedbackSummary(
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
-                    effect: feedback.effect, running: status.running(feedback.name),
+                    effect: feedback.summary, running: runs.running, waiting: runs.waiting,
                     next: status.nextRuns[feedback.name].map { "\($0)" })
             },
             links: status.links,
             lastFault: status.lastFault.map { fault in
                 (status.lastFaultTime.map { "\($0) " } ?? "") + "\(fault.place): \(fault.message)"
+            },
+            supervision: Supervision(definition.supervision),
+            group: status.group.map { group in
+                GroupSummary(name: group.name, strategy: group.strategy.rawValue, systems: status.groupSystems)
             })
+    }
+}
+
+extension Supervision {
+    init(_ policy: SupervisionPolicy) {
+        self.init(
+            onFault: policy.onFault.rawValue, delay: policy.delay.brief, maxDelay: policy.maxDelay.brief,
+            limit: "\(policy.limit.count) per \(policy.limit.period.brief)", beyond: policy.beyond.rawValue)
     }
 }
 

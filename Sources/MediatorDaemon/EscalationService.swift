@@ -4,12 +4,15 @@ import ServiceLifecycle
 import Systemd
 
 /// Ends the daemon, in order, when a system asks for it on account of its faults.
-struct EscalationService: Service {
+struct EscalationService: Service, CustomStringConvertible {
     let host: Host
     let notifier: Notifier
     let logger: Logger
     /// Called when that is so.
     let escalated: @Sendable () -> Void
+
+    /// The group of services prints each of them, and would find out what there is to print by looking at every part.
+    var description: String { "escalations" }
 
     func run() async {
         await cancelWhenGracefulShutdown {

@@ -1,3 +1,4 @@
+import CommonExpression
 import FeedbackKit
 import Logging
 import MediatorConfiguration
@@ -31,7 +32,10 @@ struct HostService: Service, CustomStringConvertible {
             if !late.isEmpty {
                 logger.warning(
                     "not everything is ready; going on without",
-                    metadata: ["systems": "\(late.joined(separator: ", "))", "limit": "\(readyLimit)"])
+                    metadata: [
+                        "systems": "\(late.joined(separator: ", "))",
+                        "limit": "\(host.readinessLimits(of: late, else: readyLimit))",
+                    ])
             }
             notifier.notify(.ready, .status(host.statusText))
             becameReady()
@@ -74,5 +78,19 @@ struct HostService: Service, CustomStringConvertible {
         }
         for await result in results { return result }
         return false
+    }
+}
+
+extension Host {
+    /// How long systems had to become ready: one limit for all of them, or each that is another by its name.
+    func readinessLimits(of systems: [String], else limit: Duration) -> String {
+        let own = Dictionary(
+            snapshot.graph.systems.compactMap { system in
+                system.readinessLimit.within.map { (system.name, $0.brief) }
+            }, uniquingKeysWith: { first, _ in first })
+        let common = TimeSpan(limit)?.brief ?? "\(limit)"
+        let texts = systems.map { own[$0] ?? common }
+        guard let first = texts.first, texts.contains(where: { $0 != first }) else { return texts.first ?? common }
+        return zip(systems, texts).map { "\($0) \($1)" }.joined(separator: ", ")
     }
 }

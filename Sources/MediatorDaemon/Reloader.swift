@@ -305,7 +305,10 @@ final class Reloader: Sendable {
             }
             daemon.logger.warning(
                 "not everything is ready and well; going on without",
-                metadata: ["systems": "\(systems.joined(separator: ", "))", "limit": "\(daemon.readyLimit)"])
+                metadata: [
+                    "systems": "\(systems.joined(separator: ", "))",
+                    "limit": "\(host.readinessLimits(of: applied.late, else: daemon.readyLimit))",
+                ])
         }
         if !applied.leftBehind.isEmpty {
             daemon.logger.error(

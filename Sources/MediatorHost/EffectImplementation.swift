@@ -102,10 +102,10 @@ public struct EffectCatalogue: Sendable {
         byName = Dictionary(effects.map { ($0.schema.name, $0) }) { _, last in last }
     }
 
-    /// The schemas, against which configurations are checked, sorted by name. `emit` is always among them: the host
-    /// does it itself.
+    /// The schemas, against which configurations are checked, sorted by name. `emit` and `publish` are always among them:
+    /// the host does these itself.
     public var schemas: [EffectSchema] {
-        (byName.values.map(\.schema) + [.emit]).sorted { $0.name < $1.name }
+        (byName.values.map(\.schema) + [.emit, .publish]).sorted { $0.name < $1.name }
     }
 
     /// Ends what the side effects keep from one run to the next.

@@ -16,6 +16,8 @@ final class EffectRunner: Sendable {
     private let note: @Sendable (Fault) -> Void
     /// Calls something when the system has taken what waits for it now.
     private let afterPending: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Puts on a bus what a state makes of the feedback, if that is what it does.
+    private let publish: @Sendable (SystemState) -> Void
     private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
@@ -43,8 +45,9 @@ final class EffectRunner: Sendable {
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
         events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
         afterPending: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        note: @escaping @Sendable (Fault) -> Void
+        publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void
     ) {
+        self.publish = publish
         self.figures = figures
         self.afterPending = afterPending
         self.definition = definition
@@ -88,7 +91,7 @@ final class EffectRunner: Sendable {
             switch definition.schedule {
             case .atOnce where implementation == nil && definition.pace == nil:
                 // An event emitted at once needs no task.
-                return .call { self.event(for: "emit", .null, in: state).event }
+                return .call { self.act(in: state) }
             case .atOnce:
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
@@ -260,7 +263,7 @@ final class EffectRunner: Sendable {
         _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
     ) async {
         guard let implementation else {
-            if let event = event(for: "emit", .null, in: state).event { send(event) }
+            if let event = act(in: state) { send(event) }
             return
         }
         let isExclusive = definition.strategy == .cancelOnNewState
@@ -291,6 +294,7 @@ final class EffectRunner: Sendable {
         let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
         let given = arguments
         let begin = time.elapsed()
+        figures.begin()
         defer { figures.end(after: time.elapsed() - begin) }
         guard schema?.isLasting == true else {
             return await attempts(limit, run) { await implementation.run(given, in: $0) }
@@ -299,6 +303,15 @@ final class EffectRunner: Sendable {
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
+    }
+
+    /// Does what the host does itself: the event that is emitted, if that is it.
+    private func act(in state: SystemState) -> SystemEvent? {
+        guard definition.effect == EffectSchema.publish.name else {
+            return event(for: EffectSchema.emit.name, .null, in: state).event
+        }
+        publish(state)
+        return nil
     }
 
     /// What a run is given.

@@ -32,9 +32,35 @@ public struct SystemStatus: Sendable {
     /// By the name of a feedback, when its side effect runs next by its schedule, where that is waited for.
     public let nextRuns: [String: Timestamp]
 
-    /// How many side effects of a feedback run.
-    public func running(_ feedback: String) -> Int {
-        loop.feedbacks.first { $0.name == feedback }?.running ?? 0
+    /// How many of the side effects of each feedback are at work, or wait.
+    public let runs: [FeedbackRuns]
+    /// When it begins anew, if it waits for that.
+    public let begins: Timestamp?
+    /// The group of systems it belongs to.
+    public let group: GroupDefinition?
+    /// The names of the group's systems, in its order.
+    public let groupSystems: [String]
+
+    /// How many side effects of a feedback are at work, or wait.
+    public func runs(of feedback: String) -> FeedbackRuns {
+        runs.first { $0.feedback == feedback } ?? FeedbackRuns(feedback: feedback)
+    }
+}
+
+/// How many side effects of a feedback there are.
+public struct FeedbackRuns: Sendable, Hashable {
+    /// The feedback's name.
+    public var feedback: String
+    /// How many are at work, pauses between attempts included.
+    public var running = 0
+    /// How many wait for their time or their turn.
+    public var waiting = 0
+
+    /// A feedback with so many.
+    public init(feedback: String, running: Int = 0, waiting: Int = 0) {
+        self.feedback = feedback
+        self.running = running
+        self.waiting = waiting
     }
 }
 

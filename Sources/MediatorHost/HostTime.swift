@@ -48,3 +48,15 @@ public struct HostTime: Sendable {
     /// How long nobody looks whether the clock has been set, where nobody tells.
     static let longestNap = Duration.seconds(60)
 }
+
+extension Timestamp {
+    /// The moment so much later, to the nanosecond; nil beyond what a moment can be.
+    func later(by duration: Duration) -> Timestamp? {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds = Int64(nanoseconds) + attoseconds / 1_000_000_000
+        let (sum, isOver) = self.seconds.addingReportingOverflow(seconds)
+        guard !isOver else { return nil }
+        let carry = nanoseconds >= 1_000_000_000 ? 1 : nanoseconds < 0 ? -1 : Int64(0)
+        return Timestamp(seconds: sum + carry, nanoseconds: Int32(nanoseconds - carry * 1_000_000_000))
+    }
+}

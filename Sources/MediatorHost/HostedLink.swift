@@ -108,7 +108,7 @@ final class HostedLink: Sendable {
         case .fires: break
         case .closes: logger.notice("the link fires again, after a quiet period")
         case .opens:
-            let limit = definition.loop.map { "\($0.count) per \($0.period)" } ?? ""
+            let limit = definition.loop.map { "\($0.count) per \($0.period.brief)" } ?? ""
             logger.warning(
                 "the link would fire more often than its loop may; it is held back until it has been quiet for a period",
                 metadata: ["limit": "\(limit)", "link-source": "\(definition.source)"])
@@ -119,12 +119,16 @@ final class HostedLink: Sendable {
         return true
     }
 
-    private var place: String { "link \(definition.name), \(definition.source)" }
+    private var place: String {
+        (definition.trigger.map { "feedback \($0.feedback)" } ?? "link \(definition.name)") + ", \(definition.source)"
+    }
 
     /// What a system shows its states, if the link begins at one.
     var outlet: Joint<SystemState>? {
         guard case .outlet(let see) = end else { return nil }
-        return Joint(id: ObjectIdentifier(self), name: definition.name) { [self] in see(self, $0) }
+        return Joint(id: ObjectIdentifier(self), name: definition.name, trigger: definition.trigger?.feedback) {
+            [self] in see(self, $0)
+        }
     }
 
     /// What a bus shows its values, if the link begins at one.
@@ -164,7 +168,9 @@ final class HostedLink: Sendable {
         let now = time.now()
         let variables = [state.data, .timestamp(now)]
         do {
-            guard try selector.matches(state, variables), let program = programs[state.index] else { return nil }
+            // What a feedback makes fire has been asked for when its state was entered, though that may be a while ago.
+            if definition.trigger == nil { guard try selector.matches(state, variables) else { return nil } }
+            guard let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
             if let breach = event?.breach(of: value) {
                 system?.note(Fault(place: place, message: breach.description))

@@ -97,6 +97,7 @@ final class HostedSet: Sendable {
         let system = systems[index]
         let faults = system.faults
         let wellness = system.wellness
+        let group = graph.groups.first { $0.systems.contains(index) }
         return SystemStatus(
             definition: system.described(graph.systems[index]),
             health: wellness.health,
@@ -114,7 +115,11 @@ final class HostedSet: Sendable {
                 if case .systemToSystem(let target, _, _) = link.form { return target == index }
                 return false
             }.map(\.name),
-            nextRuns: system.nextRuns)
+            nextRuns: system.nextRuns,
+            runs: system.runs,
+            begins: system.begins,
+            group: group,
+            groupSystems: group?.systems.map { graph.systems[$0].name } ?? [])
     }
 
     func busStatus(_ index: Int) -> BusStatus {
@@ -152,7 +157,7 @@ final class HostedSet: Sendable {
     /// How one of its systems stands, for a plan.
     func running(_ name: String) -> Plan.Running? {
         system(name).map { system in
-            let busy = system.loop.snapshot.feedbacks.filter { $0.running > 0 }.map(\.name)
+            let busy = system.runs.filter { $0.running > 0 }.map(\.feedback)
             return Plan.Running(
                 state: system.loop.state.index, feedbacks: busy,
                 hasFailed: system.phase == .givenUp || system.phase == .restarting)

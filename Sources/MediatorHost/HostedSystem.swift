@@ -67,6 +67,8 @@ final class HostedSystem: Sendable {
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
         var faults: UInt64 = 0
+        /// When it begins anew, by the calendar, while it waits for that.
+        var begins: Timestamp?
         /// The index of its state, and how it is in it, as its author says.
         var state: Int
         var inState = Health.healthy
@@ -123,6 +125,7 @@ final class HostedSystem: Sendable {
         /// Claims it for a restart.
         mutating func claim(_ treatment: String) -> UInt64 {
             phase = .restarting
+            begins = nil
             self.treatment = treatment
             claim += 1
             return claim
@@ -218,6 +221,21 @@ final class HostedSystem: Sendable {
         return snapshot
     }
 
+    /// How many side effects of each of its feedbacks are at work, or wait.
+    var runs: [FeedbackRuns] {
+        let atWork = Dictionary(
+            zip(definition.feedbacks, figures).map { ($0.name, $1.present.atWork) }, uniquingKeysWith: +)
+        return loop.snapshot.feedbacks.map { feedback in
+            // What is inside a system that is written in Swift says nothing about waiting.
+            let running = atWork[feedback.name] ?? feedback.running
+            return FeedbackRuns(
+                feedback: feedback.name, running: running, waiting: max(0, feedback.running - running))
+        }
+    }
+
+    /// When it begins anew, if it waits for that.
+    var begins: Timestamp? { status.withLock { $0.phase == .restarting ? $0.begins : nil } }
+
     /// How often it has been restarted, and reset.
     var treatments: (restarts: UInt64, resets: UInt64) { status.withLock { ($0.restarts, $0.resets) } }
 
@@ -238,7 +256,7 @@ final class HostedSystem: Sendable {
         loop.afterPending { [outlets, weak loop] in
             outlets.exchange(leaving, for: joining)
             if let state = loop?.state {
-                for joint in joining { joint.see(state) }
+                for joint in joining where joint.trigger == nil { joint.see(state) }
             }
             done()
         }
@@ -351,6 +369,14 @@ final class HostedSystem: Sendable {
         }
     }
 
+    /// It is to begin anew at some time, as far as this claim goes.
+    func willBegin(_ claim: Claim, at time: Timestamp) {
+        status.withLock { status in
+            guard status.phase == .restarting, status.claim == claim.number else { return }
+            status.begins = time
+        }
+    }
+
     /// Begins anew; `false` if something else has become of it meanwhile.
     ///
     /// - Parameter awaited: the links from buses that remember, each of which is to show it the present value.
@@ -458,7 +484,7 @@ final class HostedSystem: Sendable {
     private func limitReadiness(of incarnation: Incarnation) {
         guard let within = definition.readinessLimit.within, !isReady else { return }
         let ticket = incarnation.after(within.swiftDuration) { [weak self] in
-            self?.isLate(incarnation.number, within: "\(within)")
+            self?.isLate(incarnation.number, within: within.brief)
         }
         guard let ticket else { return }
         let isOver = status.withLock { status in
@@ -658,7 +684,9 @@ final class HostedSystem: Sendable {
             guard sendReset(to: incarnation) else { return }
             logger.warning("reset to the initial state", metadata: ["attempt": "\(limit.text(attempt))"])
         case .restart(let delay, let attempt):
-            logger.warning("restarting", metadata: ["delay": "\(delay)", "attempt": "\(limit.text(attempt))"])
+            logger.warning(
+                "restarting",
+                metadata: ["delay": "\(TimeSpan(delay)?.brief ?? "\(delay)")", "attempt": "\(limit.text(attempt))"])
         case .stop(let isLimit):
             incarnation.cancel()
             logger.error(
@@ -666,7 +694,7 @@ final class HostedSystem: Sendable {
         case .escalate(let isLimit):
             logger.critical(
                 "the daemon ends on account of this system",
-                metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period)"] : [:])
+                metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period.brief)"] : [:])
         }
         supervise(claim, decision, elapsed)
     }
@@ -704,11 +732,11 @@ extension Health {
 
 extension RateLimit {
     /// The how many-th time: `2 of 10 per 600s`.
-    fileprivate func text(_ attempt: Int) -> String { "\(attempt) of \(count) per \(period)" }
+    fileprivate func text(_ attempt: Int) -> String { "\(attempt) of \(count) per \(period.brief)" }
 
     /// That a system ends on account of a fault, or of more than the limit.
     fileprivate func ending(_ isLimit: Bool) -> String {
-        isLimit ? "ended for good, after \(count) restarts or resets within \(period)" : "ended for good"
+        isLimit ? "ended for good, after \(count) restarts or resets within \(period.brief)" : "ended for good"
     }
 }
 

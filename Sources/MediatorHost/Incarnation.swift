@@ -79,6 +79,7 @@ final class Incarnation: Sendable {
                 afterPending: { [weak loop] body in
                     if let loop { loop.afterPending(body) } else { body() }
                 },
+                publish: { [outlets] in outlets.show($0, by: feedback.name) },
                 note: report)
             runners.append(runner)
             loop.add(

@@ -6,6 +6,8 @@ struct Joint<Subject: Sendable>: Sendable {
     let id: ObjectIdentifier
     /// The link's name, by which joints are ordered.
     let name: String
+    /// The feedback that makes it look; nil: it looks at all that comes by.
+    var trigger: String?
     let see: @Sendable (Subject) -> Void
 }
 
@@ -16,12 +18,18 @@ final class JointTable<Subject: Sendable>: Sendable {
 
     func show(_ subject: Subject) {
         let joints = joints.withLock { $0 }
-        for joint in joints { joint.see(subject) }
+        for joint in joints where joint.trigger == nil { joint.see(subject) }
     }
 
     /// The end of a link, if it is there.
     func joint(_ id: ObjectIdentifier) -> Joint<Subject>? {
         joints.withLock { joints in joints.first { $0.id == id } }
+    }
+
+    /// Shows something to the one that looks when a feedback makes it.
+    func show(_ subject: Subject, by feedback: String) {
+        let joint = joints.withLock { joints in joints.first { $0.trigger == feedback } }
+        joint?.see(subject)
     }
 
     func exchange(_ leaving: Set<ObjectIdentifier>, for joining: [Joint<Subject>]) {

@@ -124,7 +124,11 @@ final class Supervisor: Sendable {
     /// Restarts systems that have been claimed for that, not before a time by the host's clock. Returns at once.
     @discardableResult
     func restart(_ claims: [HostedSystem.Claim], at due: Duration) -> Task<Void, Never> {
-        machine.withLock { machine in
+        let left = due - time.elapsed()
+        if left > .zero, let begins = time.now().later(by: left) {
+            for claim in claims { claim.system.willBegin(claim, at: begins) }
+        }
+        return machine.withLock { machine in
             let id = machine.nextID
             machine.nextID += 1
             // It cannot have ended before it is remembered, since that needs the lock.

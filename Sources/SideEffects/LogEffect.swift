@@ -2,8 +2,9 @@ public import CommonExpression
 import Logging
 public import MediatorConfiguration
 public import MediatorHost
+import Systemd
 
-/// `log`: writes a line to the daemon's log.
+/// `log`: writes a line to the daemon's log, and fields of their own where that is the journal.
 public struct LogEffect: EffectImplementation {
     /// Its name and parameters.
     public var schema: EffectSchema { .log }
@@ -16,6 +17,7 @@ public struct LogEffect: EffectImplementation {
         guard case .string(let message)? = arguments["message"] else { return }
         var level = Logger.Level.info
         if case .string(let name)? = arguments["level"], let known = Logger.Level(rawValue: name) { level = known }
-        context.logger.log(level: level, "\(message)")
+        let fields = JournalFields(arguments["fields"]?.stringMap ?? [:])
+        context.logger.log(level: level, "\(message)", metadata: [JournalFields.key: .stringConvertible(fields)])
     }
 }

@@ -1,4 +1,6 @@
 public import CommonExpression
+import CLinux
+import FoundationEssentials
 import Glibc
 import Logging
 public import MediatorConfiguration
@@ -9,17 +11,17 @@ import SystemPackage
 
 /// `run`: runs a command, without a shell in between.
 ///
-/// The command gets a process group of its own, an empty standard input, and the daemon's environment without the
-/// variables by which systemd talks to the daemon. When it is cancelled, or its `timeout` has passed, the whole group is
+/// The command gets a process group of its own, and the daemon's environment without the variables by which systemd talks to
+/// the daemon. What it is given to read is a file in memory, so it may read as much of it as it likes, when it likes. When it is cancelled, or its `timeout` has passed, the whole group is
 /// asked to end (`SIGTERM`), and what is left of it after a grace is killed (`SIGKILL`). The effect returns only when
 /// the command has been reaped.
 ///
 /// What a command leaves behind in its group when it ends by itself goes on: a command may start something that lasts.
 public struct RunEffect: EffectImplementation {
-    /// How many bytes of each of output and errors are kept for the result; the rest is read and forgotten.
-    public static let outputLimit = 64 * 1024
     /// How long a line may be, in bytes; a longer one is cut there, and its rest is forgotten.
     public static let lineLimit = 16 * 1024
+    /// How much is read when the command has ended and somebody else goes on writing, in bytes: more than a pipe holds.
+    static let restLimit = 1024 * 1024
 
     /// How long a process group may take to end when asked, before it is killed.
     public let grace: Duration
@@ -32,15 +34,15 @@ public struct RunEffect: EffectImplementation {
         self.grace = grace
     }
 
-    /// Runs the command once; reports `onLine` for each line of output while it runs, then `onSuccess` if it exited
-    /// with 0, else `onFailure`. A run that was cancelled reports nothing more.
+    /// Runs the command once; reports `onLine` for each line of output while it runs, then `onSuccess` if it ended as is
+    /// expected, else `onFailure`. A run that was cancelled reports nothing more.
     ///
     /// A failure for which the configuration has no rule is logged; and if the command could not even be started, it is
     /// a fault of the system.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         let command = arguments["command"]?.strings ?? []
         if let problem = Self.problem(command, arguments) {
-            return finish(RunResult(exitCode: -1, signal: 0, output: "", error: problem), command, nil, context)
+            return finish(RunResult(error: problem), command, nil, context)
         }
         let ending = EndRequest()
         let (results, continuation) = AsyncStream<RunResult>.makeStream(bufferingPolicy: .bufferingOldest(1))
@@ -71,9 +73,9 @@ public struct RunEffect: EffectImplementation {
             if result.isAbandoned { context.logger.error("\(result.error)", metadata: ["command": "\(program)"]) }
             return
         }
-        let outcome = result.exitCode == 0 && reason == nil ? "onSuccess" : "onFailure"
+        let outcome = result.isSuccess ? "onSuccess" : "onFailure"
         let metadata: Logger.Metadata = [
-            "command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signal)",
+            "command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signalName)",
             "error": "\(result.error.prefix { $0 != "\n" })",
         ]
         context.logger.debug("command ended", metadata: metadata)
@@ -105,28 +107,23 @@ public struct RunEffect: EffectImplementation {
         of program: String, _ rest: [String], _ arguments: [String: Value], _ context: EffectContext,
         _ ending: EndRequest, abandon: @escaping @Sendable (RunResult) -> Void
     ) async -> RunResult {
-        if ending.reason != nil { return RunResult(exitCode: -1, signal: 0, output: "", error: "cancelled") }
-        var options = PlatformOptions()
-        options.processGroupID = 0
-        var environment: [Subprocess.Environment.Key: String?] = Self.hiddenVariables
-        for (name, value) in arguments["environment"]?.stringMap ?? [:] {
-            environment[Subprocess.Environment.Key(stringLiteral: name)] = value
-        }
-        let output = OutputCollector(limit: Self.outputLimit)
-        let errors = OutputCollector(limit: Self.outputLimit)
-        let lines = LineSplitter(limit: Self.lineLimit) { line, number in
-            guard ending.reason == nil else { return }
-            let result = [Value.string(line), .int(Int64(number))]
-            context.report("onLine", RunResult.structure(for: schema, "onLine", result))
-        }
+        if ending.reason != nil { return RunResult(error: "cancelled") }
+        let isJSON = arguments["output"]?.text == "json"
+        let limit = arguments["maxOutput"]?.whole ?? 64 * 1024
+        let (output, errors) = (OutputCollector(limit: limit), OutputCollector(limit: limit))
+        let lines = lines(arguments, context, ending)
         do {
+            let account = try await Self.account(arguments)
+            var options = PlatformOptions()
+            options.processGroupID = 0
+            account?.apply(to: &options)
             let ended = try await Subprocess.run(
                 program.contains("/") ? .path(FilePath(program)) : .name(program),
                 arguments: Arguments(rest),
-                environment: .inherit.updating(environment),
+                environment: .inherit.updating(Self.environment(account, arguments)),
                 workingDirectory: arguments["directory"]?.text.map { FilePath($0) },
                 platformOptions: options,
-                input: .none,
+                input: .fileDescriptor(try Self.input(arguments), closeAfterSpawningProcess: true),
                 output: .sequence,
                 error: .sequence
             ) { execution in
@@ -136,27 +133,90 @@ public struct RunEffect: EffectImplementation {
                         let hasEnded = await end(
                             group, when: ending, after: arguments["timeout"]?.swiftDuration, context)
                         if hasEnded { return }
-                        let message =
-                            "\(program): it could not be ended, and was left behind (process group \(group.leader))"
-                        abandon(
-                            RunResult(exitCode: -1, signal: 0, output: output.text, error: message, isAbandoned: true))
+                        var result = RunResult(
+                            error:
+                                "\(program): it could not be ended, and was left behind (process group \(group.leader))"
+                        )
+                        (result.output, result.isCut, result.isAbandoned) = (output.text, output.isCut, true)
+                        abandon(result)
                     }
-                    await withTaskGroup(of: Void.self) { readers in
-                        readers.addTask { await read(execution.standardOutput, into: output, lines) }
-                        readers.addTask { await read(execution.standardError, into: errors, nil) }
+                    let leader = execution.processIdentifier.processDescriptor
+                    let exit = CommandExit()
+                    await withTaskGroup(of: Void.self) { waits in
+                        waits.addTask { await read(execution.standardOutput, into: output, lines, until: exit) }
+                        waits.addTask { await read(execution.standardError, into: errors, nil, until: exit) }
+                        waits.addTask {
+                            // A command may close its output, and go on.
+                            try? await Poller.shared.readable(leader)
+                            exit.note()
+                        }
                     }
-                    // The output ends when the command has ended, even if someone else still holds it open. Until this
-                    // closure returns the command is not reaped, so its process group cannot be mistaken for another's.
+                    // Until this closure returns the command is not reaped, so its process group cannot be mistaken for
+                    // another's.
                     if ending.finish() { tasks.cancelAll() }
                 }
             }
             lines.finish()
-            return RunResult(ended.terminationStatus, output.text, errors.text, ending.reason)
-        } catch {
             return RunResult(
-                exitCode: -1, signal: 0, output: output.text, error: "\(program): \(Self.describe(error, program))")
+                ended.terminationStatus, output, errors,
+                expected: arguments["expect"]?.text.flatMap { ExitStatuses($0) } ?? Self.exitedWell, json: isJSON,
+                ending.reason)
+        } catch {
+            var result = RunResult(error: "\(program): \(Self.describe(error, program, arguments))")
+            (result.output, result.isCut) = (output.text, output.isCut)
+            return result
         }
     }
+
+    /// What takes the lines of the output.
+    private func lines(_ arguments: [String: Value], _ context: EffectContext, _ ending: EndRequest) -> LineSplitter {
+        let isJSON = arguments["output"]?.text == "jsonLines"
+        return LineSplitter(limit: Self.lineLimit) { line, number in
+            guard ending.reason == nil else { return false }
+            let json = isJSON ? (try? JSONDecoder().decode(Value.self, from: Data(line))) ?? .null : .null
+            let fields = [.string(String(decoding: line, as: UTF8.self)), Value.int(Int64(number)), json]
+            return context.report("onLine", RunResult.structure(for: schema, "onLine", fields))
+        }
+    }
+
+    /// What a command reads: nothing, or a file that holds its input.
+    private static func input(_ arguments: [String: Value]) throws -> FileDescriptor {
+        guard var text = arguments["input"]?.text, !text.isEmpty else {
+            return try FileDescriptor.open("/dev/null", .readOnly, options: .closeOnExec)
+        }
+        let descriptor = text.withUTF8 { linux_memory($0.baseAddress, $0.count) }
+        guard descriptor >= 0 else { throw SensingProblem("cannot hold its input", Errno(rawValue: errno)) }
+        return FileDescriptor(rawValue: descriptor)
+    }
+
+    /// The account as which the command runs; nil: the daemon's.
+    private static func account(_ arguments: [String: Value]) async throws -> Account? {
+        guard let user = arguments["user"]?.text else { return nil }
+        let group = arguments["group"]?.text
+        // The databases of accounts may lie behind a network.
+        return try await Blocking.call {
+            Result { () throws(SensingProblem) in try Account.find(user, group: group) }
+        }.get()
+    }
+
+    private static func environment(
+        _ account: Account?, _ arguments: [String: Value]
+    ) -> [Subprocess.Environment.Key: String?] {
+        var environment = hiddenVariables
+        for (name, value) in account?.environment ?? [:] {
+            environment.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
+        }
+        for (name, value) in arguments["environment"]?.stringMap ?? [:] {
+            environment.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
+        }
+        return environment
+    }
+
+    /// What is expected where nothing else is said.
+    private static let exitedWell: ExitStatuses = {
+        guard let statuses = ExitStatuses("0") else { preconditionFailure("0 is an exit code") }
+        return statuses
+    }()
 
     /// Waits until the end is requested or the time is up, then ends the group: gently, then by force. `false`: a member
     /// is still alive, because it may not be signalled, or because the kernel holds it.
@@ -182,14 +242,20 @@ public struct RunEffect: EffectImplementation {
     }
 
     private func read(
-        _ sequence: SubprocessOutputSequence, into collector: OutputCollector, _ lines: LineSplitter?
+        _ sequence: SubprocessOutputSequence, into collector: OutputCollector, _ lines: LineSplitter?,
+        until exit: CommandExit
     ) async {
+        var rest = Self.restLimit
         do {
             for try await buffer in sequence {
                 buffer.withUnsafeBytes { bytes in
                     collector.add(bytes)
                     lines?.add(bytes)
                 }
+                guard exit.hasBeenNoted else { continue }
+                // What is left of it is in the pipe; what comes beyond is of somebody else who goes on writing.
+                rest -= buffer.count
+                if rest <= 0 { return }
             }
         } catch {
             // Reading ends early when the command has ended while somebody else still holds its output open.
@@ -202,57 +268,29 @@ public struct RunEffect: EffectImplementation {
         "LISTEN_FDNAMES": nil,
     ]
 
-    private static func describe(_ error: any Error, _ program: String) -> String {
+    private static func describe(_ error: any Error, _ program: String, _ arguments: [String: Value]) -> String {
+        if let problem = error as? SensingProblem { return problem.message }
         guard let error = error as? SubprocessError else { return "\(error)" }
         switch error.code {
         case .executableNotFound where program.contains("/") && access(program, F_OK) == 0:
             return "may not be executed; check its permissions, and that it is a program"
         case .executableNotFound: return "no such command; check the spelling, or give its full path"
         case .failedToChangeWorkingDirectory: return "cannot change to its directory"
+        case .spawnFailed where arguments["user"] != nil && error.underlyingError == .notPermitted:
+            return "cannot become another user: the daemon needs CAP_SETUID and CAP_SETGID for that"
         default: return error.underlyingError.map { "cannot be started: \($0)" } ?? "\(error)"
         }
     }
 }
 
-/// How a command ended.
-struct RunResult: Sendable {
-    var exitCode: Int
-    var signal: Int
-    var output: String
-    var error: String
-    /// Whether there was a process at all.
-    var hasRun = false
-    /// Whether it still runs.
-    var isAbandoned = false
+/// Whether a command has ended, though others may hold its output open.
+private final class CommandExit: Sendable {
+    private let isOver = Atomic(false)
 
-    init(exitCode: Int, signal: Int, output: String, error: String, isAbandoned: Bool = false) {
-        self.isAbandoned = isAbandoned
-        self.exitCode = exitCode
-        self.signal = signal
-        self.output = output
-        self.error = error
-    }
+    var hasBeenNoted: Bool { isOver.load(ordering: .acquiring) }
 
-    init(_ status: TerminationStatus, _ output: String, _ error: String, _ reason: EndRequest.Reason?) {
-        switch status {
-        case .exited(let code): self.init(exitCode: Int(code), signal: 0, output: output, error: error)
-        case .signaled(let signal): self.init(exitCode: -1, signal: Int(signal), output: output, error: error)
-        }
-        hasRun = true
-        if reason == .timedOut { self.error = "its time was up" + (error.isEmpty ? "" : "; it had said: \(error)") }
-    }
-
-    /// As a structure of an outcome's type.
-    func value(for schema: EffectSchema, _ outcome: String) -> Value {
-        Self.structure(
-            for: schema, outcome, [.int(Int64(exitCode)), .int(Int64(signal)), .string(output), .string(error)])
-    }
-
-    static func structure(for schema: EffectSchema, _ outcome: String, _ fields: [Value]) -> Value {
-        guard let type = schema.outcomes.first(where: { $0.name == outcome })?.result else {
-            preconditionFailure("\(schema.name) has no outcome \(outcome)")
-        }
-        return .structure(Structure(type: type, fields: fields))
+    func note() {
+        isOver.store(true, ordering: .releasing)
     }
 }
 

@@ -16,10 +16,17 @@ public final class LineWriter: Sendable {
 
     private struct State {
         var lost = 0
+        /// How many of these have not been told of.
+        var untold = 0
         /// The last line was lost half-way, so the next one must begin on a new line.
         var isMidLine = false
         /// There was no room the last time, so nobody waits for it.
         var isStalled = false
+
+        mutating func lose() {
+            lost += 1
+            untold += 1
+        }
     }
 
     private let descriptor: Int32
@@ -45,18 +52,29 @@ public final class LineWriter: Sendable {
 
     /// Writes one line, whole before any other of this writer's lines.
     ///
-    /// - Parameter line: The text, with its newline.
-    public func write(_ line: String) {
+    /// - Parameters:
+    ///   - line: The text, with its newline.
+    ///   - notice: A line that says that so many were lost, written before it when there is room again; `nil`: none is.
+    public func write(_ line: String, notice: ((Int) -> String)? = nil) {
         let hold = raisesSignals ? BrokenPipeHold() : nil
         state.withLock { state in
             // What is locked is the descriptor: only so do lines stay whole when the system takes a part of one.
-            let text = state.isMidLine ? "\n" + line : line
-            let total = text.utf8.count
-            let written = writeAll(text, isStalled: &state.isStalled)
-            if written > 0 { state.isMidLine = written < total }
-            if written < total { state.lost += 1 }
+            if state.untold > 0, let notice {
+                guard writeWhole(notice(state.untold), &state) else { return state.lose() }
+                state.untold = 0
+            }
+            if !writeWhole(line, &state) { state.lose() }
         }
         hold?.release()
+    }
+
+    /// Writes a line; whether all of it.
+    private func writeWhole(_ line: String, _ state: inout State) -> Bool {
+        let text = state.isMidLine ? "\n" + line : line
+        let total = text.utf8.count
+        let written = writeAll(text, isStalled: &state.isStalled)
+        if written > 0 { state.isMidLine = written < total }
+        return written == total
     }
 
     /// Writes as much as the system takes, and says how many bytes that were.

@@ -43,7 +43,14 @@ public enum LogFormat: Sendable, Hashable {
     ///   - metadata: Its keys, which are printed in alphabetical order.
     /// - Returns: A line of at most ``lineLimit`` bytes.
     public func line(time: Duration, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
-        var line = prefix(time: time, level: level)
+        LogText.truncated(
+            prefix(time: time, level: level) + text(message: message, metadata: metadata), limit: Self.lineLimit - 1)
+            + "\n"
+    }
+
+    /// What a line says behind its prefix.
+    func text(message: String, metadata: Logger.Metadata) -> String {
+        var line = ""
         LogText.append(message, to: &line)
         for (index, (key, value)) in metadata.sorted(by: { $0.key < $1.key }).enumerated() {
             line += index == 0 ? "  " : " "
@@ -51,7 +58,7 @@ public enum LogFormat: Sendable, Hashable {
             line += "="
             LogText.appendValue(value, to: &line)
         }
-        return LogText.truncated(line, limit: Self.lineLimit - 1) + "\n"
+        return line
     }
 
     private func prefix(time: Duration, level: Logger.Level) -> String {
@@ -68,7 +75,7 @@ public enum LogFormat: Sendable, Hashable {
     }
 
     /// The priority of syslog(3), 0 (gravest) to 7.
-    private static func priority(of level: Logger.Level) -> Int {
+    static func priority(of level: Logger.Level) -> Int {
         switch level {
         case .trace, .debug: 7
         case .info: 6

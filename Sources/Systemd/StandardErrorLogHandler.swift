@@ -14,6 +14,9 @@ public struct StandardErrorLogHandler: LogHandler {
     private let writer: LineWriter
     private let format: LogFormat
     private let now: @Sendable () -> Duration
+    private let journal: JournalSocket
+    /// The name of the program, as systemd has it for what it takes from its output.
+    private static let program = String(CommandLine.arguments.first?.split(separator: "/").last ?? "mediatord")
 
     /// A handler that writes to standard error.
     ///
@@ -22,14 +25,17 @@ public struct StandardErrorLogHandler: LogHandler {
     ///   - writer: Where lines go. Handlers that share a descriptor must share its writer.
     ///   - format: How lines look; by default, as suits standard error.
     ///   - metadataProvider: Gives further keys.
+    ///   - journal: Where lines with ``JournalFields`` go if standard error is the journal.
     ///   - now: The time, counted from 1970-01-01T00:00:00Z; by default the system's.
     public init(
         level: Logger.Level = .info,
         writer: LineWriter = .standardError,
         format: LogFormat = .suited(to: 2),
         metadataProvider: Logger.MetadataProvider? = nil,
+        journal: JournalSocket = .shared,
         now: (@Sendable () -> Duration)? = nil
     ) {
+        self.journal = journal
         self.logLevel = level
         self.writer = writer
         self.format = format
@@ -43,9 +49,24 @@ public struct StandardErrorLogHandler: LogHandler {
         if let provided = metadataProvider?.get() { merged.merge(provided) { $1 } }
         if let own = event.metadata { merged.merge(own) { $1 } }
         if let error = event.error, merged["error"] == nil { merged["error"] = .string(String(describing: error)) }
+        if let fields = JournalFields.take(from: &merged) {
+            let carried = merged
+            for (name, value) in fields.fields { merged[name] = .string(value) }
+            let text = LogText.truncated(
+                format.text(message: event.message.description, metadata: merged), limit: LogFormat.lineLimit)
+            let entry = fields.entry(
+                message: text, priority: LogFormat.priority(of: event.level), metadata: carried,
+                identifier: Self.program)
+            // What the journal does not take in this way it gets as a line.
+            if format == .journal, journal.send(entry) { return }
+        }
+        let time = now()
         writer.write(
-            format.line(time: now(), level: event.level, message: event.message.description, metadata: merged)
-        )
+            format.line(time: time, level: event.level, message: event.message.description, metadata: merged)
+        ) { [format] lost in
+            let message = "\(lost) lines of the log could not be written, and are lost"
+            return format.line(time: time, level: .warning, message: message, metadata: [:])
+        }
     }
 
     /// One of the keys that go with every line.

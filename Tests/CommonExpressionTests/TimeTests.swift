@@ -53,6 +53,14 @@ struct TimeTests {
     }
 
     @Test(arguments: [
+        "0s", "1s", "1m", "1h", "1h30m", "1m30s", "1h5s", "90h", "1.5s", "250ms", "-2s",
+        "-500ms", "3us", "1ns", "1500us", "1h1m1.000000001s", "-87660000h", "59m59.999s",
+    ])
+    func `durations are written as people write them`(text: String) throws {
+        #expect(try #require(TimeSpan(text: text)).brief == text)
+    }
+
+    @Test(arguments: [
         "", "-", "1", "s", "1x", "1 s", "1s ", "--1s", "1d", "315576000001s", "99999999999999999999s", ".s", "1e3s",
         "1s-1s", "١s",
     ])

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from daemon import STOPPED, Daemon
+import pytest
+
+from daemon import STOPPED, Binaries, Daemon
 
 # A command that ignores being asked to end, with a child that does too.
 STUBBORN = """\
@@ -200,3 +202,52 @@ def test_thousands_of_commands_leave_nothing_behind(daemon: Callable[..., Daemon
     assert after["descriptors"] <= before["descriptors"] + 6, (before, after)
     assert after["memory"] <= before["memory"] + 4096 + many // 10, (before, after)
     print(many, before, after)
+
+
+BECOMING = """\
+system: job
+states: { Working: {}, Done: { text: string } }
+events: { Ended: { text: string } }
+initialState: Working
+feedbacks:
+  work:
+    onState: Working
+    run: { command: [sh, -c, "id -un; id -Gn; pwd"], user: www-data }
+    onSuccess: { Ended: { text: "${result.output.replace('\\\\n', ', ')}" } }
+transitions:
+  Working: { Ended: { to: Done, set: { text: "${event.text}" } } }
+"""
+
+
+def prepared(binaries: Binaries, path: Path, preparation: str) -> Binaries:
+    """The daemon, started after something has been done: `$CONFIG` is its configuration directory."""
+    path.write_text(f'#!/bin/sh -e\nCONFIG=$2\n{preparation} {binaries.mediatord} "$@"\n')
+    path.chmod(0o755)
+    return Binaries(path, binaries.mediatorctl)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a command as another user")
+def test_a_command_of_another_user_has_all_of_its_groups(binaries: Binaries, tmp_path: Path) -> None:
+    # A database of groups of the test's own, which the rest of the machine does not see.
+    groups = tmp_path / "group"
+    groups.write_text(Path("/etc/group").read_text() + "mediators:x:64001:www-data\nothers:x:64002:www-data,games\n")
+    preparation = f"unshare --mount sh -e -c 'mount --bind {groups} /etc/group; exec setpriv --pdeathsig KILL -- \"$@\"' sh"
+    one = Daemon(prepared(binaries, tmp_path / "mediatord", f"exec {preparation}"), {"job.yaml": BECOMING})
+    try:
+        assert f'text: "www-data, www-data mediators others, {os.getcwd()}"' in one.wait_log("Working → Done")
+        assert one.stop() == STOPPED
+    finally:
+        one.discard()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can begin a daemon that is not root")
+def test_a_daemon_that_is_not_root_says_that_it_cannot_become_another(binaries: Binaries, tmp_path: Path) -> None:
+    preparation = 'chown 65534 "$CONFIG" "$CONFIG/.."; cd /; exec setpriv --reuid=65534 --regid=65534 --clear-groups'
+    one = Daemon(prepared(binaries, tmp_path / "mediatord", preparation), {"job.yaml": BECOMING})
+    try:
+        line = one.wait_log("as another user")
+        assert "only a daemon that runs as root can run a command as another user, and this one is user 65534" in line
+        assert "degraded" in one.ctl("status", check=False).stdout
+        assert one.stop() == STOPPED
+    finally:
+        one.discard()

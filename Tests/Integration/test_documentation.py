@@ -149,11 +149,93 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
     sensing = EFFECTS.split("\n## What senses the host\n")[1]
     for name in effects:
         assert re.search(rf"^##+ {name}$", EFFECTS, re.MULTILINE)
-        if name not in ("run", "emit", "log"):
+        if name not in ("run", "emit", "publish", "log"):
             assert f"\n### {name}\n" in sensing and example(name)
             for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
                 rows = re.findall(r"^\| (`.*?`) \|", sensing.split(f"\n### {name}\n")[1].split("\n### ")[0], re.MULTILINE)
                 assert f"`{parameter}`" in ", ".join(rows).split(", ")
+
+
+def run_section() -> str:
+    return EFFECTS.split("\n## run\n")[1].split("\n## ")[0]
+
+
+def script(path: Path, text: str) -> str:
+    """A program of a test's own."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_parameters_of_run_are_told(binaries: Binaries) -> None:
+    schema = json.loads(
+        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+    )
+    rows = ", ".join(re.findall(r"^\| (`.*?`) \|", run_section(), re.MULTILINE)).split(", ")
+    assert {f"`{name}`" for name in schema["$defs"]["effect-run"]["anyOf"][-1]["properties"]} <= set(rows)
+
+
+def test_the_exit_codes_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    raid, _ = blocks(run_section(), "yaml")
+    check = script(tmp_path / "check_raid", f"cat {tmp_path}/says; . {tmp_path}/does")
+    mail = script(tmp_path / "mail", f'cat > {tmp_path}/sent.new; echo "$@" >> {tmp_path}/sent.new; mv {tmp_path}/sent.new {tmp_path}/sent')
+    (tmp_path / "says").write_text("all disks work")
+    (tmp_path / "does").write_text("exit 0")
+    text = raid.replace("/usr/lib/nagios/plugins/check_raid", check).replace("[mail,", f"[{mail},").replace("5m", "50ms")
+    one = daemon({"raid.yaml": text})
+    one.wait_log("Unknown → Sound")
+    (tmp_path / "does").write_text("exit 3")
+    one.wait_log('Doubtful { text: "all disks work" }')
+    (tmp_path / "does").write_text("kill -KILL $$")
+    one.wait_log('Doubtful { text: "the check was ended by SIGKILL" }')
+    (tmp_path / "does").write_text("echo cannot read >&2; exit 7")
+    one.wait_log('Doubtful { text: "the check: cannot read" }')
+    (tmp_path / "says").write_text("sda is gone")
+    (tmp_path / "does").write_text("exit 2")
+    eventually(lambda: (tmp_path / "sent").exists())
+    assert (tmp_path / "sent").read_text() == "sda is gone\n-s the array is broken root\n"
+
+
+def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    _, containers = blocks(run_section(), "yaml")
+    podman = script(
+        tmp_path / "podman",
+        f'case $1 in ps) cat {tmp_path}/ps;; events) echo nonsense; cat {tmp_path}/events;; esac',
+    )
+    (tmp_path / "ps").write_text('[{"State": "running"}, {"State": "exited"},\n {"State": "running"}]')
+    os.mkfifo(tmp_path / "events")
+    one = daemon({"containers.yaml": containers.replace("podman,", f"{podman},").replace("1m", "50ms")})
+    one.wait_log('Known { running: 2, last: "nothing" }')
+    with open(tmp_path / "events", "w") as events:
+        events.write('{"Name": "web", "Status": "start"}\n')
+        events.flush()
+        one.wait_log('last: "web: start"')
+    (tmp_path / "ps").write_text("podman: out of order")
+    one.wait_log("Known → Unknown")
+
+
+def test_the_log_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    (copier,) = blocks(EFFECTS.split("\n## log\n")[1].split("\n## ")[0], "yaml")
+    one = daemon({"copier.yaml": copier})
+    one.ctl("emit", "copier", "Copied", "share=all photos", "files=3")
+    line = one.wait_log("all photos is copied")
+    assert line.endswith('all photos is copied  feedback=tell files=3 share="all photos" system=copier\n'.rstrip()), line
+
+
+def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:
+    (heart,) = blocks(EFFECTS.split("\n## publish\n")[1].split("\n## ")[0], "yaml")
+    one = daemon({"heart.yaml": heart.replace("5s", "50ms")})
+    tapped = one.ctl("tap", "heartbeat", "--count", "3").stdout
+    year = time.strftime("%Y", time.gmtime())
+    assert tapped.count('"from":"heart"') == 3 and tapped.count(f"{year}-") >= 3, tapped
+    assert "heart/beat" in one.ctl("show", "heartbeat").stdout
+    assert "heart/beat" in one.ctl("list", "links").stdout
+    one.ctl("emit", "heart", "Stop")
+    fired = re.search(r"fired +(\d+)", one.ctl("show", "heart/beat").stdout)[1]
+    time.sleep(0.2)
+    assert re.search(r"fired +(\d+)", one.ctl("show", "heart/beat").stdout)[1] == fired
+    refused = one.ctl("detach", "heart/beat", check=False)
+    assert refused.returncode != 0 and "heart/beat" in refused.stderr, refused.stderr
 
 
 def test_the_socket_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from container import Container
-from test_documentation import example
+from test_documentation import EFFECTS, blocks, example
 
 UNIT = "mediatord.service"
 
@@ -159,3 +159,23 @@ def test_the_example_of_the_guide(journal: Container) -> None:
     start(journal, text)
     say(journal, "Failed password for root")
     wait(journal, lambda: "1 failed: Failed password for root" in logged(journal), "the warning")
+
+
+def test_the_fields_of_the_guide_are_fields_of_the_journal(system: Container) -> None:
+    (copier,) = blocks(EFFECTS.split("\n## log\n")[1].split("\n## ")[0], "yaml")
+    system.write("/etc/mediatord/copier.yaml", copier)
+    assert system.systemctl("start", UNIT, check=False).returncode == 0, logged(system)
+    system.run("mediatorctl", "emit", "copier", "Copied", "share=photos", "files=3")
+    query = ("journalctl", "MEDIATOR_SYSTEM=copier", "SHARE=photos", "-o", "json", "--no-pager")
+
+    def found() -> str:
+        system.run("journalctl", "--sync")
+        return system.run(*query, check=False).stdout
+
+    system.wait_until(found, "the entry")
+    (entry,) = map(json.loads, found().splitlines())
+    assert entry["MESSAGE"] == "photos is copied  feedback=tell files=3 share=photos system=copier"
+    assert (entry["PRIORITY"], entry["SYSLOG_IDENTIFIER"], entry["FILES"]) == ("5", "mediatord", "3")
+    assert (entry["MEDIATOR_FEEDBACK"], entry["_SYSTEMD_UNIT"], entry["_TRANSPORT"]) == ("tell", UNIT, "journal")
+    # It is among the unit's other lines.
+    assert "photos is copied" in system.journal(UNIT)

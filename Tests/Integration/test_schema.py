@@ -41,6 +41,16 @@ def validator(binaries: Binaries) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
+@pytest.fixture(scope="module")
+def drop_in(binaries: Binaries) -> Draft202012Validator:
+    command = [binaries.mediatorctl, "schema", "--drop-in"]
+    text = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    assert text == (DOCUMENTATION / "drop-in.schema.json").read_text()
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
 def documents(text: str) -> list[object]:
     """The documents of a file, read by YAML 1.2's core schema."""
     yaml = YAML(typ="safe", pure=True)
@@ -68,9 +78,55 @@ def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Valid
     assert examples
     for example in examples:
         # A drop-in need not say what its file says, and may remove it.
-        if "the drop-in" in example.split("\n", 1)[0] or ".d/" in example.split("\n", 1)[0]:
+        if is_drop_in(example):
             continue
         assert errors(validator, example) == [], example
+
+
+def is_drop_in(example: str) -> bool:
+    return "the drop-in" in example.split("\n", 1)[0] or ".d/" in example.split("\n", 1)[0]
+
+
+def test_what_fits_a_file_and_each_drop_in_of_the_documentation_fit_a_drop_in(drop_in: Draft202012Validator) -> None:
+    for path in sorted((REPOSITORY / "Config").glob("*.yaml")):
+        assert errors(drop_in, path.read_text()) == [], path
+    found = 0
+    for page in ("Configuration.md", "Diagnostics.md", "Operating.md"):
+        for example in re.findall(r"^```yaml\n(.*?)^```$", (DOCUMENTATION / page).read_text(), re.MULTILINE | re.DOTALL):
+            if is_drop_in(example):
+                found += 1
+                assert errors(drop_in, example) == [], example
+    assert found > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system: a\nstates: null",
+        "system: a\nfeedbacks: { f: null, g: { run: { timeout: 1h, directory: null } } }",
+        "system: a\nfeedbacks: { f: { every: null, after: 5s, tcp: { port: 22 } } }",
+        "links: { l: { when: null }, m: { to: other } }\nbuses: { b: { initial: null, limit: 3 } }",
+        "groups: { g: { strategy: rest } }",
+    ],
+)
+def test_a_part_is_enough_for_a_drop_in(drop_in: Draft202012Validator, validator: Draft202012Validator, text: str) -> None:
+    assert errors(drop_in, text) == []
+    assert errors(validator, text) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system: a\nfeedback: {}",
+        "system: a\nfeedbacks: { f: { every: 5x } }",
+        "system: a\nfeedbacks: { f: { onSucess: E } }",
+        "links: { l: { strategy: one } }",
+        "groups: { g: { strategy: some } }",
+        "buses: { b: { kind: current } }",
+    ],
+)
+def test_what_no_file_may_say_no_drop_in_may(drop_in: Draft202012Validator, text: str) -> None:
+    assert errors(drop_in, text) != []
 
 
 def shape_mistakes() -> list[str]:

@@ -51,13 +51,15 @@ struct RenderingTests {
             """
             system disk-guard
               Is a disk filling?
-              health    healthy
-              state     Full mount=/var note="nearly full" percent=97
-              since     11:57:00 (3 min ago)
-              counters  1234 events, 12 transitions, 3 unhandled, 0 dropped, 0 faults
-              effects   1 running
-              links     tell-full
-              source    /etc/mediatord/disk.yaml:1
+              health     healthy
+              state      Full mount=/var note="nearly full" percent=97
+              since      11:57:00 (3 min ago)
+              counters   1234 events, 12 transitions, 3 unhandled, 0 dropped, 0 faults
+              effects    1 running, 2 waiting
+              on faults  restart after 1s, at most 1m; 10 per 10m, then stop
+              group      storage (rest): disk-guard, backup
+              links      tell-full
+              source     /etc/mediatord/disk.yaml:1
 
             states
               STATE             FIELDS
@@ -75,8 +77,8 @@ struct RenderingTests {
               Full  Reset     Unknown
 
             feedbacks
-              FEEDBACK  ON STATE  STRATEGY          RUNNING  NEXT               EFFECT
-              probe     any       cancelOnNewState        1  12:00:04 (in 4 s)  every 5s: run df --output=pcent
+              FEEDBACK  ON STATE  STRATEGY          RUNNING  WAITING  NEXT               EFFECT
+              probe     any       cancelOnNewState        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
 
             """
         ),
@@ -88,7 +90,8 @@ struct RenderingTests {
               state       Paused
               since       Nov 19 02:13 (2 d ago)
               counters    7 events, 2 transitions, 0 unhandled, 4 dropped, 1 fault, 2 restarts, 1 reset
-              effects     0 running
+              effects     0 running, 0 waiting
+              on faults   stop
               last fault  the expression 'a / b' divides by zero
 
             states
@@ -166,11 +169,11 @@ struct RenderingTests {
 
     static let system =
         #"{"counters":{"dropped":0,"events":1234,"faults":0,"resets":0,"restarts":0,"transitions":12,"unhandled":3},"#
-        + #""description":"Is a disk filling?","effectsRunning":1,"health":"healthy","name":"disk-guard","#
+        + #""description":"Is a disk filling?","effectsRunning":1,"effectsWaiting":2,"health":"healthy","name":"disk-guard","#
         + #""since":"2026-11-21T11:57:00Z","state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
         + #""name":"Full"}}"#
     static let backup =
-        #"{"counters":{"dropped":4,"events":7,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0},"effectsRunning":0,"#
+        #"{"counters":{"dropped":4,"events":7,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0},"effectsRunning":0,"effectsWaiting":0,"#
         + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
         + #""state":{"data":{},"name":"Paused"}}"#
     static let link =
@@ -209,7 +212,9 @@ struct RenderingTests {
             [
                 #"{"system":{"events":[],"feedbacks":[],"initialState":"Paused","#
                     + #""lastFault":"the expression 'a / b' divides by zero","links":[],"#
-                    + #""states":[{"fields":[],"name":"Paused"}],"summary":\#(backup),"transitions":[]}}"#
+                    + #""states":[{"fields":[],"name":"Paused"}],"summary":\#(backup),"#
+                    + #""supervision":{"beyond":"stop","delay":"1s","limit":"10 per 10m","maxDelay":"1m","onFault":"stop"},"#
+                    + #""transitions":[]}}"#
             ]
         ),
         (

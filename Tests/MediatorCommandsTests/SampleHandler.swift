@@ -52,7 +52,8 @@ final class SampleHandler: ControlHandler {
             state: SystemState(name: "Full", data: ["percent": 97, "mount": "/var", "note": "nearly full"]),
             since: "2026-11-21T11:57:00Z",
             counters: Self.counters,
-            effectsRunning: 1
+            effectsRunning: 1,
+            effectsWaiting: 2
         )
     }
 
@@ -124,7 +125,9 @@ final class SampleHandler: ControlHandler {
                 states: [StateType(name: "Paused")],
                 events: [],
                 initialState: "Paused",
-                lastFault: "the expression 'a / b' divides by zero"
+                lastFault: "the expression 'a / b' divides by zero",
+                supervision: Supervision(
+                    onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop")
             )
         case "disk-guard":
             SystemDescription(
@@ -162,10 +165,14 @@ final class SampleHandler: ControlHandler {
                         strategy: "cancelOnNewState",
                         effect: "every 5s: run df --output=pcent",
                         running: 1,
+                        waiting: 2,
                         next: "2026-11-21T12:00:04Z"
                     )
                 ],
-                links: ["tell-full"]
+                links: ["tell-full"],
+                supervision: Supervision(
+                    onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"),
+                group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk-guard", "backup"])
             )
         default: throw ControlError.noSuchSystem(name: name, nearest: name.hasPrefix("disk") ? "disk-guard" : nil)
         }

@@ -7,6 +7,184 @@ import Testing
 
     static let all = [
         Mistake(
+            "a value for a bus that there is not",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: { to: staus, value: "${state.used}" }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:20: error: there is no bus 'staus' [unknown-bus]
+                  publish: { to: staus, value: "${state.used}" }
+                                 ^~~~~
+              hint: did you mean 'status'?
+            """#),
+        Mistake(
+            "a value of another type than the bus's",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: { to: status, value: "${string(state.used)}" }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:38: error: the result is string, but int is needed; convert it with int(string(state.used)) [wrong-type]
+                  publish: { to: status, value: "${string(state.used)}" }
+                                                   ^~~~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "a fixed value of another type than the bus's",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: { to: status, value: full }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:35: error: 'value' is of type int, but 'full' is text [wrong-type]
+                  publish: { to: status, value: full }
+                                                ^~~~
+            """#),
+        Mistake(
+            "a publication without a value",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: { to: status }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:5: error: 'publish' needs the parameter 'value' [missing-parameter]
+                  publish: { to: status }
+                  ^~~~~~~
+            """#),
+        Mistake(
+            "a publication without parameters",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: status
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:14: error: 'publish' needs its parameters [wrong-shape]
+                  publish: status
+                           ^~~~~~
+              hint: its parameters are to, value
+            """#),
+        Mistake(
+            "a publication with a time limit",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                timeout: 1s
+                publish: { to: status, value: 1 }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:5: error: 'publish' is done at once, so 'timeout' means nothing beside it [conflicting-keys]
+                  timeout: 1s
+                  ^~~~~~~
+              hint: leave it out
+            """#),
+        Mistake(
+            "a value for a system",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Full
+                publish: { to: disk, value: 1 }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:11:20: error: there is no bus 'disk' [unknown-bus]
+                  publish: { to: disk, value: 1 }
+                                 ^~~~
+              hint: possible here: status
+            """#),
+        Mistake(
+            "a publication in a state that there is not, on a bus that there is not",
+            #"""
+            buses: { status: { kind: passthrough, value: int, external: read } }
+            ---
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int } }
+            external: any
+            initialState: Normal
+            feedbacks:
+              tell:
+                onState: Ful
+                publish: { to: staus, value: 1 }
+            transitions: { any: { Measured: { to: Full, set: { used: "${event.used}" } } } }
+            """#,
+            #"""
+            a.yaml:10:14: error: 'disk' has no state 'Ful' [unknown-state]
+                  onState: Ful
+                           ^~~
+              hint: did you mean 'Full'?
+            a.yaml:11:20: error: there is no bus 'staus' [unknown-bus]
+                  publish: { to: staus, value: 1 }
+                                 ^~~~~
+              hint: did you mean 'status'?
+            """#),
+        Mistake(
             "a bus without kind",
             #"""
             buses:

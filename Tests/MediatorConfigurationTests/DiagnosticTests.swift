@@ -31,6 +31,7 @@ import Testing
             "a misspelt key does not hide a wrong name beside it",
             "a foreign key is what is missing, and hides no wrong name",
             "a wrong state does not hide a wrong field", "a wrong state does not hide a wrong field of an event",
+            "a publication in a state that there is not, on a bus that there is not",
         ]
         for mistake in Self.mistakes {
             let count = compile(mistake.text).partial.count

@@ -36,6 +36,31 @@ import Testing
         try #require(data).evaluate(variables)
     }
 
+    @Test func `a summary says when and what in a line, and no value from elsewhere`() throws {
+        #expect(
+            try system(Self.disk).feedbacks.map(\.summary) == [
+                "every 5s: run { command: [df, --output=pcent, /], timeout: 10s, environment: { LANG: C } }",
+                #"after "${duration(string(state.used) + 's')}": run [clean, "--used=${state.used}", "#
+                    + #""${state.used > 95 ? 'hard' : 'soft'}"]"#,
+                "after 200ms: emit { Measured: { used: 3 } }", #"log "full: ${state.used} %""#,
+            ])
+        let text = """
+            system: s
+            states: { A: {} }
+            initialState: A
+            feedbacks:
+              f:
+                onState: A
+                run:
+                  command: [sh, -c, !env SECRET]
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)],
+            values: ExternalValues(environment: { _ in "hunter2" }))
+        let feedback = try #require(result.graph?.systems.first?.feedbacks.first)
+        #expect(feedback.summary == "run { command: [sh, -c, !env SECRET] }")
+    }
+
     @Test func `selectors name states and data`() throws {
         let disk = try system(Self.disk)
         let selectors = disk.feedbacks.map(\.selector)

@@ -7,6 +7,84 @@ import Testing
 
     static let all = [
         Mistake(
+            "two limits of time",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                timeout: 5s
+                tcp: { host: localhost, port: 22, timeout: 1s }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:8:14: error: 'tcp' has a 'timeout' of its own already [conflicting-keys]
+                  timeout: 5s
+                           ^~
+              hint: keep that, or leave it out and give the feedback an 'onTimeout'
+            """#),
+        Mistake(
+            "a jitter that reaches into the next run",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                jitter: 90s
+                tcp: { host: localhost, port: 22 }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:9:13: error: 'jitter' must be shorter than 'every', which is 1m [out-of-range]
+                  jitter: 90s
+                          ^~~
+            """#),
+        Mistake(
+            "a probe of which nothing becomes",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                dns: localhost
+            """#,
+            #"""
+            a.yaml:9:5: warning: nothing becomes of what 'dns' tells [moot]
+                  dns: localhost
+                  ^~~
+              hint: its outcomes are onSuccess, onFailure, onUp, onDown
+            """#),
+        Mistake(
+            "thresholds that nobody hears of",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                every: 1m
+                run: { command: [df], failureWindow: 5, failureThreshold: 3 }
+                onSuccess: Cleaned
+            """#,
+            #"""
+            a.yaml:9:45: warning: 'failureThreshold' means nothing without an 'onUp' or 'onDown' [moot]
+                  run: { command: [df], failureWindow: 5, failureThreshold: 3 }
+                                                          ^~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
             "an unknown side effect",
             #"""
             system: disk
@@ -23,7 +101,7 @@ import Testing
             a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
                   knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                   ^~~~~
-              hint: possible here: run, emit, log, socket, path, filesystem, interface, pressure, …
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …
             """#),
         Mistake(
             "a misspelt side effect",
@@ -153,6 +231,7 @@ import Testing
                 strategy: continueOnNewState
                 mode: queued
                 path: /srv
+                onChange: Cleaned
             """#,
             #"""
             a.yaml:9:5: error: 'path' goes on by itself, and there is one run of it: another would wait for ever [conflicting-keys]
@@ -175,7 +254,7 @@ import Testing
             a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
                 probe:
                 ^~~~~
-              hint: add one of: run, emit, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl, journal
+              hint: add one of: run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl, journal
             """#),
         Mistake(
             "two side effects",
@@ -523,7 +602,7 @@ import Testing
             a.yaml:8:5: error: 'run' needs its parameters [wrong-shape]
                   run:
                   ^~~
-              hint: its parameters are command, timeout, directory, environment, failureThreshold, failureWindow, successThreshold
+              hint: its parameters are command, input, environment, directory, user, group, timeout, expect, output, maxOutput, failureThreshold, failureWindow, successThreshold
             """#),
         Mistake(
             "a socket in a relative place",
@@ -643,6 +722,126 @@ import Testing
             a.yaml:8:11: error: the parameter 'url' must have the percent-encoded path of a socket as its host: %2Frun%2Fapp.sock [unsuitable-text]
                   http: http+unix:///run/app.sock
                         ^~~~~~~~~~~~~~~~~~~~~~~~~
+            """#),
+        Mistake(
+            "an end of a command that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], expect: "0-256" }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'expect' must be exit codes from 0 to 255, ranges of them and signals, such as "0,75-78,SIGTERM" [unsuitable-text]
+                  run: { command: [df], expect: "0-256" }
+                                                ^~~~~~~
+            """#),
+        Mistake(
+            "an account that can be none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], user: "ada:users" }
+            """#,
+            #"""
+            a.yaml:8:33: error: the parameter 'user' must be the name or the number of an account [unsuitable-text]
+                  run: { command: [df], user: "ada:users" }
+                                              ^~~~~~~~~~~
+            """#),
+        Mistake(
+            "a group without its user",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], group: disk }
+            """#,
+            #"""
+            a.yaml:8:34: error: the parameter 'group' means nothing without 'user' [missing-parameter]
+                  run: { command: [df], group: disk }
+                                               ^~~~
+            """#),
+        Mistake(
+            "output of a form that there is not",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], output: lines }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'output' cannot be 'lines' [unknown-choice]
+                  run: { command: [df], output: lines }
+                                                ^~~~~
+              hint: possible here: text, json, jsonLines
+            """#),
+        Mistake(
+            "a field of the log that the daemon says itself",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { PRIORITY: "3" } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' cannot have 'PRIORITY', which the daemon says itself [unsuitable-text]
+                  log: { message: full, fields: { PRIORITY: "3" } }
+                                                ^
+            """#),
+        Mistake(
+            "a field of the log that the journal does not take",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { _disk: sda } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' cannot have '_disk': a field has a name of at most 64 letters, digits and underscores, which begins with a letter [unsuitable-text]
+                  log: { message: full, fields: { _disk: sda } }
+                                                ^
+            """#),
+        Mistake(
+            "two fields of the log that are one",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                log: { message: full, fields: { disk: sda, Disk: sdb } }
+            """#,
+            #"""
+            a.yaml:8:35: error: the parameter 'fields' has 'Disk' and 'disk', which are one field of the journal [unsuitable-text]
+                  log: { message: full, fields: { disk: sda, Disk: sdb } }
+                                                ^
             """#),
         Mistake(
             "statuses that there are not",

@@ -63,6 +63,9 @@ struct LoopModel {
         }
     }
 
+    /// Whether what writes to the bus is a feedback rather than a link: every other one is.
+    private static func isPublished(_ link: Int) -> Bool { link % 2 == 1 }
+
     /// As it is written.
     var text: String {
         var text = ""
@@ -70,12 +73,17 @@ struct LoopModel {
             let states = system.rules.indices.map { "S\($0): {}" }.joined(separator: ", ")
             text += "system: s\(index)\nstates: { \(states) }\nevents: { E0: {}, E1: {} }\ninitialState: S0\n"
             if system.isOpen { text += "external: any\n" }
-            if !system.emissions.isEmpty { text += "feedbacks:\n" }
+            let publications = links.enumerated().compactMap { number, link -> String? in
+                guard Self.isPublished(number), case .write(index, let state, let value) = link else { return nil }
+                return "  p\(number): { onState: S\(state), publish: { to: b, value: \(value) } }\n"
+            }
+            if !system.emissions.isEmpty || !publications.isEmpty { text += "feedbacks:\n" }
             for (number, emission) in system.emissions.enumerated() {
                 let strategy = emission.isWithdrawn ? "cancelOnNewState" : "continueOnNewState"
                 text +=
                     "  f\(number): { onState: S\(emission.state), strategy: \(strategy), emit: E\(emission.event) }\n"
             }
+            text += publications.joined()
             let rules = system.rules.enumerated().map { state, targets in
                 let targets = targets.enumerated().compactMap { event, target in target.map { "E\(event): S\($0)" } }
                 return targets.isEmpty ? "" : "  S\(state): { \(targets.joined(separator: ", ")) }\n"
@@ -88,6 +96,7 @@ struct LoopModel {
             case .direct(let system, let state, let target, let event):
                 text +=
                     "  l\(index): { attach: s\(system), toSystem: s\(target), onState: S\(state), emitEvent: E\(event) }\n"
+            case .write where Self.isPublished(index): break
             case .write(let system, let state, let value):
                 text += "  l\(index): { attach: s\(system), to: b, onState: S\(state), emitValue: \(value) }\n"
             case .read(let value, let system, let event):

@@ -32,6 +32,50 @@ import Testing
         #expect(codes(Self.lamps + links) == [])
     }
 
+    /// A system that publishes its state as a feedback says, and what of it comes back.
+    private static func echo(_ feedback: String, back: String = "") -> String {
+        """
+        system: echo
+        states: { Low: {}, High: {} }
+        events: { Up: {}, Down: {} }
+        external: any
+        initialState: Low
+        feedbacks:
+          tell: { onState: any\(feedback), publish: { to: level, value: "${'x'}" } }
+        transitions:
+          Low: { Up: High, Down: stay }
+          High: { Up: stay, Down: Low }
+        ---
+        buses: { level: { kind: passthrough, value: string } }
+        links:
+          up: { attach: echo, to: level, when: size(value) < 9, emitEvent: Up\(back) }
+          down: { attach: echo, to: level, when: size(value) < 8, emitEvent: Down }
+
+        """
+    }
+
+    @Test func `what a feedback publishes may come back to it without end`() {
+        let text = messages(Self.echo(""))
+        #expect(text.contains("[loop]"), "\(text)")
+        #expect(text.contains("its feedback 'tell' puts \"${'x'}\" on the bus 'level'"), "\(text)")
+    }
+
+    @Test func `a limit of what reads it breaks the loop, and is no needless one`() {
+        let limited = Self.echo("", back: ", loop: { limit: 5 per 1s }")
+            .replacing("emitEvent: Down }", with: "emitEvent: Down, loop: { limit: 5 per 1s } }")
+        #expect(codes(limited) == [], "\(messages(limited))")
+        let waiting = Self.echo(", every: 1s", back: ", loop: { limit: 5 per 1s }")
+        #expect(codes(waiting) == [], "\(messages(waiting))")
+    }
+
+    @Test(arguments: [
+        ", every: 1s", ", after: 1s", ", strategy: continueOnNewState, debounce: 1s",
+        ", throttle: 1s, strategy: continueOnNewState",
+    ])
+    func `what is published by the clock goes on by the clock`(schedule: String) {
+        #expect(codes(Self.echo(schedule)) == [], "\(messages(Self.echo(schedule)))")
+    }
+
     private static let blinker = """
         system: blinker
         states: { On: {}, Off: {} }

@@ -10,6 +10,47 @@ import Testing
 
     static let several = [
         Mistake(
+            "a link without a system, a bus that is not there, and a value of the wrong type",
+            #"""
+            system: s
+            states: { A: {}, B: {} }
+            events: { E: {} }
+            external: any
+            initialState: A
+            transitions: { A: { E: B }, B: { E: A } }
+            ---
+            buses: { b: { kind: passthrough, value: int, external: both } }
+            links:
+              l: { to: c, onState: A, emitValue: 5 }
+              m: { to: b, onState: A, emitValue: many }
+              n: { attach: t, to: b, when: valu > 5, emitEvent: E }
+            """#,
+            #"""
+            a.yaml:10:3: error: the link 'l' needs 'attach' [missing-key]
+                l: { to: c, onState: A, emitValue: 5 }
+                ^
+              hint: write attach: and the system's name
+            a.yaml:10:12: error: there is no bus 'c' [unknown-bus]
+                l: { to: c, onState: A, emitValue: 5 }
+                         ^
+              hint: possible here: b
+            a.yaml:11:3: error: the link 'm' needs 'attach' [missing-key]
+                m: { to: b, onState: A, emitValue: many }
+                ^
+              hint: write attach: and the system's name
+            a.yaml:11:38: error: 'emitValue' is of type int, but 'many' is text [wrong-type]
+                m: { to: b, onState: A, emitValue: many }
+                                                   ^~~~
+            a.yaml:12:16: error: there is no system 't' [unknown-system]
+                n: { attach: t, to: b, when: valu > 5, emitEvent: E }
+                             ^
+              hint: possible here: s
+            a.yaml:12:32: error: unknown variable 'valu' [unknown-variable]
+                n: { attach: t, to: b, when: valu > 5, emitEvent: E }
+                                             ^~~~
+              hint: did you mean 'value'?
+            """#),
+        Mistake(
             "an unknown strategy of a group, and an unknown system in it",
             #"""
             system: s

@@ -4,12 +4,12 @@ import MediatorConfiguration
 import Testing
 
 @Suite struct `The schema for editors` {
-    private static let file = Snapshots.repository.appending(path: "Documentation/configuration.schema.json")
-
-    @Test func `is the file beside the documentation`() throws {
-        let text = ConfigurationSchema().text
-        if Snapshots.isRewriting { try text.write(to: Self.file, atomically: true, encoding: .utf8) }
-        #expect(try String(contentsOf: Self.file, encoding: .utf8) == text)
+    @Test(arguments: [("configuration", false), ("drop-in", true)])
+    func `is the file beside the documentation`(name: String, isDropIn: Bool) throws {
+        let file = Snapshots.repository.appending(path: "Documentation/\(name).schema.json")
+        let text = ConfigurationSchema(isDropIn: isDropIn).text
+        if Snapshots.isRewriting { try text.write(to: file, atomically: true, encoding: .utf8) }
+        #expect(try String(contentsOf: file, encoding: .utf8) == text)
     }
 
     @Test func `says something about every key that a decoder knows`() {

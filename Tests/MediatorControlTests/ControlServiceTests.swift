@@ -21,7 +21,9 @@ private struct SmallHandler: ControlHandler {
 
     func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
         guard name == "disk" else { throw ControlError.noSuchSystem(name: name, nearest: "disk") }
-        return SystemDescription(summary: summary, states: [], events: [], initialState: "Full")
+        return SystemDescription(
+            summary: summary, states: [], events: [], initialState: "Full",
+            supervision: Supervision(onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"))
     }
 
     func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] { [] }

@@ -32,7 +32,9 @@ struct DefinitionTests {
         state: state,
         since: "2026-01-02T03:04:05Z",
         counters: Counters(events: 1, transitions: 2, unhandled: 3, dropped: 4, faults: 5),
-        effectsRunning: 1
+        effectsRunning: 1,
+        effectsWaiting: 2,
+        begins: "2026-01-02T03:04:06Z"
     )
     static let system = SystemDescription(
         summary: summary,
@@ -48,7 +50,10 @@ struct DefinitionTests {
                 next: "2026-01-02T03:04:05Z")
         ],
         links: ["tell"],
-        lastFault: "none"
+        lastFault: "none",
+        supervision: Supervision(
+            onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "escalate"),
+        group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"])
     )
     static let busSummary = BusSummary(
         name: "alarms",

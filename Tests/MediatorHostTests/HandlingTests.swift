@@ -307,8 +307,36 @@ private final class Work: EffectImplementation, Sendable {
         try await fixture.ask("a1", "b1", "a2", "b2", "c1")
         while fixture.work.began.count < 3 { await Task.yield() }
         #expect(Set(fixture.work.began) == ["a1", "b1", "c1"])
-        #expect(try fixture.status().running("work") == 3)
+        #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 3))
         await fixture.host.stop(within: .zero)
+    }
+
+    // MARK: Counting
+
+    @Test func `what waits for its turn is not at work`() async throws {
+        let fixture = try Fixture(Self.continuing + "mode: queued")
+        fixture.work.isEndless = true
+        try await fixture.ask("a", "b", "c")
+        while fixture.work.began.isEmpty { await Task.yield() }
+        #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 1, waiting: 2))
+        await fixture.host.stop(within: .zero)
+        #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work"))
+    }
+
+    @Test func `what waits for its time is not at work, and a plan does not say that it ends`() async throws {
+        let fixture = try Fixture("work: \"${state.asked}\"\nafter: 10s")
+        fixture.work.isEndless = true
+        let other = try Fixture("work: \"${state.asked}\"\nafter: 20s\nstrategy: continueOnNewState")
+        try await fixture.ask("a")
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", waiting: 1))
+        #expect(fixture.host.snapshot.plan(for: other.host.snapshot.graph).systems.map(\.ending) == [[]])
+        fixture.clock.advance(by: .seconds(10))
+        while fixture.work.began.isEmpty { await Task.yield() }
+        #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 1))
+        #expect(fixture.host.snapshot.plan(for: other.host.snapshot.graph).systems.map(\.ending) == [["work"]])
+        await fixture.host.stop(within: .zero)
+        await other.host.stop(within: .zero)
     }
 
     // MARK: Jitter

@@ -372,7 +372,7 @@ private let counter = """
         await fixture.clock.sleepers(atLeast: 3)
         async let stopped: Void = fixture.host.stop(within: .seconds(60))
         while fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped { await Task.yield() }
-        #expect(try fixture.host.systemStatus("waits").running("works") == 1)
+        #expect(try fixture.host.systemStatus("waits").runs(of: "works").running == 1)
         fixture.clock.advance(by: .seconds(2))
         await stopped
         #expect(try fixture.host.systemStatus("waits").loop.phase == .stopped)
@@ -398,14 +398,16 @@ private let counter = """
             """)
         fixture.host.start()
         await fixture.clock.sleepers(atLeast: 1)
-        #expect(try fixture.host.systemStatus("job").running("work") == 1)
+        #expect(try fixture.host.systemStatus("job").runs(of: "work").running == 1)
         try fixture.host.emit("Leave", to: "job", fields: [])
         _ = try await fixture.states(of: "job", until: #"Waiting "nothing""#)
         if strategy == "continueOnNewState" {
             fixture.clock.advance(by: .seconds(60))
             #expect(try await fixture.states(of: "job", until: #"Waiting "it""#).last == #"Waiting "it""#)
         }
-        while try fixture.host.systemStatus("job").running("work") > 0 { await Task.yield() }
+        while try fixture.host.systemStatus("job").runs(of: "work") != FeedbackRuns(feedback: "work") {
+            await Task.yield()
+        }
         #expect(fixture.clock.sleeperCount == 0)
         await fixture.host.stop(within: .zero)
     }
@@ -704,7 +706,7 @@ private let counter = """
         for _ in 0..<100 { try fixture.host.emit("Go", to: "busy", fields: []) }
         await fixture.settle()
         await fixture.clock.sleepers(atLeast: 64)
-        while try fixture.host.systemStatus("busy").running("pile") > 64 { await Task.yield() }
+        while try fixture.host.systemStatus("busy").runs(of: "pile").running > 64 { await Task.yield() }
         let status = try fixture.host.systemStatus("busy")
         #expect(status.faults == 37)
         #expect(status.lastFault?.message.contains("64 of its side effects run or wait already") == true)

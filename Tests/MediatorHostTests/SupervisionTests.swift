@@ -36,6 +36,7 @@ private final class Works: EffectImplementation, Sendable {
     private struct Fixture {
         let clock = ManualClock()
         let works = Works()
+        let began: ManualClock.Instant
         let catalogue: EffectCatalogue
         let host: Host
 
@@ -43,6 +44,7 @@ private final class Works: EffectImplementation, Sendable {
             catalogue = EffectCatalogue([works])
             let clock = clock
             let began = clock.now
+            self.began = began
             let time = HostTime(clock: clock) {
                 let elapsed = began.duration(to: clock.now).components.seconds
                 guard let now = Timestamp(seconds: 1_700_000_000 + elapsed, nanoseconds: 0) else {
@@ -136,16 +138,21 @@ private final class Works: EffectImplementation, Sendable {
             try await fixture.breakIt()
             #expect(try fixture.status().health == .failed)
             let reason = try #require(try fixture.status().healthReason)
-            #expect(reason.hasPrefix("being restarted (\(number + 1) of 10 per 600s)"), "\(reason)")
+            #expect(reason.hasPrefix("being restarted (\(number + 1) of 10 per 10m)"), "\(reason)")
             // What is sent meanwhile waits for the successor.
             try await fixture.until { $0.loop.phase == .notStarted }
+            let begins = try #require(try fixture.status().begins)
             try fixture.divide(by: 4)
             await fixture.pass(.milliseconds(1000 * delay - 1))
+            #expect(try fixture.status().begins == begins)
             #expect(try fixture.status().health == .failed)
             await fixture.pass(.milliseconds(1))
             try await fixture.until { $0.restarts == UInt64(number) + 1 && $0.state.serial == 2 }
             #expect(try fixture.quotient() == .int(25))
             #expect(try fixture.status().health == .degraded)
+            #expect(try fixture.status().begins == nil)
+            let elapsed = fixture.began.duration(to: fixture.clock.now).components.seconds
+            #expect(begins.seconds == 1_700_000_000 + elapsed)
         }
         // Counters go on.
         #expect(try fixture.status().loop.counters.events == 9)
@@ -179,7 +186,7 @@ private final class Works: EffectImplementation, Sendable {
         let reason = try #require(try fixture.status().healthReason)
         #expect(
             reason.hasPrefix(
-                "ended for good, after 2 restarts or resets within 3600s; transition from Ready on Divide"),
+                "ended for good, after 2 restarts or resets within 1h; transition from Ready on Divide"),
             "\(reason)")
         #expect(throws: HostError.self) { try fixture.divide(by: 1) }
         #expect(throws: HostError.self) { try fixture.host.reset("fragile") }
@@ -215,7 +222,7 @@ private final class Works: EffectImplementation, Sendable {
         #expect(try fixture.quotient() == .int(20))
         #expect(try fixture.status().restarts == 0)
         while fixture.works.ended.withLock({ $0 }) != ["short"] { await Task.yield() }
-        #expect(try fixture.status().running("go") == 1)
+        #expect(try fixture.status().runs(of: "go").running == 1)
         // At the limit it ends.
         try fixture.divide(by: 0)
         try await fixture.until { $0.resets == 2 && $0.state.serial == 5 }

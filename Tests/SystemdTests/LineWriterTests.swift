@@ -68,6 +68,30 @@ struct `Line writer` {
 @Suite
 struct `Standard error log handler` {
     @Test
+    func `It tells how many lines were lost, when there is room again`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        let writer = LineWriter(descriptor: ends[1])
+        let logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(writer: writer, format: .journal, now: { .zero })
+        }
+        // F_GETPIPE_SZ of <fcntl.h>, which Glibc's module does not show.
+        let capacity = Int(fcntl(ends[1], 1032))
+        while writer.lostLines < 3 { logger.info("\(String(repeating: "a", count: 4_000))") }
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        #expect(read(ends[0], &buffer, capacity) > 0)
+        logger.info("There is room")
+        logger.info("And more")
+        let count = read(ends[0], &buffer, capacity)
+        let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        #expect(
+            text.drop { $0 == "\n" }
+                == "<4>3 lines of the log could not be written, and are lost\n<6>There is room\n<6>And more\n")
+    }
+
+    @Test
     func `It writes what is grave enough, with the keys of all sources`() throws {
         let file = try TemporaryFile()
         var logger = Logger(label: "test") { _ in
@@ -88,6 +112,53 @@ struct `Standard error log handler` {
                 2025-01-02T03:04:05.000Z error And this  both=event own=2 provided=1
 
                 """)
+    }
+
+    /// A handler for the journal, which listens at a path, with what it says of a line.
+    private func logged(
+        _ format: LogFormat, _ socket: String, _ metadata: Logger.Metadata
+    ) throws -> String {
+        let file = try TemporaryFile()
+        var logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(
+                writer: LineWriter(descriptor: file.descriptor), format: format, journal: JournalSocket(path: socket),
+                now: { .zero })
+        }
+        logger[metadataKey: "system"] = "backup"
+        logger[metadataKey: "feedback"] = "tell"
+        logger.warning("It is done", metadata: metadata)
+        return try file.contents()
+    }
+
+    @Test
+    func `What is to have fields of its own has them in the journal`() throws {
+        let socket = try NotifySocket()
+        let fields = JournalFields(["share": "photos", "Text": "two\nlines"])
+        #expect(try logged(.journal, socket.path, [JournalFields.key: .stringConvertible(fields)]) == "")
+        let lines = try socket.receive()
+        let name = CommandLine.arguments[0].split(separator: "/").last ?? ""
+        #expect(
+            lines == """
+                MESSAGE=It is done  Text="two\\nlines" feedback=tell share=photos system=backup
+                PRIORITY=4
+                SYSLOG_IDENTIFIER=\(name)
+                MEDIATOR_SYSTEM=backup
+                MEDIATOR_FEEDBACK=tell
+                TEXT
+                \u{9}\0\0\0\0\0\0\0two
+                lines
+                SHARE=photos
+
+                """)
+    }
+
+    @Test
+    func `Elsewhere, and where the journal does not listen, fields are printed`() throws {
+        let metadata: Logger.Metadata = [JournalFields.key: .stringConvertible(JournalFields(["share": "all photos"]))]
+        let text = "It is done  feedback=tell share=\"all photos\" system=backup\n"
+        #expect(try logged(.journal, "/nowhere/at/all", metadata) == "<4>\(text)")
+        #expect(try logged(.journal, String(repeating: "x", count: 200), metadata) == "<4>\(text)")
+        #expect(try logged(.file, "/nowhere", metadata) == "1970-01-01T00:00:00.000Z warning \(text)")
     }
 
     @Test

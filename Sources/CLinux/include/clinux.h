@@ -1,6 +1,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Calls of Linux that Swift's module of the C library does not have. All answer -1 with `errno` where the system does.
@@ -33,6 +34,10 @@ int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds);
 
 /// Takes what such a timer tells: 1 for the time has come, 2 for the clock has been set, 0 for nothing.
 int linux_alarm_take(int alarm);
+
+/// A file in memory that holds bytes, to be read from its beginning, and cannot be changed (memfd_create(2)); closed in
+/// programs that are started.
+int linux_memory(const void *bytes, size_t count);
 
 /// What the system says about a network interface (rtnetlink(7)).
 struct linux_link {

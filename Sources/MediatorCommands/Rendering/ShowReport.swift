@@ -44,7 +44,9 @@ enum ShowReport: Report {
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
                         + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
-                ("effects", "\(summary.effectsRunning) running"),
+                ("effects", "\(summary.effectsRunning) running, \(summary.effectsWaiting) waiting"),
+                ("on faults", PlainText.cleaned(Self.supervision(system.supervision))),
+                ("group", system.group.map { PlainText.cleaned(Self.group($0)) }),
                 ("last fault", system.lastFault.map { style.colored(PlainText.cleaned($0), .red) }),
                 ("links", system.links.isEmpty ? nil : PlainText.cleaned(system.links.joined(separator: ", "))),
                 ("source", system.source.map(PlainText.cleaned)),
@@ -89,12 +91,13 @@ enum ShowReport: Report {
         text += section(
             "feedbacks",
             Table(
-                [.text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING")]
-                    + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
+                [
+                    .text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .number("WAITING"),
+                ] + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
                 rows: system.feedbacks.map { feedback in
                     [
                         .init(feedback.name), .init(feedback.onState), .init(feedback.strategy),
-                        .init(String(feedback.running)),
+                        .init(String(feedback.running)), .init(String(feedback.waiting)),
                     ] + (hasNext ? [.init(feedback.next.map(style.moment) ?? "")] : []) + [.init(feedback.effect)]
                 }
             ),
@@ -102,6 +105,21 @@ enum ShowReport: Report {
             style
         )
         return text
+    }
+
+    /// What is done about faults, in a line.
+    private static func supervision(_ policy: Supervision) -> String {
+        switch policy.onFault {
+        case "restart":
+            "restart after \(policy.delay), at most \(policy.maxDelay); \(policy.limit), then \(policy.beyond)"
+        case "reset": "reset; \(policy.limit), then \(policy.beyond)"
+        default: policy.onFault
+        }
+    }
+
+    /// A group and what concerns whom in it, in a line.
+    private static func group(_ group: GroupSummary) -> String {
+        "\(group.name) (\(group.strategy)): \(group.systems.joined(separator: ", "))"
     }
 
     private static func text(_ bus: BusDescription, _ style: TextStyle) -> String {

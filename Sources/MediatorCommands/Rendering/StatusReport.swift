@@ -66,7 +66,8 @@ enum SystemTable {
     /// How a system is, since when and why.
     static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
         let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
-        let reason = system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? ""
+        let begins = system.begins.map { ", begins \(style.moment($0))" } ?? ""
+        let reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
         return style.colored(system.health.rawValue, TextStyle.color(system.health)) + since + reason
     }
 

@@ -92,7 +92,7 @@ struct FiringGraph {
     private mutating func addFirings(of link: AnalysedLink, _ index: Int) {
         let definition = link.definition
         let system = definition.system
-        guard whole.systems[system].definition != nil else { return }
+        guard whole.systems[system].definition != nil, waits || definition.trigger?.waits != true else { return }
         switch definition.form {
         case .systemToSystem(let target, _, _) where whole.systems[target].definition == nil: return
         case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _):
@@ -118,6 +118,9 @@ struct FiringGraph {
         switch definition.form {
         case .systemToBus(let bus, _, _):
             let name = whole.buses[bus].written.name.text
+            if let trigger = definition.trigger {
+                return "\(state)its feedback '\(trigger.feedback)' puts \(definition.emits) on the bus '\(name)'"
+            }
             return "\(state)'\(definition.name)' puts \(definition.emits) on the bus '\(name)'"
         case .systemToSystem(let target, _, let events):
             guard let receiver = whole.systems[target].definition else { return "" }

@@ -94,7 +94,7 @@ struct GraphAnalysis {
         var notes = feedbacks.map {
             Diagnostic.Note(location: $0.source, message: "so the feedback '\($0.name)' never runs")
         }
-        for link in whole.links where link.definition.system == system {
+        for link in whole.links where link.definition.system == system && link.definition.trigger == nil {
             guard let selector = link.definition.selector, waits(selector) else { continue }
             let message = "so the link '\(link.definition.name)' never fires"
             notes.append(Diagnostic.Note(location: link.definition.source, message: message))

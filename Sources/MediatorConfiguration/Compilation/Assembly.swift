@@ -321,6 +321,8 @@ struct Assembly {
                 first[place.name.text] = index
                 continue
             }
+            // A feedback of a system that is there twice.
+            if place.name.text.contains("/") { continue }
             let other = places[earlier].source.location(at: places[earlier].name.span.start)
             findings.report(
                 .duplicateName, in: place.source, at: place.name.span,

@@ -77,6 +77,7 @@ struct FileReader {
         if isSystem {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
                 gathered.systems.append(system)
+                gathered.links += system.publications
                 gathered.mayHideSystems =
                     gathered.mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))
             } else {

@@ -93,8 +93,14 @@ private struct LayerReader {
         for directory in layers.directories { list(directory) }
         var files: [ConfigurationFile] = []
         var masked: Set<String> = []
-        for (name, paths) in candidates.sorted(by: { $0.key < $1.key }) {
-            switch firstEntry(paths) {
+        let sorted = candidates.sorted { $0.key < $1.key }
+        guard sorted.count <= ConfigurationLimits.files else { return full() }
+        let parts = Concurrency.parts(Concurrency.threads(for: sorted.count))
+        let found = Concurrency.map(parts) { part in
+            Concurrency.part(part, of: sorted, in: parts).map { Self.firstEntry($0.value) }
+        }
+        for ((name, _), found) in zip(sorted, found.joined()) {
+            switch take(found) {
             case .file(let file): files.append(file)
             case .mask: masked.insert(name)
             case .unreadable, .nothing: break
@@ -152,27 +158,34 @@ private struct LayerReader {
     private enum Found {
         case file(ConfigurationFile)
         case mask
-        case unreadable
+        case unreadable(Diagnostic)
         case nothing
     }
 
-    private mutating func firstEntry(_ paths: [String]) -> Found {
+    private static func firstEntry(_ paths: [String]) -> Found {
         for path in paths {
             do throws(Diagnostic) {
                 switch try ConfigurationDirectory.entry(path) {
                 case .directory: continue
                 case .mask: return .mask
-                case .file(let contents):
-                    count += 1
-                    return .file(ConfigurationFile(path: path, contents: contents))
+                case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
                 }
             } catch {
                 // What it would override is not what was meant either.
-                findings.append(error)
-                return .unreadable
+                return .unreadable(error)
             }
         }
         return .nothing
+    }
+
+    /// Counts a file, and keeps what was wrong with it.
+    private mutating func take(_ found: Found) -> Found {
+        switch found {
+        case .file: count += 1
+        case .unreadable(let diagnostic): findings.append(diagnostic)
+        case .mask, .nothing: break
+        }
+        return found
     }
 
     /// The drop-ins of one file, by name.
@@ -186,7 +199,7 @@ private struct LayerReader {
             }
         }
         return paths.sorted { $0.key < $1.key }.compactMap { entry in
-            if case .file(let file) = firstEntry(entry.value) { file } else { nil }
+            if case .file(let file) = take(Self.firstEntry(entry.value)) { file } else { nil }
         }
     }
 

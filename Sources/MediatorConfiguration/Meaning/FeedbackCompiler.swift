@@ -44,7 +44,8 @@ struct FeedbackCompiler {
         definition.timeout = timeout.value
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
-        return definition
+        definition.text = FeedbackText(schedule: written.schedule, effect: effect)
+        return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 
     private func schedule(_ states: [Int]?) -> Schedule? {
@@ -128,6 +129,10 @@ struct FeedbackCompiler {
             return states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) }
         }
         guard let (given, isComplete) = given(effect) else { return nil }
+        if effect.schema.publishesDirectly {
+            // The link that it becomes makes the value.
+            return isComplete ? states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) } : nil
+        }
         let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
@@ -214,9 +219,9 @@ struct FeedbackCompiler {
             isWhole = false
         }
         for parameter in schema.parameters {
-            guard let node = given[parameter.name], let bound = parameter.upperBound, given[bound] == nil else {
-                continue
-            }
+            guard let node = given[parameter.name], let bound = parameter.upperBound ?? parameter.companion,
+                given[bound] == nil
+            else { continue }
             lookup.report(
                 .missingParameter, at: node.mark, "the parameter '\(parameter.name)' means nothing without '\(bound)'")
             isWhole = false

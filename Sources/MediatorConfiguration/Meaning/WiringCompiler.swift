@@ -132,30 +132,25 @@ struct WiringCompiler {
     func link(_ written: WrittenLink, buses: BusTable, template: SystemScope? = nil) -> LinkDefinition? {
         session.begin()
         let lookup = Lookup(session: session, source: written.source)
-        let system = system(written.system, lookup, template)
+        let system = written.isSystemBroken ? nil : system(written.system, lookup, template)
+        // Of one that is not there nothing is known, and what does not depend on it is checked all the same.
+        let scope = system?.scope ?? SystemScope(brokenName: written.system.text)
         let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
-            let bus = bus(name, buses, lookup)
-            compiled = system.flatMap { system in
-                systemToBus(written, system.scope, bus, selector, value, lookup).map { form, selector in
-                    (form, "\(system.scope.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
-                }
+            let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
+            compiled = systemToBus(written, scope, bus, selector, value, lookup).map { form, selector in
+                (form, "\(scope.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
             }
         case .busToSystem(let name, let onValue, let event):
             let bus = bus(name, buses, lookup)
-            compiled = busToSystem(written, system?.scope, bus, onValue, event, lookup).map {
+            compiled = busToSystem(written, scope, bus, onValue, event, lookup).map {
                 ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", FlowText.of(event.node))
             }
         case .systemToSystem(let name, let selector, let event):
             let target = self.system(name, lookup, template)
-            compiled = system.flatMap { system in
-                systemToSystem(written, system.scope, target, selector, event, lookup).map { form, selector in
-                    (
-                        form, "\(system.scope.name): \(selector.text) → \(name.text): \(event.name.text)",
-                        FlowText.of(event.node)
-                    )
-                }
+            compiled = systemToSystem(written, scope, target, selector, event, lookup).map { form, selector in
+                (form, "\(scope.name): \(selector.text) → \(name.text): \(event.name.text)", FlowText.of(event.node))
             }
         case .unclear(let selector):
             if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
@@ -165,7 +160,8 @@ struct WiringCompiler {
         return LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
-            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session))
+            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session),
+            trigger: written.trigger)
     }
 
     /// What a link joins. Nothing is reported.
@@ -206,12 +202,14 @@ struct WiringCompiler {
         return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
-    private func bus(_ name: Scalar, _ buses: BusTable, _ lookup: Lookup) -> BusScope? {
+    private func bus(
+        _ name: Scalar, _ buses: BusTable, _ lookup: Lookup, isPublished: Bool = false
+    ) -> BusScope? {
         if let bus = buses.scopes[name.text] { return bus }
         guard !mayHideBuses else { return nil }
         lookup.report(
             .unknownBus, at: name.span, "there is no bus '\(name.text)'",
-            hint: systems[name.text] != nil
+            hint: systems[name.text] != nil && !isPublished
                 ? "'\(name.text)' is a system: write toSystem instead of to"
                 : Names.instanceHint(for: name.text, among: buses.names)
                     ?? Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
@@ -228,14 +226,14 @@ struct WiringCompiler {
         let selected = lookup.selector(selector, condition: written.condition, of: system)
         guard let bus, !bus.isBroken else { return nil }
         let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
-            data.data(value, as: bus.type, Subject("'emitValue'", ""), $0)
+            data.data(value, as: bus.type, Subject(written.trigger == nil ? "'emitValue'" : "'value'", ""), $0)
         }
         guard let selected, let programs else { return nil }
         return (.systemToBus(bus: bus.index, selector: selected, value: programs), selected)
     }
 
     private func busToSystem(
-        _ written: WrittenLink, _ system: SystemScope?, _ bus: BusScope?, _ onValue: Node?, _ event: WrittenConstruct,
+        _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ onValue: Node?, _ event: WrittenConstruct,
         _ lookup: Lookup
     ) -> LinkDefinition.Form? {
         let type = bus?.type ?? .dyn
@@ -252,7 +250,7 @@ struct WiringCompiler {
                     ).map { .equals($0) }
             }
         }
-        guard let system, let program = lookup.event(event, of: system, scope), let filter, let bus else { return nil }
+        guard let program = lookup.event(event, of: system, scope), let filter, let bus else { return nil }
         return .busToSystem(bus: bus.index, filter: filter, event: program)
     }
 
@@ -261,11 +259,11 @@ struct WiringCompiler {
         _ event: WrittenConstruct, _ lookup: Lookup
     ) -> Selected? {
         let selected = lookup.selector(selector, condition: written.condition, of: system)
-        guard let target else { return nil }
+        let scope = target?.scope ?? SystemScope(brokenName: "")
         let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
-            lookup.event(event, of: target.scope, $0)
+            lookup.event(event, of: scope, $0)
         }
-        guard let selected, let programs else { return nil }
+        guard let selected, let programs, let target else { return nil }
         return (.systemToSystem(target: target.index, selector: selected, event: programs), selected)
     }
 }

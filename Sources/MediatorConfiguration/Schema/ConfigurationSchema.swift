@@ -9,6 +9,9 @@ public struct ConfigurationSchema: Sendable {
     /// What the schema calls itself.
     public static let identifier = "urn:mediatord:configuration"
 
+    /// What the schema of drop-ins calls itself.
+    public static let dropInIdentifier = "urn:mediatord:drop-in"
+
     /// The schema as JSON text, with a line break at its end.
     public let text: String
 
@@ -17,8 +20,12 @@ public struct ConfigurationSchema: Sendable {
     /// - Parameters:
     ///   - effects: The side effects that there are.
     ///   - kinds: The kinds of systems that there are; none: any name may be one, since daemons differ in those they know.
-    public init(effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = []) {
-        text = Self.root(effects, kinds).text() + "\n"
+    ///   - isDropIn: Whether it is for drop-ins, in which nothing need be said, and `null` removes what is there.
+    public init(
+        effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = [], isDropIn: Bool = false
+    ) {
+        let root = Self.root(effects, kinds)
+        text = (isDropIn ? Self.dropIn(root) : root).text() + "\n"
     }
 
     /// The schema as a tree.
@@ -308,7 +315,7 @@ public struct ConfigurationSchema: Sendable {
                         "jitter",
                     ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
-                + (effect.emitsDirectly ? ["timeout"] : [])
+                + (effect.isInstant ? ["timeout"] : [])
             guard !others.isEmpty else { return nil }
             return (effect.name, ["properties": .object(others.map { ($0, false) })])
         }
@@ -357,7 +364,7 @@ public struct ConfigurationSchema: Sendable {
     private static func effect(_ effect: EffectSchema) -> SchemaNode {
         let members = Dictionary(uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0)) })
         let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
-            parameter.upperBound.map { (parameter.name, .array([.string($0)])) }
+            (parameter.upperBound ?? parameter.companion).map { (parameter.name, .array([.string($0)])) }
         }
         let alternatives: [SchemaNode] = effect.exactlyOneOf.map { ["required": [.string($0)]] }
         let whole = keyed(
@@ -372,8 +379,10 @@ public struct ConfigurationSchema: Sendable {
         if !parameter.choices.isEmpty {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
+        // Of a type that only the whole configuration knows.
+        if parameter.type == .dyn { return .object([("description", "What it is given, of the type that is wanted.")]) }
         switch parameter.constraint {
-        case nil, .time?, .headers?, .command?, .environment?:
+        case nil, .time?, .headers?, .command?, .environment?, .text?:
             return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
         case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
         case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
@@ -384,12 +393,22 @@ public struct ConfigurationSchema: Sendable {
                 "type": "object", "propertyNames": ["pattern": "^[A-Z_][A-Z0-9_]{0,63}$"],
                 "additionalProperties": ["type": "string"],
             ]
+        case .logFields?:
+            return .anyOf(
+                [
+                    "type": "object", "propertyNames": ["pattern": "^[A-Za-z][A-Za-z0-9_]{0,63}$"],
+                    "additionalProperties": ["type": "string"], "maxProperties": .int(LogFields.limits.fields),
+                ], .reference("template"))
         case .unitName?:
             let types = EffectSchema.Parameter.Constraint.unitTypes.joined(separator: "|")
             return ["type": "string", "pattern": .string("^[A-Za-z0-9:_.\\\\@-]+\\.(\(types))$|\\$\\{")]
         case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
         case .statuses?:
             return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
+        case .exits?:
+            let exit = "(SIG[A-Z0-9]+|[0-9]{1,3} *(- *[0-9]{1,3})?)"
+            return ["type": "string", "pattern": .string("^ *\(exit) *(, *\(exit) *)*$|\\$\\{")]
+        case .account?: return ["type": "string", "pattern": "^[^-+.:/,\\s][^:/,\\s]*$|\\$\\{"]
         case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
         case .whole(let range)?:
             return .anyOf(

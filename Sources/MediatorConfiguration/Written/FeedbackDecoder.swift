@@ -51,7 +51,8 @@ struct FeedbackDecoder {
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, effect))
+            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, effect),
+            hasForeignKey: keyed.hasForeign)
     }
 
     /// What becomes of runs that come while one runs, where that can be.
@@ -165,7 +166,17 @@ struct FeedbackDecoder {
                 emission = decoder.construct(entry.value, "the event of '\(schema.name)'")
                 guard emission != nil else { return nil }
             }
-            return WrittenEffect(schema: schema, key: entry.key, argument: entry.value, emission: emission)
+            var effect = WrittenEffect(schema: schema, key: entry.key, argument: entry.value, emission: emission)
+            if schema.publishesDirectly, let entries = entry.value.entries {
+                let keyed = Keyed(entries: entries, known: [], span: entry.key.span)
+                // What is missing is told where all parameters are looked at.
+                if let to = keyed["to"], let bus = decoder.scalar(to, "'to'", hint: "write the name of a bus"),
+                    let value = keyed["value"]
+                {
+                    effect.publication = (bus, value)
+                }
+            }
+            return effect
         }
         return nil
     }

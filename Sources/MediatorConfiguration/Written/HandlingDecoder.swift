@@ -110,7 +110,7 @@ struct HandlingDecoder {
     /// Keys that mean nothing beside a side effect.
     private func checkEffect(_ keyed: Keyed, _ schema: EffectSchema) {
         let (why, keys): (String, [String])
-        if schema.emitsDirectly {
+        if schema.isInstant {
             (why, keys) = ("is done at once", ["timeout", "retry"])
         } else if schema.isLasting {
             (why, keys) = ("goes on by itself", ["timeout", "retry", "debounce", "throttle", "key", "jitter"])

@@ -111,9 +111,10 @@ struct WiringDecoder {
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         // One that cannot be read is a mistake, but there is one.
         let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
-        guard let form = form(keyed, what), let system else { return nil }
+        guard let form = form(keyed, what) else { return nil }
         return WrittenLink(
-            source: decoder.source, name: entry.key, system: system, condition: condition?.1,
+            source: decoder.source, name: entry.key, system: system ?? entry.key, isSystemBroken: system == nil,
+            condition: condition?.1,
             isConditionBroken: condition != nil && condition?.1 == nil, form: form,
             loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
     }

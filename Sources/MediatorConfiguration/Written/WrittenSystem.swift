@@ -108,6 +108,8 @@ struct WrittenFeedback: Sendable {
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
+    /// Whether there is a key that means nothing, which has been reported, and may have been meant to be an outcome.
+    var hasForeignKey = false
 }
 
 /// How the runs of a feedback are handled, as written.
@@ -127,6 +129,8 @@ struct WrittenEffect: Sendable {
     var argument: Node
     /// What it emits, for side effects whose argument is an event.
     var emission: WrittenConstruct?
+    /// What it puts on which bus, for side effects that do that.
+    var publication: (bus: Scalar, value: Node)?
 }
 
 /// What one outcome emits, as written.

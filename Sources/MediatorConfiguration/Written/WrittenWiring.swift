@@ -47,6 +47,8 @@ struct WrittenLink: Sendable {
     var source: SourceText
     var name: Scalar
     var system: Scalar
+    /// Whether the system is missing or could not be read, which has been reported.
+    var isSystemBroken = false
     var condition: Scalar?
     /// Whether there is a condition that could not be read.
     var isConditionBroken = false
@@ -55,6 +57,31 @@ struct WrittenLink: Sendable {
     var loop: RateLimit?
     /// Where that is written on the link itself.
     var loopKey: Scalar?
+    /// The feedback that makes it fire; nil: states and values do.
+    var trigger: LinkTrigger?
+}
+
+extension WrittenSystem {
+    /// The links that its feedbacks are which put values on buses.
+    var publications: [WrittenLink] {
+        feedbacks.compactMap { feedback in
+            guard let publication = feedback.effect?.publication, let selector = feedback.selector else { return nil }
+            let isTemplate = name.text.hasSuffix("@")
+            let owner = isTemplate ? String(name.text.dropLast()) : name.text
+            var waits = feedback.handling.debounce != nil || feedback.handling.throttle != nil
+            if case .atOnce = feedback.schedule {} else { waits = true }
+            func named(_ text: String, _ scalar: Scalar) -> Scalar {
+                Scalar(text: text, style: scalar.style, span: scalar.span)
+            }
+            return WrittenLink(
+                source: source,
+                // No link in a file can be called so.
+                name: named("\(owner)/\(feedback.name.text)", feedback.name),
+                system: named(isTemplate ? "\(name.text)*" : name.text, name), condition: feedback.condition,
+                form: .systemToBus(bus: publication.bus, selector: selector, value: publication.value),
+                trigger: LinkTrigger(feedback: feedback.name.text, waits: waits))
+        }
+    }
 }
 
 /// Systems that belong together, as written.

@@ -24,7 +24,9 @@ private struct SystemMetrics {
     private var resets = Metric("mediatord_system_resets_total", .counter, "How often the system was reset.")
     private var waiting = Metric("mediatord_system_mailbox_events", .gauge, "Events that wait in the mailbox.")
     private var limit = Metric("mediatord_system_mailbox_limit", .gauge, "How many events may wait in the mailbox.")
-    private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that run, or wait for their time.")
+    private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that are at work.")
+    private var pending = Metric(
+        "mediatord_feedback_waiting", .gauge, "Side effects that wait for their time or their turn.")
     private var outcomes = Metric("mediatord_feedback_outcomes_total", .counter, "Outcomes of side effects.")
     private var retries = Metric("mediatord_feedback_retries_total", .counter, "Side effects that were made again.")
     private var durations = Metric(
@@ -35,7 +37,7 @@ private struct SystemMetrics {
         for system in set.systems { all.add(system) }
         return [
             all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
-            all.resets, all.waiting, all.limit, all.running, all.outcomes, all.retries, all.durations,
+            all.resets, all.waiting, all.limit, all.running, all.pending, all.outcomes, all.retries, all.durations,
         ]
     }
 
@@ -59,10 +61,12 @@ private struct SystemMetrics {
         resets.add(treatments.resets, labels)
         waiting.add(Double(snapshot.waiting), labels)
         limit.add(Double(definition.mailbox.limit), labels)
+        let runs = system.runs
         for (feedback, figures) in zip(definition.feedbacks, system.figures) {
             let labels = labels + [.init("feedback", feedback.name), .init("effect", feedback.effect)]
-            let running = snapshot.feedbacks.first { $0.name == feedback.name }?.running ?? 0
-            self.running.add(Double(running), labels)
+            let present = runs.first { $0.feedback == feedback.name }
+            running.add(Double(present?.running ?? 0), labels)
+            pending.add(Double(present?.waiting ?? 0), labels)
             add(figures.present, labels)
         }
     }

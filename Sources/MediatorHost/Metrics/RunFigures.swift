@@ -18,6 +18,8 @@ final class RunFigures: Sendable {
         var outcomes: [String: UInt64] = [:]
         /// How often a run was made again.
         var retries: UInt64 = 0
+        /// How many are at work: those that only wait for their time or turn are not.
+        var atWork = 0
     }
 
     private let counts = Mutex(Counts())
@@ -25,10 +27,16 @@ final class RunFigures: Sendable {
     /// What has been counted.
     var present: Counts { counts.withLock { $0 } }
 
-    /// A run has ended that took so long.
+    /// A run begins its work.
+    func begin() {
+        counts.withLock { $0.atWork += 1 }
+    }
+
+    /// A run that began has ended, and took so long.
     func end(after time: Duration) {
         let index = Self.classes.firstIndex { time <= $0 } ?? Self.classes.count
         counts.withLock { counts in
+            counts.atWork -= 1
             counts.ended[index] += 1
             counts.total += time
         }

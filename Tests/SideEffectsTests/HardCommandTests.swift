@@ -1,0 +1,142 @@
+import CommonExpression
+import Glibc
+import Logging
+import MediatorHost
+import SideEffects
+import Synchronization
+import Testing
+
+/// A command under way.
+private func begin(
+    _ script: String, _ more: [String: Value] = [:], grace: Duration = .milliseconds(200)
+) -> Sensing {
+    Sensing(
+        RunEffect(grace: grace),
+        more.merging(["command": .list(["sh", "-c", script].map { .string($0) })]) { first, _ in first })
+}
+
+/// Whether a process of this number runs, and does not merely wait to be reaped.
+private func isAlive(_ pid: Int32) -> Bool {
+    let stat = contents("/proc/\(pid)/stat")
+    guard let end = stat.lastIndex(of: ")") else { return false }
+    return stat[end...].split(separator: " ").dropFirst().first != "Z"
+}
+
+/// A figure of this process in KiB (proc(5)).
+private func memory(_ name: String) -> Int {
+    let line = contents("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("\(name):") }
+    return line.flatMap { Int($0.drop { !$0.isNumber }.prefix { $0.isNumber }) } ?? 0
+}
+
+/// Commands that do what commands should not, in real processes.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `Commands that are hard to deal with` {
+    @Test(arguments: ["exec >&- 2>&-; exec sleep 1000", "exec >/dev/null 2>&1; exec sleep 1000", "exec sleep 1000"])
+    func `one that says no more is ended all the same`(script: String) async {
+        let running = begin("echo $$; \(script)")
+        await running.reported(1)
+        let pid = Int32(running.text(0, "line") ?? "") ?? 0
+        #expect(isAlive(pid))
+        await running.cancel()
+        #expect(!isAlive(pid))
+        #expect(running.names == ["onLine"])
+    }
+
+    @Test func `one that closes its output is waited for, within its time`() async {
+        let ending = begin("exec >&- 2>&-; sleep 0.2; exit 3")
+        await ending.until(\.isOver)
+        #expect(ending.names == ["onFailure"])
+        #expect(ending.last("exitCode") == "3")
+        let staying = begin("exec >&- 2>&-; exec sleep 1000", ["timeout": time("50ms")])
+        await staying.until(\.isOver)
+        #expect(staying.last("error") == "its time was up")
+        #expect(staying.last("signal") == "SIGTERM")
+    }
+
+    @Test func `one that ignores the request is killed, and that is told`() async {
+        let running = begin("trap '' TERM; echo up; while :; do sleep 0.01; done", ["timeout": time("50ms")])
+        await running.until(\.isOver)
+        #expect(running.last("signal") == "SIGKILL")
+        #expect(running.last("error") == "its time was up")
+    }
+
+    @Test func `one that forks away, in a session of its own, with the output open, holds nobody up`() async {
+        let running = begin("setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.05; exit 0")
+        await running.until(\.isOver)
+        #expect(running.names == ["onLine", "onSuccess"])
+        let pid = Int32(running.text(0, "line") ?? "") ?? 0
+        #expect(isAlive(pid))
+        kill(pid, SIGKILL)
+        #expect(openDescriptors(on: "memfd:input") == 0)
+    }
+
+    @Test func `what has forked away does not keep a command from being ended`() async {
+        let running = begin("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & exec sleep 1000")
+        await running.reported(1)
+        let pid = Int32(running.text(0, "line") ?? "") ?? 0
+        await running.cancel()
+        #expect(isAlive(pid))
+        kill(pid, SIGKILL)
+    }
+
+    @Test func `what has forked away and goes on writing is not listened to for ever`() async {
+        let running = begin("setsid sh -c 'echo $$; exec yes' & sleep 0.05; exit 0", ["maxOutput": .int(16)])
+        await running.until { $0.names.last == "onSuccess" || $0.isOver }
+        await running.until(\.isOver)
+        #expect(running.names.last == "onSuccess")
+        if let pid = Int32(running.text(0, "line") ?? "") { kill(pid, SIGKILL) }
+    }
+
+    @Test func `what a command says last is never lost`() async {
+        for _ in 0..<200 {
+            let running = Sensing(
+                RunEffect(), ["command": .list(["head", "-c", "60000", "/dev/zero"].map { .string($0) })])
+            await running.until(\.isOver)
+            #expect(running.last("output")?.utf8.count == 60_000)
+        }
+    }
+
+    @Test func `two gibibytes of output, without a line break, take no memory`() async {
+        let before = memory("VmRSS")
+        // proc(5): the peak is counted from here.
+        if let file = fopen("/proc/self/clear_refs", "w") {
+            fputs("5", file)
+            fclose(file)
+        }
+        let running = Sensing(
+            RunEffect(), ["command": .list(["head", "-c", "2147483648", "/dev/zero"].map { .string($0) })])
+        await running.until(\.isOver)
+        #expect(running.names == ["onLine", "onSuccess"])
+        #expect(running.text(0, "line")?.utf8.count == RunEffect.lineLimit)
+        #expect(running.last("truncated") == "true")
+        let peak = memory("VmHWM")
+        #expect(peak > 0 && peak - before < 64 * 1024, "\(before) KiB before, at most \(peak) KiB")
+    }
+
+    @Test(arguments: [true, false])
+    func `a flood of lines takes no memory, whether they are wanted or not`(isWanted: Bool) async {
+        let before = memory("VmRSS")
+        let count = Mutex(0)
+        let last = Mutex("")
+        let context = EffectContext(
+            system: "test", feedback: "test", clock: ContinuousClock(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            outcome: { name, _ in
+                count.withLock { $0 += 1 }
+                last.withLock { $0 = name }
+                return isWanted
+            }, fault: { _ in })
+        let script = "yes \(String(repeating: "x", count: 255)) | head -c 67108864"
+        await RunEffect().run(["command": .list(["sh", "-c", script].map { .string($0) })], in: context)
+        #expect(last.withLock { $0 } == "onSuccess")
+        #expect(count.withLock { $0 } == (isWanted ? 262_145 : 2))
+        #expect(memory("VmRSS") - before < 64 * 1024)
+    }
+
+    @Test func `bytes that are no text are told as text`() async {
+        let running = begin("head -c 1000000 /dev/urandom", ["maxOutput": .int(1_048_576)])
+        await running.until(\.isOver)
+        #expect(running.names.last == "onSuccess")
+        #expect((running.last("output")?.unicodeScalars.count ?? 0) > 100_000)
+        #expect(running.last("truncated") == "false")
+    }
+}
