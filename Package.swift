@@ -107,7 +107,7 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
                 "SideEffects", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle, unixSignals,
             ] + nio + [nioHTTP],
             swiftSettings: strict

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 // How many events are fetched with one call.
@@ -190,4 +192,20 @@ int linux_link_find(const char *name, struct linux_link *link) {
     close(channel);
     errno = failure;
     return answer;
+}
+
+int linux_alarm(void) { return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds) {
+    struct itimerspec time = {0};
+    time.it_value.tv_sec = seconds;
+    time.it_value.tv_nsec = nanoseconds;
+    return timerfd_settime(alarm, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &time, NULL);
+}
+
+int linux_alarm_take(int alarm) {
+    uint64_t expirations;
+    if (read(alarm, &expirations, sizeof expirations) == sizeof expirations) return 1;
+    if (errno == ECANCELED) return 2;
+    return errno == EAGAIN ? 0 : -1;
 }

@@ -2,23 +2,26 @@
 ///
 /// The conversions are those of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": years begin in March,
 /// so that the leap day is the last of its year, and repeat every 400 years, which are 146 097 days.
-struct CivilDate: Sendable, Hashable {
-    let year: Int64
+package struct CivilDate: Sendable, Hashable {
+    /// The year, astronomically counted.
+    package let year: Int64
     /// 1 ... 12.
-    let month: Int64
+    package let month: Int64
     /// 1 ... 31.
-    let day: Int64
+    package let day: Int64
     /// 0 ... 23.
-    let hour: Int64
-    let minute: Int64
-    let second: Int64
+    package let hour: Int64
+    /// 0 ... 59.
+    package let minute: Int64
+    /// 0 ... 59.
+    package let second: Int64
     /// 0 for Sunday.
-    let dayOfWeek: Int64
+    package let dayOfWeek: Int64
     /// 0 for the first of January.
     let dayOfYear: Int64
 
     /// The date of a number of seconds since 1970-01-01T00:00:00Z, which must be within or near a timestamp's range.
-    init(secondsSinceEpoch: Int64) {
+    package init(secondsSinceEpoch: Int64) {
         let days = Self.floor(secondsSinceEpoch, 86_400)
         let secondOfDay = secondsSinceEpoch - days * 86_400
         let shifted = days + 719_468
@@ -38,7 +41,7 @@ struct CivilDate: Sendable, Hashable {
     }
 
     /// Days from 1970-01-01 to a date, or nil where the calendar has no such date. The year must be 0 ... 9999.
-    static func days(year: Int64, month: Int64, day: Int64) -> Int64? {
+    package static func days(year: Int64, month: Int64, day: Int64) -> Int64? {
         guard (1...12).contains(month), day >= 1, day <= length(ofMonth: month, year: year) else { return nil }
         return daysUnchecked(year: year, month: month, day: day)
     }
@@ -52,7 +55,8 @@ struct CivilDate: Sendable, Hashable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfMarchYear - 719_468
     }
 
-    private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
+    /// How many days a month has.
+    package static func length(ofMonth month: Int64, year: Int64) -> Int64 {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -61,7 +65,7 @@ struct CivilDate: Sendable, Hashable {
     }
 
     /// Division rounded towards the past; the divisor is positive.
-    private static func floor(_ dividend: Int64, _ divisor: Int64) -> Int64 {
+    package static func floor(_ dividend: Int64, _ divisor: Int64) -> Int64 {
         dividend >= 0 ? dividend / divisor : (dividend + 1) / divisor - 1
     }
 }

@@ -31,7 +31,7 @@ package final class TimeZoneDatabase: Sendable {
     }
 
     /// The database of the machine.
-    static let system = TimeZoneDatabase(directory: "/usr/share/zoneinfo")
+    package static let system = TimeZoneDatabase(directory: "/usr/share/zoneinfo")
 
     /// The largest file that is read, in bytes; those of the database have a few thousand.
     private static let largestFile = 65_536
@@ -52,7 +52,7 @@ package final class TimeZoneDatabase: Sendable {
     package func zone(named name: String) throws(Failure) -> ZoneOffsets {
         if let known = zones.withLock({ $0[name] }) { return known }
         guard Self.isName(name) else { throw .unknown }
-        guard let bytes = read(directory + "/" + name) else {
+        guard let bytes = Self.read(directory + "/" + name) else {
             throw exists(directory) ? .unknown : .missing(directory: directory)
         }
         guard let zone = TimeZoneFile.zone(bytes) else { throw .malformed }
@@ -61,6 +61,11 @@ package final class TimeZoneDatabase: Sendable {
             zones[name] = zone
         }
         return zone
+    }
+
+    /// The zone of a file, or nil where there is none, or it is not what it should be.
+    static func zone(atPath path: String) -> ZoneOffsets? {
+        read(path).flatMap(TimeZoneFile.zone)
     }
 
     /// Whether a text can be a zone's name: letters, digits, `_`, `+` and `-` in parts between slashes, none of which
@@ -85,13 +90,13 @@ package final class TimeZoneDatabase: Sendable {
     }
 
     /// The bytes of a regular file that is not too large.
-    private func read(_ path: String) -> [UInt8]? {
+    private static func read(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { _ = close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_size <= Self.largestFile
+            status.st_size <= largestFile
         else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
@@ -105,7 +110,7 @@ package final class TimeZoneDatabase: Sendable {
         return bytes
     }
 
-    private func fill(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    private static func fill(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
         #if canImport(Glibc)
         Glibc.read(descriptor, buffer.baseAddress, buffer.count)
         #elseif canImport(Musl)

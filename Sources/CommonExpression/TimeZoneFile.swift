@@ -101,7 +101,10 @@ struct TimeZoneFile {
 }
 
 /// A time zone: how far local time is ahead of UTC, and since when.
-package struct ZoneOffsets: Sendable {
+public struct ZoneOffsets: Sendable {
+    /// The zone that is never ahead of UTC, nor behind it.
+    public static let utc = ZoneOffsets(transitions: [], offsets: [], first: 0, rule: nil)
+
     /// The largest offset, in seconds, either way (RFC 8536, section 3.2 allows -25 to 26 hours).
     package static let largestOffset: Int64 = 26 * 3_600
 
@@ -114,8 +117,20 @@ package struct ZoneOffsets: Sendable {
     /// What holds after the last transition.
     let rule: TimeZoneRule?
 
+    init(transitions: [Int64], offsets: [Int64], first: Int64, rule: TimeZoneRule?) {
+        self.transitions = transitions
+        self.offsets = offsets
+        self.first = first
+        self.rule = rule
+    }
+
+    /// What holds by a rule at all times.
+    init(rule: TimeZoneRule) {
+        self.init(transitions: [], offsets: [], first: 0, rule: rule)
+    }
+
     /// How many seconds local time is ahead of UTC at a moment.
-    package func offset(at seconds: Int64) -> Int64 {
+    public func offset(at seconds: Int64) -> Int64 {
         guard let last = transitions.last, seconds < last else {
             return rule?.offset(at: seconds) ?? offsets.last ?? first
         }
@@ -126,5 +141,16 @@ package struct ZoneOffsets: Sendable {
             if transitions[middle] <= seconds { low = middle + 1 } else { high = middle }
         }
         return low == 0 ? first : offsets[low - 1]
+    }
+
+    /// When the offset may change next after a moment, both in seconds since 1970-01-01T00:00:00Z; nil: it does not any more.
+    package func transition(after seconds: Int64) -> Int64? {
+        guard let last = transitions.last, seconds < last else { return rule?.change(after: seconds) }
+        var (low, high) = (0, transitions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if transitions[middle] <= seconds { low = middle + 1 } else { high = middle }
+        }
+        return transitions[low]
     }
 }

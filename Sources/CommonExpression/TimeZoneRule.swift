@@ -49,6 +49,20 @@ struct TimeZoneRule: Sendable {
         return isSummer ? summer.offset : standard
     }
 
+    /// When the offset changes next after a moment, both in seconds since 1970-01-01T00:00:00Z; nil: it never does.
+    func change(after seconds: Int64) -> Int64? {
+        guard let summer else { return nil }
+        let year = CivilDate(secondsSinceEpoch: seconds + standard).year
+        // A change may lie up to a week outside its year (RFC 8536, section 3.3.1).
+        let changes = (year - 1...year + 1).flatMap { year in
+            [
+                Self.seconds(of: summer.start, year) - standard,
+                Self.seconds(of: summer.end, year) - summer.offset,
+            ]
+        }
+        return changes.filter { $0 > seconds }.min()
+    }
+
     /// The local time of a change in seconds since 1970-01-01T00:00:00.
     private static func seconds(of change: Change, _ year: Int64) -> Int64 {
         let newYear = CivilDate.days(year: year, month: 1, day: 1) ?? 0

@@ -22,17 +22,40 @@ public struct Timestamp: Sendable, Hashable {
         self.nanoseconds = nanoseconds
     }
 
+    /// 1970-01-01T00:00:00Z, before which there is no calendar time.
+    package static let epoch = Timestamp(unchecked: 0)
+
+    private init(unchecked seconds: Int64) {
+        self.seconds = seconds
+        nanoseconds = 0
+    }
+
     /// Nanoseconds since 1970-01-01T00:00:00Z.
-    var totalNanoseconds: Int128 {
+    package var totalNanoseconds: Int128 {
         Int128(seconds) * 1_000_000_000 + Int128(nanoseconds)
     }
 
     /// Creates a point in time from nanoseconds since 1970-01-01T00:00:00Z, or nil where it is out of range.
-    init?(totalNanoseconds: Int128) {
+    package init?(totalNanoseconds: Int128) {
         let (quotient, remainder) = totalNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let isBefore = remainder < 0
         guard let seconds = Int64(exactly: isBefore ? quotient - 1 : quotient) else { return nil }
         self.init(seconds: seconds, nanoseconds: Int32(isBefore ? remainder + 1_000_000_000 : remainder))
+    }
+}
+
+extension Timestamp {
+    /// How long after another it is; negative if it is earlier.
+    package func span(since other: Timestamp) -> Duration {
+        .seconds(seconds - other.seconds) + .nanoseconds(Int64(nanoseconds) - Int64(other.nanoseconds))
+    }
+
+    /// The point in time so much later, to the nanosecond, or nil where it is out of range.
+    package func advanced(by span: Duration) -> Timestamp? {
+        let (seconds, attoseconds) = span.components
+        return Timestamp(
+            totalNanoseconds: totalNanoseconds + Int128(seconds) * 1_000_000_000
+                + Int128(attoseconds / 1_000_000_000))
     }
 }
 

@@ -149,7 +149,8 @@ struct RootCommand: ParsableCommand {
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
             StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            RestartVerb.self, ResetVerb.self, MetricsVerb.self, EvalVerb.self, ValidateVerb.self, PlanVerb.self,
+            RestartVerb.self, ResetVerb.self, MetricsVerb.self, EvalVerb.self, CalendarVerb.self, ValidateVerb.self,
+            PlanVerb.self,
             ReloadVerb.self,
             AttachVerb.self, DetachVerb.self, SetVerb.self, CatConfigVerb.self, SchemaVerb.self,
         ]

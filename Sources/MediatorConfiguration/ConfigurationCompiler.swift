@@ -13,7 +13,8 @@ public enum ConfigurationCompiler {
     ///   - effects: The side effects that there are.
     ///   - kinds: The kinds of systems that there are.
     ///   - values: Where what is marked as coming from outside comes from.
-    ///   - now: The time at which initial states are computed, to see that they can be; nil: they are not.
+    ///   - now: The time at which initial states are computed, to see that they can be, and at which
+    ///     calendar times have passed; nil: they are not.
     public static func compile(
         files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin,
         kinds: [SystemKind] = [], values: ExternalValues = .none,
@@ -48,7 +49,7 @@ public enum ConfigurationCompiler {
             let again = sorted.map { known.compiled($0) }
             let count = Concurrency.parts(threads ?? Concurrency.threads(for: again.count { $0 == nil }))
             let parts = Concurrency.map(count) { part in
-                let session = Session(Findings(), values, kinds, known.types)
+                let session = Session(Findings(), values, kinds, known.types, now: now)
                 return zip(Concurrency.part(part, of: sorted, in: count), Concurrency.part(part, of: again, in: count))
                     .map { file, again in again ?? CompiledFile(file, effects, session) }
             }
@@ -56,7 +57,7 @@ public enum ConfigurationCompiler {
             threads = threads ?? Concurrency.threads(for: sorted.count)
         }
         var assembly = Assembly(
-            compiled, Session(findings, values, kinds, known.types), setting, known: known,
+            compiled, Session(findings, values, kinds, known.types, now: now), setting, known: known,
             isIncomplete: unreadable.contains { $0.severity == .error }, threads: threads ?? 1)
         let graph = assembly.graph(now: now)
         return CompilationResult(

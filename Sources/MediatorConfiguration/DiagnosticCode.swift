@@ -118,6 +118,11 @@ extension Diagnostic {
         /// An expression calls a function that is not there.
         public static let unknownFunction = Code(rawValue: "unknown-function")
 
+        /// A calendar time that cannot be read, or never comes.
+        public static let invalidCalendarTime = Code(rawValue: "invalid-calendar-time")
+        /// A calendar time that has passed, and does not come again (a warning).
+        public static let pastCalendarTime = Code(rawValue: "past-calendar-time")
+
         // Rules
 
         /// A rule after one that always holds.
@@ -168,8 +173,8 @@ extension Diagnostic {
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
             .unavailableValue,
             .misplacedSecret,
-            .invalidExpression, .unknownVariable, .unknownFunction, .unreachableRule, .constantCondition, .moot,
-            .linkForm,
+            .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
+            .unreachableRule, .constantCondition, .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

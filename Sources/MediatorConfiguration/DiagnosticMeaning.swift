@@ -9,7 +9,7 @@ extension Diagnostic.Code {
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .moot, .needlessLoop, .unreachableState,
         .uncausedEvent,
         .unhandledEvent, .unreachableLink,
-        .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
+        .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
     ]
 
     private static let meanings: [Self: String] = [
@@ -59,6 +59,8 @@ extension Diagnostic.Code {
             "An expression that cannot be read, is too long or too deep, or should give a fixed value and fails",
         .unknownVariable: "An expression uses a name that is not there",
         .unknownFunction: "An expression calls a function that is not there",
+        .invalidCalendarTime: "A calendar time that cannot be read, or never comes",
+        .pastCalendarTime: "A calendar time that has passed, and does not come again",
         .unreachableRule: "A rule after one that always holds",
         .constantCondition: "A condition that is always true or always false",
         .moot: "Something that means nothing where it stands",

@@ -400,6 +400,8 @@ public struct FeedbackDefinition: Sendable {
     /// By state index, how much later than its schedule says a run may begin, at random; nil: not at all.
     public var jitter: [Int: DataProgram]?
 
+    /// What becomes of ticks that were missed, where the schedule has ticks.
+    public var missed = MissedTicks.once
     /// How it is written, where it is.
     var text: FeedbackText?
     /// What it does in a few words, as it is written: `every 5s: run [df, /]`. Values from elsewhere are named, not shown.
@@ -466,6 +468,31 @@ public enum Schedule: Sendable {
     /// At once and then again each time this long has passed since the run before began, or as soon as it has ended
     /// if that is later.
     case every([Int: DataProgram])
+    /// At points in time by the calendar, any of those listed, while the state lasts. Variables by state index: `state`,
+    /// `now`.
+    case at([Int: [CalendarProgram]])
+}
+
+/// Points in time by the calendar, as a feedback gives them.
+public enum CalendarProgram: Sendable {
+    /// As written.
+    case fixed(CalendarExpression)
+    /// A text that is read in each state.
+    case computed(DataProgram)
+}
+
+/// What becomes of the ticks of a schedule whose time has passed without a run: another run took too long, the machine was
+/// asleep, or the clock was set forward.
+public enum MissedTicks: String, Sendable, Hashable, CaseIterable {
+    /// They are left out, and so is one that could not begin within a minute. The schedule's ticks stay where they are.
+    case skip
+    /// One run makes up for all of them, as soon as there can be one. With `every` the interval then counts from it.
+    case once
+    /// Each is made up for, one after the other, but no more than ``most``. The schedule's ticks stay where they are.
+    case all
+
+    /// How many ticks are made up for at most.
+    public static let most = 100
 }
 
 /// One rule of an outcome: the first whose condition holds emits its event.

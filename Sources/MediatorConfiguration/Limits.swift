@@ -31,6 +31,8 @@ public enum ConfigurationLimits {
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.
     public static let bufferLimit = 1_000_000
+    /// Calendar times of one feedback.
+    public static let calendarTimes = 64
     /// The shortest period of `every`, in nanoseconds: 1 ms.
     public static let shortestPeriod: Int64 = 1_000_000
     /// Characters of a summary line's data.

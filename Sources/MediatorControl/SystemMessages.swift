@@ -189,11 +189,15 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var running: Int
     /// How many wait for their time or their turn.
     public var waiting: Int
+    /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
+    public var next: String?
 
     /// A summary.
     public init(
-        name: String, onState: String, strategy: String, effect: String, running: Int = 0, waiting: Int = 0
+        name: String, onState: String, strategy: String, effect: String, running: Int = 0, waiting: Int = 0,
+        next: String? = nil
     ) {
+        self.next = next
         self.name = name
         self.onState = onState
         self.strategy = strategy

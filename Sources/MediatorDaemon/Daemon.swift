@@ -153,7 +153,7 @@ public struct Daemon: Sendable {
         for diagnostic in draft.result.diagnostics { report(diagnostic) }
         guard let graph = draft.graph else { return (draft, nil) }
         do throws(InitialStateError) {
-            let time = HostTime(clock: ContinuousClock(), now: Self.now)
+            let time = Self.time()
             return (draft, try Host(graph: graph, effects: effects, kinds: kinds, time: time, logger: logger))
         } catch {
             for diagnostic in error.diagnostics { report(diagnostic) }
@@ -275,6 +275,17 @@ public struct Daemon: Sendable {
         case .abandoned(let count):
             logger.warning("control calls did not end in time", metadata: ["count": "\(count)"])
         }
+    }
+
+    /// Time as the machine has it: intervals by a clock that goes on while the machine sleeps, and is never set; calendar
+    /// times by the system's clock and the local time zone.
+    private static func time() -> HostTime {
+        var sleepUntil: (@Sendable (Timestamp) async throws -> Void)?
+        if let alarm = CalendarAlarm() {
+            sleepUntil = { due in try await alarm.sleep(until: due) }
+        }
+        return HostTime(
+            clock: ContinuousClock(), now: { now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
     }
 
     /// What the calendar says.

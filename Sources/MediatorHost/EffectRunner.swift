@@ -14,11 +14,15 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    /// Calls something when the system has taken what waits for it now.
+    private let afterPending: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Puts on a bus what a state makes of the feedback, if that is what it does.
     private let publish: @Sendable (SystemState) -> Void
     private let figures: RunFigures
     private let ticker: Ticker
     private let waits: Waits
+    /// When those runs are due that wait for their delay, at most ``RunGate``'s number.
+    private let delays = Mutex<[UInt64: Timestamp]>([:])
     private let turnstile = Turnstile()
     private let gate: RunGate
     private let pacer: Pacer
@@ -40,10 +44,12 @@ final class EffectRunner: Sendable {
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
         events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
+        afterPending: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void
     ) {
         self.publish = publish
         self.figures = figures
+        self.afterPending = afterPending
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
@@ -55,7 +61,10 @@ final class EffectRunner: Sendable {
         self.note = note
         gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
-        ticker = Ticker(time: time, waits: waits)
+        let isCalendar = if case .at = definition.schedule { true } else { false }
+        ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar) { count in
+            Self.log(count, to: logger)
+        }
         pacer = Pacer(time: time, waits: waits)
     }
 
@@ -66,10 +75,17 @@ final class EffectRunner: Sendable {
 
     /// What a state asks for. Called for every state the system enters.
     func effect(for state: SystemState) -> Effect<SystemEvent> {
-        let generation = if case .every = definition.schedule { ticker.enter() } else { UInt64(0) }
-        do {
+        var generation: UInt64 = 0
+        do throws(EvaluationError) {
             let variables = [state.data, .timestamp(time.now())]
-            let isAsked = try definition.selector.matches(state, variables)
+            let isAsked: Bool
+            do throws(EvaluationError) {
+                isAsked = try definition.selector.matches(state, variables)
+            } catch {
+                if hasTicks { _ = ticker.enter(isAsked: false) }
+                throw error
+            }
+            if hasTicks { generation = ticker.enter(isAsked: isAsked) }
             let stretch = stretch(isAsked)
             guard isAsked else { return .nothing }
             switch definition.schedule {
@@ -84,24 +100,89 @@ final class EffectRunner: Sendable {
                 let key = try definition.key?[state.index]?.evaluate(variables)
                 let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
                 let due = time.elapsed() + delay
+                let moment = time.now().advanced(by: delay)
                 return counted(key) { turn, send in
-                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }),
-                        await self.waits.finish(ticket)
-                    else { return }
+                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }) else {
+                        return
+                    }
+                    self.delays.withLock { $0[ticket.id] = moment }
+                    let isDue = await self.waits.finish(ticket)
+                    self.delays.withLock { _ = $0.removeValue(forKey: ticket.id) }
+                    guard isDue else { return }
                     await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
                 let interval = try duration(intervals, state, variables)
                 let jitter = try jitter(state, variables)
-                return counted(nil) { [ticker] turn, send in
-                    await ticker.tick(generation, every: interval, jitter: jitter) {
-                        await self.run(state, stretch, turn, send)
-                    }
-                }
+                return ticking(generation, .every(interval), jitter, state, stretch)
+            case .at(let times):
+                let expressions = try expressions(times[state.index] ?? [], variables)
+                return ticking(generation, .at(expressions), try jitter(state, variables), state, stretch)
             }
         } catch {
             note(Fault(place: place, message: error.message))
             return .nothing
+        }
+    }
+
+    /// Whether its schedule has ticks.
+    private var hasTicks: Bool {
+        switch definition.schedule {
+        case .every, .at: true
+        case .atOnce, .after: false
+        }
+    }
+
+    /// When the side effect runs next, while that is waited for; nil too where it does not depend on the time alone.
+    var next: Timestamp? {
+        if case .after = definition.schedule { return delays.withLock { $0.values.min() } }
+        return ticker.next
+    }
+
+    /// A side effect that runs at each tick.
+    private func ticking(
+        _ generation: UInt64, _ plan: Ticker.Plan, _ jitter: Duration, _ state: SystemState, _ stretch: UInt64
+    ) -> Effect<SystemEvent> {
+        counted(nil) { [ticker] turn, send in
+            await ticker.tick(generation, plan, jitter: jitter) {
+                await self.run(state, stretch, turn, send)
+                // Where that leads to a new state, the next tick is that one's: another event of this one's would be
+                // withdrawn.
+                await withCheckedContinuation { continuation in self.afterPending { continuation.resume() } }
+            }
+        }
+    }
+
+    /// Calendar times as they are in a state.
+    private func expressions(
+        _ programs: [CalendarProgram], _ variables: [Value]
+    ) throws(EvaluationError) -> [CalendarExpression] {
+        var expressions: [CalendarExpression] = []
+        for program in programs {
+            switch program {
+            case .fixed(let expression): expressions.append(expression)
+            case .computed(let program):
+                guard case .string(let text) = try program.evaluate(variables) else { continue }
+                do throws(CalendarProblem) {
+                    expressions.append(try CalendarExpression(text))
+                } catch {
+                    note(Fault(place: place, message: "its calendar time cannot be read: \(error)"))
+                }
+            }
+        }
+        return expressions
+    }
+
+    /// Tells of ticks that were left out.
+    private static func log(_ count: MissedCount, to logger: Logger) {
+        switch count {
+        case .left(let count, let isLate):
+            let metadata: Logger.Metadata = count.map { ["ticks": "\($0)"] } ?? [:]
+            logger.log(level: isLate ? .notice : .debug, "missed, and not made up for", metadata: metadata)
+        case .beyond(let count):
+            logger.warning(
+                "more was missed than is made up for",
+                metadata: ["ticks": "\(count)", "limit": "\(MissedTicks.most)"])
         }
     }
 

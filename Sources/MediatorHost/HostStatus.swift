@@ -29,6 +29,8 @@ public struct SystemStatus: Sendable {
     public let lastFaultTime: Timestamp?
     /// The names of the links it takes part in, sorted.
     public let links: [String]
+    /// By the name of a feedback, when its side effect runs next by its schedule, where that is waited for.
+    public let nextRuns: [String: Timestamp]
 
     /// How many of the side effects of each feedback are at work, or wait.
     public let runs: [FeedbackRuns]

@@ -10,14 +10,24 @@ public struct HostTime: Sendable {
     let sleep: @Sendable (_ until: Duration) async throws -> Void
     /// What the calendar says; expressions see it as `now`.
     public let now: @Sendable () -> Timestamp
+    /// The time zone of those calendar times that name none, as it is now.
+    public let zone: @Sendable () -> ZoneOffsets
+    /// Returns when the calendar says so, or earlier, as when the clock has been set: who waits looks again.
+    let sleepUntil: @Sendable (Timestamp) async throws -> Void
     /// A number from 0 up to 1, for delays that are to differ.
     let random: @Sendable () -> Double
 
     /// A host's time by the given clock and calendar.
     ///
-    /// - Parameter random: gives a number from 0 up to, but not, 1, each time another.
+    /// - Parameters:
+    ///   - zone: the time zone of those calendar times that name none.
+    ///   - sleepUntil: returns when the calendar says so, the clock has been set, or the task is cancelled; nil: the clock's
+    ///     own waiting, after each minute of which the calendar is looked at.
+    ///   - random: gives a number from 0 up to, but not, 1, each time another.
     public init<C: Clock>(
         clock: C, now: @escaping @Sendable () -> Timestamp,
+        zone: @escaping @Sendable () -> ZoneOffsets = { .utc },
+        sleepUntil: (@Sendable (Timestamp) async throws -> Void)? = nil,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) where C.Duration == Duration {
         self.clock = clock
@@ -26,7 +36,17 @@ public struct HostTime: Sendable {
         elapsed = { start.duration(to: clock.now) }
         sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
         self.now = now
+        self.zone = zone
+        self.sleepUntil =
+            sleepUntil ?? { due in
+                let left = due.span(since: now())
+                guard left > .zero else { return }
+                try await clock.sleep(until: clock.now.advanced(by: min(left, Self.longestNap)), tolerance: nil)
+            }
     }
+
+    /// How long nobody looks whether the clock has been set, where nobody tells.
+    static let longestNap = Duration.seconds(60)
 }
 
 extension Timestamp {

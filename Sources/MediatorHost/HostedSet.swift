@@ -115,6 +115,7 @@ final class HostedSet: Sendable {
                 if case .systemToSystem(let target, _, _) = link.form { return target == index }
                 return false
             }.map(\.name),
+            nextRuns: system.nextRuns,
             runs: system.runs,
             begins: system.begins,
             group: group,

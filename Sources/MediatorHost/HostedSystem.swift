@@ -212,6 +212,8 @@ final class HostedSystem: Sendable {
 
     /// The loop in which it runs, or will.
     var loop: Loop<SystemState, SystemEvent> { incarnation.loop }
+    /// By the name of a feedback, when its side effect runs next by its schedule.
+    var nextRuns: [String: Timestamp] { incarnation.nextRuns }
 
     /// A picture of its loop, in which is counted what it has counted since the host has it.
     var snapshot: LoopSnapshot {

@@ -82,6 +82,9 @@ final class Incarnation: Sendable {
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 figures: figures,
+                afterPending: { [weak loop] body in
+                    if let loop { loop.afterPending(body) } else { body() }
+                },
                 publish: { [outlets] in outlets.show($0, by: feedback.name) },
                 note: report)
             runners.append(runner)
@@ -136,6 +139,15 @@ final class Incarnation: Sendable {
             if await waits.finish(ticket) { body() }
         }
         return ticket
+    }
+
+    /// By the name of a feedback, when its side effect runs next by its schedule.
+    var nextRuns: [String: Timestamp] {
+        var runs: [String: Timestamp] = [:]
+        for (feedback, runner) in zip(definition.feedbacks, runners) {
+            if let next = runner.next { runs[feedback.name] = next }
+        }
+        return runs
     }
 
     /// Ends a wait.

@@ -11,7 +11,8 @@ final class Waits: Sendable {
 
     /// One who waits.
     struct Ticket: Sendable {
-        fileprivate let id: UInt64
+        /// Tells those apart that wait.
+        let id: UInt64
         fileprivate let task: Task<Void, any Error>
     }
 

@@ -103,14 +103,19 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, handling, supervision, watchdog, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    (
+        system, calendar, handling, supervision, watchdog, groups, wiring, drop_in, template, outside,
+    ) = blocks(CONFIGURATION, "yaml")
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
             "watchdog.yaml": watchdog,
             "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
+            "calendar.yaml": calendar,
         }
     )
+    (begin,) = [line for line in one.ctl("show", "archive").stdout.splitlines() if line.startswith("  begin ")]
+    assert re.search(r"\(in \d+ (s|min|h|d)\)", begin), begin
     one.ctl("emit", "share-copy", "Change", "share=photos")
     eventually(lambda: "2 events" in one.ctl("show", "share-copy").stdout)
     one.ctl("emit", "divider", "Divide", "by=0")

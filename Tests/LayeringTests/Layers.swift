@@ -39,7 +39,7 @@ enum Layers {
         "MediatorControl": ["CommonExpression", "Varlink"] + cLibrary + foundation,
 
         // Layer 3: where the parts are joined.
-        "MediatorDaemon": ["FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
+        "MediatorDaemon": ["CLinux", "FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
             + nio + ["NIOHTTP1"] + foundation,

@@ -150,6 +150,8 @@ struct CommandTests {
     @Test(arguments: [
         (["show", "--json"], "usage"), (["frobnicate", "--json"], "usage"),
         (["eval", "--json", "1 +"], "invalid-expression"),
+        (["calendar", "25:00", "--json"], "invalid-calendar-time"),
+        (["calendar", "daily", "--base-time", "now", "--json"], "usage"),
         (["eval", "1", "--with", "x", "--json"], "usage"), (["eval", "1 / 0", "--json"], "evaluation-failed"),
         (["status", "--json", "--socket", "/nowhere/x"], "no-connection"),
         (["--socket", "/nowhere/x", "--json", "list"], "no-connection"),
@@ -195,6 +197,7 @@ struct CommandTests {
             ("status", control + [5]), ("list", control), ("show", control), ("tap", control), ("emit", control),
             ("publish", control), ("plan", control), ("reload", control + [3]), ("attach", control + [3]),
             ("detach", control + [3]), ("set", control + [3]), ("cat-config", control), ("eval", [0, 1, 2, 74]),
+            ("calendar", [0, 1, 2, 74]),
             ("validate", [0, 1, 2, 74]), ("schema", [0, 1, 2, 74]),
         ] {
             let codes = try await told([verb, "--help"])

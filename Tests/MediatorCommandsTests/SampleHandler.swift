@@ -165,7 +165,8 @@ final class SampleHandler: ControlHandler {
                         strategy: "cancelOnNewState",
                         effect: "every 5s: run df --output=pcent",
                         running: 1,
-                        waiting: 2
+                        waiting: 2,
+                        next: "2026-11-21T12:00:04Z"
                     )
                 ],
                 links: ["tell-full"],

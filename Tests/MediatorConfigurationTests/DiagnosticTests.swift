@@ -15,7 +15,7 @@ import Testing
             .nothingToRemove,
             // Those of the whole are in the corpus.
             .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
-            .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
+            .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,
         ]

@@ -418,6 +418,65 @@ import Testing
                             ^~~~~~
             """#),
         Mistake(
+            "a calendar time that is none, among others",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean:
+                onState: any
+                at:
+                  - daily
+                  - "Mon..Fri 08:60 Europe/Berlin"
+                run: [clean]
+            """#,
+            #"""
+            a.yaml:10:22: error: the minute is from 0 to 59, not 60 [invalid-calendar-time]
+                    - "Mon..Fri 08:60 Europe/Berlin"
+                                   ^~
+            """#),
+        Mistake(
+            "a calendar time that never comes, in one of two states",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean:
+                onState: any
+                at: 02-30 08:00
+                run: [clean]
+            """#,
+            #"""
+            a.yaml:8:9: error: this time never comes, in no year from 1970 to 2199 [invalid-calendar-time]
+                  at: 02-30 08:00
+                      ^~~~~~~~~~~
+              hint: as a normal form it is *-02-30 08:00:00
+            """#),
+        Mistake(
+            "missed without ticks",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean:
+                onState: any
+                after: 5s
+                missed: all
+                run: [clean]
+            """#,
+            #"""
+            a.yaml:9:5: error: 'missed' is about the ticks of 'every' or 'at', and there are none [conflicting-keys]
+                  missed: all
+                  ^~~~~~
+              hint: leave it out, or add 'every' or 'at'
+            """#),
+        Mistake(
             "every and after",
             #"""
             system: disk

@@ -44,7 +44,11 @@ struct DefinitionTests {
         events: [EventType(name: "Measured", fields: [Field(name: "percent", type: "int")])],
         initialState: "Full",
         transitions: [Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90")],
-        feedbacks: [FeedbackSummary(name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df")],
+        feedbacks: [
+            FeedbackSummary(
+                name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
+                next: "2026-01-02T03:04:05Z")
+        ],
         links: ["tell"],
         lastFault: "none",
         supervision: Supervision(

@@ -48,7 +48,17 @@ import Testing
               Idle: { Due: { to: Busy, set: { runs: "${state.runs + 1}", since: "${now}" } } }
               Busy: { Done: { to: Idle, set: { since: "${now}" } } }
             """
-        return (clocks + [sum, job, wiring + "\n" + links.joined(separator: "\n")]).joined(separator: "\n---\n")
+        let bells = """
+            system: bells
+            states: { Counting: { rings: int } }
+            events: { Ring: {} }
+            initialState: { Counting: { rings: 0 } }
+            feedbacks:
+              quarters: { onState: Counting, at: "*:0/15", emit: Ring }
+              meals: { onState: Counting, at: [07:31:40, "Wed 12:10:50"], emit: Ring }
+            transitions: { Counting: { Ring: { to: Counting, set: { rings: "${state.rings + 1}" } } } }
+            """
+        return (clocks + [sum, job, bells, wiring + "\n" + links.joined(separator: "\n")]).joined(separator: "\n---\n")
     }
 
     @Test func `of many timers passes in seconds, and every tick of it is there`() async throws {
@@ -75,6 +85,12 @@ import Testing
             else { return -1 }
             return count
         }
+        /// How often the bells have rung: each quarter of an hour, and at two other times. The day begins on a Tuesday at
+        /// 22:13:20, which is 800 seconds after the last quarter.
+        func rings(by seconds: Int) -> Int {
+            let quarters = (seconds + 800) / 900
+            return quarters + (seconds >= 33_500 ? 1 : 0) + (seconds >= 50_250 ? 1 : 0)
+        }
         /// Returns when everything is as it has to be by then; the first tick is at once.
         func settle(at seconds: Int) async throws {
             for (index, period) in Self.periods.enumerated() where seconds % period == 0 {
@@ -82,6 +98,7 @@ import Testing
             }
             // A tick that comes between a new state and what it asks for would be the old state's.
             #expect(await host.stuckSystems(within: .seconds(1)) == [])
+            while try count("bells") < rings(by: seconds) { await Task.yield() }
             guard seconds % 300 == 0 else { return }
             // A round of 65 minutes, the first 60 minutes after the start.
             let runs = seconds < 3600 ? 0 : (seconds - 3600) / 3900 + 1
@@ -100,6 +117,7 @@ import Testing
         let sum = Int64(expected.reduce(0, +))
         while try count("sum") < sum { await Task.yield() }
         #expect(try count("sum") == sum)
+        #expect(try count("bells") == Int64(rings(by: Self.day)))
         #expect(try count("job") == Int64((Self.day - 3600) / 3900 + 1))
         for status in host.systemStatuses {
             #expect(status.faults == 0 && status.loop.counters.droppedByLimit == 0 && status.health == .healthy)

@@ -25,6 +25,16 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 /// started.
 int linux_process(int number);
 
+/// A timer by the calendar's clock, which tells too when that is set (timerfd_create(2)): its descriptor does not block, and
+/// is closed in programs that are started.
+int linux_alarm(void);
+
+/// Sets such a timer to a point in time since 1970, or to none where both are 0.
+int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds);
+
+/// Takes what such a timer tells: 1 for the time has come, 2 for the clock has been set, 0 for nothing.
+int linux_alarm_take(int alarm);
+
 /// A file in memory that holds bytes, to be read from its beginning, and cannot be changed (memfd_create(2)); closed in
 /// programs that are started.
 int linux_memory(const void *bytes, size_t count);

@@ -87,18 +87,18 @@ enum ShowReport: Report {
             isEmpty: system.transitions.isEmpty,
             style
         )
+        let hasNext = system.feedbacks.contains { $0.next != nil }
         text += section(
             "feedbacks",
             Table(
                 [
                     .text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .number("WAITING"),
-                    .flexible("EFFECT"),
-                ],
-                rows: system.feedbacks.map {
+                ] + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
+                rows: system.feedbacks.map { feedback in
                     [
-                        .init($0.name), .init($0.onState), .init($0.strategy), .init(String($0.running)),
-                        .init(String($0.waiting)), .init($0.effect),
-                    ]
+                        .init(feedback.name), .init(feedback.onState), .init(feedback.strategy),
+                        .init(String(feedback.running)), .init(String(feedback.waiting)),
+                    ] + (hasNext ? [.init(feedback.next.map(style.moment) ?? "")] : []) + [.init(feedback.effect)]
                 }
             ),
             isEmpty: system.feedbacks.isEmpty,

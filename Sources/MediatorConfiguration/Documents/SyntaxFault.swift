@@ -106,6 +106,10 @@ enum SyntaxFault {
             return Words(
                 message: "a value cannot begin with '\(character)'",
                 hint: "text that begins with '\(character)' needs quotes")
+        case "did not find expected alphabetic or numeric character" where context.contains("alias"):
+            return Words(
+                message: "an alias '*…' needs a name of letters, digits, '_' and '-'",
+                hint: "text that begins with '*' needs quotes")
         case "found unknown escape character":
             return Words(message: "this escape is not known in double quotes", hint: "write \\\\ for a backslash")
         default:

@@ -38,6 +38,7 @@ struct FeedbackCompiler {
             outcomes: outcomes, secretArguments: secretArguments(effect))
         definition.mode = written.mode
         definition.limit = written.limit
+        definition.missed = written.missed
         definition.pace = pace.value
         definition.key = key.value
         definition.timeout = timeout.value
@@ -53,7 +54,10 @@ struct FeedbackCompiler {
         case .broken: nil
         case .after(let text): lookup.delay(text, "after", atLeast: 1, states, of: scope).map { .after($0) }
         case .every(let text) where written.effect?.schema.isLasting == true:
-            refused(text)
+            refused("every", text)
+        case .at(let nodes) where written.effect?.schema.isLasting == true:
+            refused("at", nodes[0])
+        case .at(let nodes): times(nodes, states).map { .at($0) }
         case .every(let text):
             lookup.delay(text, "every", atLeast: ConfigurationLimits.shortestPeriod, states, of: scope).map {
                 .every($0)
@@ -62,13 +66,60 @@ struct FeedbackCompiler {
     }
 
     /// A schedule for what goes on by itself.
-    private func refused(_ node: Node) -> Schedule? {
+    private func refused(_ key: String, _ node: Node) -> Schedule? {
         guard let schema = written.effect?.schema else { return nil }
         lookup.report(
-            .conflictingKeys, at: node.mark, "'\(schema.name)' goes on by itself, so there can be no 'every' beside it",
-            hint: schema.parameter("every") == nil
+            .conflictingKeys, at: node.mark,
+            "'\(schema.name)' goes on by itself, so there can be no '\(key)' beside it",
+            hint: key != "every" || schema.parameter("every") == nil
                 ? "leave it out" : "write it among the parameters of '\(schema.name)'")
         return nil
+    }
+
+    /// Calendar times, by state: all that are fixed are read, whatever is wrong with others.
+    private func times(_ nodes: [Node], _ states: [Int]?) -> [Int: [CalendarProgram]]? {
+        lookup.perState(states, of: scope) { variables in
+            let times = nodes.map { time($0, variables) }
+            let whole = times.compactMap(\.self)
+            return whole.count == times.count ? whole : nil
+        }
+    }
+
+    private func time(_ node: Node, _ variables: VariableScope) -> CalendarProgram? {
+        guard let program = data.data(node, as: .string, Subject("'at'", ""), variables) else { return nil }
+        guard case .constant(.string(let text)) = program else { return .computed(program) }
+        let session = lookup.session
+        // A sample takes the place of a value that nobody knows yet, or that is not to be had here.
+        if session.isGeneric || session.origin(node) == .missing { return .computed(program) }
+        let span = node.scalar?.span ?? node.mark
+        // What comes from elsewhere is not shown.
+        let isOpen = session.origin(node) == .written
+        do throws(CalendarProblem) {
+            let expression = try CalendarExpression(text)
+            let zone = LocalTimeZone.machine.offsets()
+            guard expression.next(after: .epoch, in: zone) != nil else {
+                lookup.report(
+                    .invalidCalendarTime, at: span, "this time never comes, in no year from 1970 to 2199",
+                    hint: isOpen ? "as a normal form it is \(expression)" : nil)
+                return nil
+            }
+            if let now = session.now, expression.next(after: now, in: zone) == nil {
+                session.findings.report(
+                    .pastCalendarTime, in: lookup.source, at: span, "this time has passed, and does not come again",
+                    hint: isOpen ? "as a normal form it is \(expression)" : nil, severity: .warning)
+            }
+            return .fixed(expression)
+        } catch {
+            guard isOpen else {
+                lookup.report(.invalidCalendarTime, at: span, "the value that is found there is no calendar time")
+                return nil
+            }
+            // What is computed is not written here: there is no place in it to show.
+            let isWritten = node.scalar.map { $0.text == text } ?? false
+            let place = isWritten ? node.scalar.flatMap { ScalarMap($0, in: lookup.source)?.span(error.range) } : nil
+            lookup.report(.invalidCalendarTime, at: place ?? span, error.message, hint: error.hint)
+            return nil
+        }
     }
 
     // Arguments

@@ -18,6 +18,7 @@ struct FeedbackText: Sendable {
             case .atOnce, .broken: ""
             case .after(let node): "after \(FlowText.of(node)): "
             case .every(let node): "every \(FlowText.of(node)): "
+            case .at(let nodes): "at \(nodes.map(FlowText.of).joined(separator: ", ")): "
             }
         return time + name + (argument.isNull ? "" : " " + FlowText.of(argument))
     }

@@ -282,7 +282,13 @@ struct Fingerprinter {
             add(delay)
         case .every(let interval):
             print.add("every")
+            print.add(feedback.missed.rawValue)
             add(interval)
+        case .at(let times):
+            print.add("at")
+            print.add(feedback.missed.rawValue)
+            print.add(times.count)
+            for time in times { add(time) }
         }
         print.add(feedback.effect?.schema.name)
         add(feedback.effect?.argument)

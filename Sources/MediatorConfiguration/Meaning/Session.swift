@@ -51,8 +51,15 @@ final class Session {
     private var constantsNumber: Int32 = 0
     private var constantsCount: Int32 = 0
 
+    /// What time it is; nil: nobody knows.
+    let now: Timestamp?
+
     /// A compilation that reports to the given findings.
-    init(_ findings: Findings, _ values: ExternalValues, _ kinds: KindTable, _ types: TypeNumbers) {
+    init(
+        _ findings: Findings, _ values: ExternalValues, _ kinds: KindTable, _ types: TypeNumbers,
+        now: Timestamp? = nil
+    ) {
+        self.now = now
         self.findings = findings
         self.values = values
         self.kinds = kinds
@@ -64,6 +71,7 @@ final class Session {
         values = session.values
         kinds = session.kinds
         types = session.types
+        now = session.now
     }
 
     /// A session for a part of the links, which is compiled beside the others; without constants.

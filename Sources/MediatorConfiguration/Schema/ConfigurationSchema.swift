@@ -270,6 +270,15 @@ public struct ConfigurationSchema: Sendable {
             ],
             "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
             "after": SchemaNode.reference("duration").described("Once, when this has passed."),
+            "at": SchemaNode.anyOf(
+                calendarTime,
+                [
+                    "type": "array", "items": calendarTime, "minItems": 1,
+                    "maxItems": .int(ConfigurationLimits.calendarTimes),
+                ]
+            ).described("At points in time by the calendar, as systemd's OnCalendar= has them."),
+            "missed": SchemaNode.choice(MissedTicks.self)
+                .described("What becomes of ticks of 'every' or 'at' whose time has passed without a run."),
             "jitter": SchemaNode.reference("duration").described("Up to this much later than the schedule says."),
             "debounce": SchemaNode.reference("duration")
                 .described("It runs when no other run has been asked for so long."),
@@ -303,7 +312,10 @@ public struct ConfigurationSchema: Sendable {
             let others =
                 table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
                 + (effect.isLasting
-                    ? ["every", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key", "jitter"] : [])
+                    ? [
+                        "every", "at", "missed", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key",
+                        "jitter",
+                    ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
                 + (effect.isInstant ? ["timeout"] : [])
             guard !others.isEmpty else { return nil }
@@ -313,7 +325,7 @@ public struct ConfigurationSchema: Sendable {
             FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
             more: [
                 ("oneOf", .array(effects.map { ["required": [.string($0.name)]] })),
-                ("not", ["required": ["every", "after"]]), ("dependentSchemas", .object(strangers + company)),
+                ("dependentSchemas", .object(strangers + company)),
                 (
                     "dependentRequired",
                     SchemaNode.object([(EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")]))])
@@ -321,12 +333,19 @@ public struct ConfigurationSchema: Sendable {
             ])
     }
 
+    private static let calendarTime: SchemaNode = ["type": "string", "minLength": 1]
+
     /// Keys of a feedback that exclude others, or need them.
     private static let company: [(String, SchemaNode)] = [
-        ("debounce", SchemaNode.object([("allOf", [without(["throttle", "every", "after"]), continuing])])),
-        ("throttle", without(["debounce", "every", "after"])),
-        ("key", SchemaNode.object([("allOf", [without(["every"]), continuing])])),
-        ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]])),
+        (
+            "debounce",
+            SchemaNode.object([("allOf", [without(["throttle"] + FeedbackDecoder.scheduleKeys), continuing])])
+        ),
+        ("throttle", without(["debounce"] + FeedbackDecoder.scheduleKeys)),
+        ("key", SchemaNode.object([("allOf", [without(["every", "at"]), continuing])])),
+        ("every", without(["after", "at"])), ("after", without(["at"])),
+        ("missed", .anyOf(["required": ["every"]], ["required": ["at"]])),
+        ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]], ["required": ["at"]])),
     ]
 
     private static func without(_ keys: [String]) -> SchemaNode {

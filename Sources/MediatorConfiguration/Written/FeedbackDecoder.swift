@@ -4,8 +4,8 @@ import CommonExpression
 struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = [
-        "onState", "when", "strategy", "mode", "limit", "every", "after", "jitter", "debounce", "throttle", "key",
-        "timeout", "retry",
+        "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "jitter", "debounce",
+        "throttle", "key", "timeout", "retry",
     ]
 
     /// The keys of a retry.
@@ -51,7 +51,8 @@ struct FeedbackDecoder {
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            handling: handling, effect: effect, outcomes: outcomes(keyed, effect), hasForeignKey: keyed.hasForeign)
+            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, effect),
+            hasForeignKey: keyed.hasForeign)
     }
 
     /// What becomes of runs that come while one runs, where that can be.
@@ -73,9 +74,11 @@ struct FeedbackDecoder {
     }
 
     private func schedule(_ keyed: Keyed) -> WrittenFeedback.Schedule {
-        if keyed["every"] != nil, let second = keyed.key("after") {
+        let given = Self.scheduleKeys.compactMap(keyed.key)
+        if given.count > 1 {
             decoder.report(
-                .conflictingKeys, at: second.span, "'every' and 'after' exclude each other", hint: "keep one of them")
+                .conflictingKeys, at: given[1].span, "'\(given[0].text)' and '\(given[1].text)' exclude each other",
+                hint: "keep one of them")
             return .broken
         }
         let hint = "write a duration such as 5s, or \"${state.delay}\""
@@ -84,8 +87,40 @@ struct FeedbackDecoder {
         }
         if let node = keyed["every"] { return isSingle(node, "'every'") ? .every(node) : .broken }
         if let node = keyed["after"] { return isSingle(node, "'after'") ? .after(node) : .broken }
+        if let node = keyed["at"] { return times(node).map { .at($0) } ?? .broken }
         return .atOnce
     }
+
+    /// One calendar time, or a list.
+    private func times(_ node: Node) -> [Node]? {
+        let hint = "write a calendar time such as \"Mon..Fri 08:00\", or a list of them"
+        func isSingle(_ node: Node, _ what: @autoclosure () -> String) -> Bool {
+            node.external != nil || decoder.scalar(node, what(), hint: hint) != nil
+        }
+        guard case .sequence(let items) = node.content else { return isSingle(node, "'at'") ? [node] : nil }
+        if items.isEmpty {
+            decoder.report(.empty, at: node.mark, "'at' needs at least one calendar time")
+            return nil
+        }
+        guard items.count <= ConfigurationLimits.calendarTimes else {
+            decoder.report(
+                .tooLarge, at: node.mark,
+                "\(items.count) calendar times are more than the \(ConfigurationLimits.calendarTimes) that are allowed")
+            return nil
+        }
+        let whole = items.filter { isSingle($0, "an element of 'at'") }
+        return whole.count == items.count ? items : nil
+    }
+
+    /// What becomes of missed ticks: what is written, else what suits the schedule.
+    private func missed(_ keyed: Keyed) -> MissedTicks {
+        let usual = keyed["at"] == nil ? MissedTicks.once : .skip
+        guard let node = keyed["missed"] else { return usual }
+        return decoder.choice(node, "missed") ?? usual
+    }
+
+    /// The keys that say when a side effect runs; a feedback has one of them at most.
+    static let scheduleKeys = ["every", "after", "at"]
 
     /// Reports unknown keys, and that there is not exactly one side effect.
     private func checkKeys(_ keyed: Keyed, _ what: @autoclosure () -> String) -> Bool {

@@ -74,7 +74,7 @@ struct HandlingDecoder {
             decoder.report(.conflictingKeys, at: key.span, message, hint: hint)
         }
         let paces = ["debounce", "throttle"].compactMap(keyed.key)
-        let schedule = keyed.key("every") ?? keyed.key("after")
+        let schedule = FeedbackDecoder.scheduleKeys.compactMap(keyed.key).first
         if paces.count == 2 {
             complain(paces[1], "'debounce' and 'throttle' exclude each other", "keep one of them")
         } else if let pace = paces.first, let schedule {
@@ -88,15 +88,21 @@ struct HandlingDecoder {
                 "write 'after', or add strategy: continueOnNewState")
         }
         if let key = keyed.key("jitter"), schedule == nil {
-            complain(key, "'jitter' is about a schedule, and there is none", "leave it out, or add 'every' or 'after'")
+            complain(
+                key, "'jitter' is about a schedule, and there is none", "leave it out, or add 'every', 'after' or 'at'")
+        }
+        if let key = keyed.key("missed"), keyed["every"] == nil, keyed["at"] == nil {
+            complain(
+                key, "'missed' is about the ticks of 'every' or 'at', and there are none",
+                "leave it out, or add 'every' or 'at'")
         }
         if let key = keyed.key("key"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
             complain(
                 key, "'key' is about runs that outlast their state, and with 'cancelOnNewState' none does",
                 "add strategy: continueOnNewState, or leave 'key' out")
-        } else if let key = keyed.key("key"), keyed["every"] != nil {
+        } else if let key = keyed.key("key"), let schedule, schedule.text != "after" {
             complain(
-                key, "'key' is about runs that begin when a state is entered, and 'every' says otherwise",
+                key, "'key' is about runs that begin when a state is entered, and '\(schedule.text)' says otherwise",
                 "leave it out")
         }
     }

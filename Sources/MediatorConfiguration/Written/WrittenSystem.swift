@@ -94,6 +94,7 @@ struct WrittenFeedback: Sendable {
         case atOnce
         case after(Node)
         case every(Node)
+        case at([Node])
         /// Reported.
         case broken
     }
@@ -104,6 +105,8 @@ struct WrittenFeedback: Sendable {
     var mode: RunMode
     var limit: Int
     var schedule: Schedule
+    /// What becomes of ticks that were missed.
+    var missed = MissedTicks.once
     /// How its runs are handled, as written.
     var handling = WrittenHandling()
     /// Nil if it is missing or unknown.

@@ -1,0 +1,69 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The time zone of the machine, as tzset(3) finds it: by the environment variable `TZ` if it is set, else by
+/// `/etc/localtime`; UTC where neither says anything.
+///
+/// `TZ` is a name of the time zone database, the path of a file, or a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`; a colon
+/// before it does no harm, and what is none of that means UTC. It counts as it was at the start of the process; the file is
+/// read again when another has taken its place.
+public final class LocalTimeZone: Sendable {
+    /// That of this process.
+    public static let machine = LocalTimeZone(variable: getenv("TZ").map { String(cString: $0) })
+
+    /// Which file it is: another has another number, or has been changed at another time.
+    private struct Identity: Sendable, Hashable {
+        var device: UInt64 = 0
+        var number: UInt64 = 0
+        var seconds = 0
+        var nanoseconds = 0
+    }
+
+    private struct Known {
+        var identity: Identity
+        var offsets: ZoneOffsets
+    }
+
+    /// What `TZ` says; nil: it is not set.
+    private let fixed: ZoneOffsets?
+    private let path: String
+    private let known = Mutex<Known?>(nil)
+
+    /// A time zone by the value of `TZ`, nil if it is not set.
+    package init(variable: String?, path: String = "/etc/localtime", database: TimeZoneDatabase = .system) {
+        self.path = path
+        fixed = variable.map { Self.offsets(variable: $0, database) }
+    }
+
+    private static func offsets(variable: String, _ database: TimeZoneDatabase) -> ZoneOffsets {
+        let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
+        if name.hasPrefix("/") { return TimeZoneDatabase.zone(atPath: name) ?? .utc }
+        if let zone = try? database.zone(named: name) { return zone }
+        guard let rule = TimeZoneRule(text: Array(name.utf8)) else { return .utc }
+        return ZoneOffsets(rule: rule)
+    }
+
+    /// How far local time is ahead of UTC, and since when: as it is known now.
+    public func offsets() -> ZoneOffsets {
+        if let fixed { return fixed }
+        let identity = identity()
+        if let known = known.withLock({ $0 }), known.identity == identity { return known.offsets }
+        let offsets = TimeZoneDatabase.zone(atPath: path) ?? .utc
+        known.withLock { $0 = Known(identity: identity, offsets: offsets) }
+        return offsets
+    }
+
+    /// Which file it comes from; always the same where it comes from none.
+    private func identity() -> Identity {
+        var status = stat()
+        guard fixed == nil, stat(path, &status) == 0 else { return Identity() }
+        return Identity(
+            device: UInt64(status.st_dev), number: UInt64(status.st_ino), seconds: Int(status.st_mtim.tv_sec),
+            nanoseconds: Int(status.st_mtim.tv_nsec))
+    }
+}

@@ -1,0 +1,114 @@
+import CLinux
+package import CommonExpression
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Wakes those who wait for a point in time by the calendar: when it has come, and all of them when the system's clock has
+/// been set, and once a minute, since the time zone may have changed. Who is woken early looks again and waits anew.
+///
+/// However many wait, there is one timer of the kernel (timerfd_create(2), `TFD_TIMER_CANCEL_ON_SET`), and one descriptor. It
+/// does not wake a machine that sleeps; what has passed meanwhile is told when that goes on.
+package final class CalendarAlarm: Sendable {
+    private struct Waiter {
+        var due: Timestamp
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Machine {
+        var waiters: [UInt64: Waiter] = [:]
+        /// Those who were cancelled before they waited.
+        var cancelled: Set<UInt64> = []
+        var nextID: UInt64 = 1
+        /// When the timer tells.
+        var armed: Timestamp?
+        /// When everybody is woken.
+        var review: Timestamp?
+    }
+
+    /// How long nobody looks again.
+    static let longestNap = Duration.seconds(60)
+
+    private let machine = Mutex(Machine())
+    private let descriptor: Int32
+    private let source: Mutex<any DispatchSourceRead>
+
+    /// Makes one, unless the system has no descriptor to give.
+    package init?() {
+        descriptor = linux_alarm()
+        guard descriptor >= 0 else { return nil }
+        let queue = DispatchQueue(label: "calendar", qos: .userInitiated)
+        source = Mutex(DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
+        source.withLock { source in
+            source.setEventHandler { [weak self] in self?.wake() }
+            source.setCancelHandler { [descriptor] in _ = close(descriptor) }
+            source.activate()
+        }
+    }
+
+    deinit {
+        source.withLock { $0.cancel() }
+    }
+
+    /// Returns when the calendar says so, or earlier; throws when the task is cancelled.
+    package func sleep(until due: Timestamp) async throws {
+        let id = machine.withLock { machine in
+            defer { machine.nextID += 1 }
+            return machine.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let waits = machine.withLock { machine in
+                    guard machine.cancelled.remove(id) == nil else { return false }
+                    machine.waiters[id] = Waiter(due: due, continuation: continuation)
+                    if machine.review == nil { machine.review = Daemon.now().advanced(by: Self.longestNap) }
+                    arm(&machine, until: due)
+                    return true
+                }
+                if !waits { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let waiter = machine.withLock { machine in
+                let waiter = machine.waiters.removeValue(forKey: id)
+                if waiter == nil { machine.cancelled.insert(id) }
+                return waiter
+            }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+        machine.withLock { _ = $0.cancelled.remove(id) }
+    }
+
+    /// How many wait.
+    package var waiting: Int { machine.withLock { $0.waiters.count } }
+
+    /// Has the timer tell at a time, unless it tells earlier anyhow.
+    private func arm(_ machine: inout Machine, until due: Timestamp) {
+        let due = min(due, machine.review ?? due)
+        if let armed = machine.armed, armed <= due { return }
+        machine.armed = due
+        // Zero would disarm it; what is that early has passed.
+        _ = linux_alarm_set(descriptor, max(due.seconds, 1), due.seconds < 1 ? 0 : Int64(due.nanoseconds))
+    }
+
+    /// The timer has told.
+    private func wake() {
+        let told = linux_alarm_take(descriptor)
+        if told != 0 { wake(all: told != 1) }
+    }
+
+    /// Wakes those whose time has come, or all: the clock has been set.
+    package func wake(all: Bool) {
+        let now = Daemon.now()
+        let due = machine.withLock { machine -> [Waiter] in
+            let wakesAll = all || machine.review.map { $0 <= now } ?? false
+            let due = machine.waiters.filter { wakesAll || $0.value.due <= now }
+            for id in due.keys { machine.waiters[id] = nil }
+            machine.armed = nil
+            if wakesAll { machine.review = nil }
+            if let first = machine.waiters.values.map(\.due).min() { arm(&machine, until: first) }
+            if machine.waiters.isEmpty { machine.review = nil }
+            return due.values.sorted { $0.due < $1.due }
+        }
+        for waiter in due { waiter.continuation.resume() }
+    }
+}

@@ -1,0 +1,278 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// A calendar's clock that is set by hand; who waits for it is woken when it is.
+private final class WallClock: Sendable {
+    private struct Machine {
+        var now: Timestamp
+        var zone = ZoneOffsets.utc
+        var waiting: [UInt64: (due: Timestamp, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var next: UInt64 = 0
+        var watchers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let machine: Mutex<Machine>
+
+    init(_ text: String) throws {
+        machine = try Mutex(Machine(now: #require(Timestamp(rfc3339: text))))
+    }
+
+    var now: Timestamp { machine.withLock { $0.now } }
+    var zone: ZoneOffsets {
+        get { machine.withLock { $0.zone } }
+        set { machine.withLock { $0.zone = newValue } }
+    }
+    var dues: [String] { machine.withLock { $0.waiting.values.map { "\($0.due)" }.sorted() } }
+
+    func sleep(until due: Timestamp) async throws {
+        let id = machine.withLock { machine in
+            defer { machine.next += 1 }
+            return machine.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (isOver, watchers) = machine.withLock { machine -> (Bool, [CheckedContinuation<Void, Never>]) in
+                    guard due > machine.now, !Task.isCancelled else { return (true, []) }
+                    machine.waiting[id] = (due, continuation)
+                    defer { machine.watchers = [] }
+                    return (false, machine.watchers)
+                }
+                if isOver { continuation.resume() }
+                for watcher in watchers { watcher.resume() }
+            }
+        } onCancel: {
+            let waiter = machine.withLock { $0.waiting.removeValue(forKey: id) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Returns when somebody waits.
+    func untilWaiting() async {
+        await withCheckedContinuation { continuation in
+            let waits = machine.withLock { machine in
+                if machine.waiting.isEmpty { machine.watchers.append(continuation) }
+                return !machine.waiting.isEmpty
+            }
+            if waits { continuation.resume() }
+        }
+    }
+
+    /// Sets the clock as soon as somebody waits, and wakes all.
+    func set(_ text: String) async throws {
+        await untilWaiting()
+        let now = try #require(Timestamp(rfc3339: text))
+        let waiting = machine.withLock { machine in
+            machine.now = now
+            defer { machine.waiting = [:] }
+            return machine.waiting.values.map(\.continuation)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Schedules by the calendar` {
+    private struct Fixture {
+        let clock = ManualClock()
+        let wall: WallClock
+        let host: Host
+
+        init(_ keys: String, at now: String, zone: String? = nil, random: Double = 0.5) throws {
+            let wall = try WallClock(now)
+            if let zone { wall.zone = try TimeZoneDatabase(directory: "/usr/share/zoneinfo").zone(named: zone) }
+            self.wall = wall
+            let graph = try Self.graph(keys)
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let time = HostTime(
+                clock: clock, now: { wall.now }, zone: { wall.zone },
+                sleepUntil: { due in try await wall.sleep(until: due) }, random: { random })
+            host = try Host(graph: graph, effects: EffectCatalogue([]), time: time, logger: logger)
+            host.start()
+        }
+
+        static func graph(_ keys: String, _ description: String = "") throws -> Graph {
+            let text = """
+                system: bell
+                description: a bell \(description)
+                states: { Quiet: { rings: list(timestamp), plan: string }, Away: { rings: list(timestamp), plan: string } }
+                events: { Ring: {}, Go: {}, Come: { plan: string } }
+                external: [Go, Come]
+                initialState: { Quiet: { rings: [], plan: "12:00" } }
+                feedbacks:
+                  ring:
+                    onState: Quiet
+                    \(keys.replacing("\n", with: "\n    "))
+                    emit: Ring
+                transitions:
+                  Quiet:
+                    Ring: { to: Quiet, set: { rings: "${state.rings + [now]}" } }
+                    Go: Away
+                  Away:
+                    Come: { to: Quiet, set: { plan: "${event.plan}" } }
+                """
+            let file = ConfigurationFile(path: "a.yaml", text: text)
+            let result = ConfigurationCompiler.compile(files: [file], effects: EffectCatalogue([]).schemas)
+            return try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
+        }
+
+        func rings() throws -> [String] {
+            guard case .structure(let data) = try host.systemStatus("bell").state.data,
+                case .list(let times) = data.fields[0]
+            else { return [] }
+            return times.map { if case .timestamp(let time) = $0 { "\(time)" } else { "" } }
+        }
+
+        /// Returns when it has rung so often, and waits again.
+        func until(_ expected: [String]) async throws {
+            while try rings().count < expected.count { await Task.yield() }
+            #expect(try rings() == expected)
+        }
+
+        func next() throws -> String? { try host.systemStatus("bell").nextRuns["ring"].map { "\($0)" } }
+    }
+
+    @Test func `a side effect runs when the calendar says so, whatever other clocks do`() async throws {
+        let fixture = try Fixture("at: [\"Mon..Fri 08:00\", \"Sat 10:00\"]", at: "2026-11-20T07:00:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(try fixture.next() == "2026-11-20T08:00:00Z")
+        fixture.clock.advance(by: .seconds(1_000_000))
+        #expect(try fixture.rings() == [])
+        var expected: [String] = []
+        for time in ["2026-11-20T08:00:00Z", "2026-11-21T10:00:00Z", "2026-11-23T08:00:00Z"] {
+            try await fixture.wall.set(time)
+            expected.append(time)
+            try await fixture.until(expected)
+        }
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-24T08:00:00Z"])
+        await fixture.host.stop(within: .zero)
+        #expect(fixture.wall.dues == [])
+    }
+
+    @Test func `a clock that is set is looked at anew, forth and back`() async throws {
+        let fixture = try Fixture("at: 08:00", at: "2026-11-20T07:00:00Z")
+        // Forth, past it by hours: it was missed.
+        try await fixture.wall.set("2026-11-20T12:00:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-21T08:00:00Z"])
+        // Back: it will come.
+        try await fixture.wall.set("2026-11-20T06:00:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T08:00:00Z"])
+        try await fixture.wall.set("2026-11-20T08:00:30Z")
+        try await fixture.until(["2026-11-20T08:00:30Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test(arguments: [("skip", 0), ("once", 1), ("all", 3)])
+    func `what was missed while the machine slept`(_ missed: String, _ runs: Int) async throws {
+        let fixture = try Fixture("at: 08:00\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
+        try await fixture.wall.set("2026-11-22T12:00:00Z")
+        try await fixture.until(Array(repeating: "2026-11-22T12:00:00Z", count: runs))
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-23T08:00:00Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `the zone is the expression's, else the machine's, as it is now`() async throws {
+        let fixture = try Fixture(
+            "at: [08:00, 12:00 America/New_York]", at: "2026-11-20T00:00:00Z", zone: "Europe/Berlin")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T07:00:00Z"])
+        fixture.wall.zone = try TimeZoneDatabase(directory: "/usr/share/zoneinfo").zone(named: "Asia/Tokyo")
+        try await fixture.wall.set("2026-11-20T00:01:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T17:00:00Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a state that does not ask misses nothing, and a computed time is read in each state`() async throws {
+        let fixture = try Fixture("at: \"${state.plan}\"\nmissed: all", at: "2026-11-20T07:00:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T12:00:00Z"])
+        try fixture.host.emit("Go", to: "bell", fields: [])
+        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        try fixture.host.emit("Come", to: "bell", fields: [.string("13:00")])
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T13:00:00Z"])
+        try fixture.host.emit("Go", to: "bell", fields: [])
+        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        try fixture.host.emit("Come", to: "bell", fields: [.string("noon")])
+        while try fixture.host.systemStatus("bell").faults == 0 { await Task.yield() }
+        let fault = try fixture.host.systemStatus("bell").lastFault?.message
+        #expect(fault?.hasPrefix("its calendar time cannot be read: 'noon' is no calendar time") == true)
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a jitter is later than the calendar says`() async throws {
+        let fixture = try Fixture("at: 08:00\njitter: 10m", at: "2026-11-20T07:00:00Z")
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T08:05:00Z"])
+        try await fixture.wall.set("2026-11-20T08:05:00Z")
+        try await fixture.until(["2026-11-20T08:05:00Z"])
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-21T08:05:00Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test(arguments: [("skip", 0), ("once", 1), ("all", 3)])
+    func `an interval that was missed`(_ missed: String, _ more: Int) async throws {
+        let fixture = try Fixture("every: 1h\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
+        try await fixture.until(["2026-11-20T07:00:00Z"])
+        await fixture.clock.sleepers(atLeast: 1)
+        // Three and a half hours of which nobody saw anything.
+        fixture.clock.advance(by: .seconds(3.5 * 3_600))
+        try await fixture.until(Array(repeating: "2026-11-20T07:00:00Z", count: 1 + more))
+        await fixture.clock.sleepers(atLeast: 1)
+        let next = try #require(fixture.clock.nextDeadline)
+        #expect(next.offset == .seconds(missed == "once" ? 4.5 * 3_600 : 4 * 3_600))
+        await fixture.host.stop(within: .zero)
+    }
+
+    /// What takes longer than its interval, with events that lead to new states, loses none of them.
+    @Test func `each that is made up for is taken before the next begins`() async throws {
+        let fixture = try Fixture("at: \"*:*:*\"\nmissed: all", at: "2026-11-20T07:00:00.5Z")
+        try await fixture.wall.set("2026-11-20T07:01:40Z")
+        // At most a hundred, beside the present one.
+        try await fixture.until(Array(repeating: "2026-11-20T07:01:40Z", count: 100))
+        try await fixture.wall.set("2026-11-20T08:00:00Z")
+        while try fixture.rings().count < 201 { await Task.yield() }
+        await fixture.wall.untilWaiting()
+        #expect(try fixture.rings().count == 201)
+        #expect(fixture.wall.dues == ["2026-11-20T08:00:01Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `when a delay has passed is told`() async throws {
+        let fixture = try Fixture("after: 90s", at: "2026-11-20T07:00:00Z")
+        await fixture.clock.sleepers(atLeast: 1)
+        while try fixture.next() == nil { await Task.yield() }
+        #expect(try fixture.next() == "2026-11-20T07:01:30Z")
+        try fixture.host.emit("Go", to: "bell", fields: [])
+        while try fixture.next() != nil { await Task.yield() }
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a system that is kept keeps its next tick, and another time is a change`() async throws {
+        let graph = try Fixture.graph("at: 08:00")
+        let again = try Fixture.graph("at: 08:00", "and the same one")
+        #expect(graph.systems[0].fingerprint == again.systems[0].fingerprint)
+        for other in ["at: 09:00", "at: [08:00, 09:00]", "at: 08:00\nmissed: all"] {
+            #expect(try Fixture.graph(other).systems[0].fingerprint != graph.systems[0].fingerprint, "\(other)")
+        }
+        #expect(try Fixture.graph("at: 08:00\nmissed: skip").systems[0].fingerprint == graph.systems[0].fingerprint)
+        #expect(try Fixture.graph("at: [08:00]").systems[0].fingerprint == graph.systems[0].fingerprint)
+        let fixture = try Fixture("at: 08:00", at: "2026-11-20T07:00:00Z")
+        await fixture.wall.untilWaiting()
+        let applied = try await fixture.host.apply(again)
+        #expect(applied.plan.systems.map(\.fate) == [.keep])
+        #expect(try fixture.next() == "2026-11-20T08:00:00Z")
+        #expect(fixture.wall.dues == ["2026-11-20T08:00:00Z"])
+        await fixture.host.stop(within: .zero)
+    }
+}
