@@ -18,6 +18,7 @@ let http = [
     Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nio = [
     Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
     Target.Dependency.product(name: "NIOPosix", package: "swift-nio"),
@@ -51,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -99,7 +101,8 @@ let package = Package(
             name: "MediatorDaemon",
             dependencies: [
                 "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
-                "SideEffects", "Systemd", "Varlink", argumentParser, logging, serviceLifecycle, unixSignals,
+                "SideEffects", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle,
+                unixSignals,
             ] + nio + [nioHTTP],
             swiftSettings: strict
         ),
@@ -116,6 +119,11 @@ let package = Package(
         .executableTarget(
             name: "cel-eval", dependencies: ["CommonExpression"], path: "Tests/Differential/cel-eval",
             swiftSettings: strict),
+
+        // A daemon whose systems do what none should, for tests of how it is watched.
+        .executableTarget(
+            name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
+            path: "Tests/Integration/unruly-daemon", swiftSettings: strict),
 
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
@@ -166,6 +174,7 @@ let package = Package(
             name: "MediatorDaemonTests",
             dependencies: [
                 "MediatorDaemon", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", logging,
+                metrics,
             ],
             swiftSettings: strict
         ),

@@ -6,6 +6,7 @@
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -64,6 +65,20 @@ failed:;
     close(file);
     errno = failure;
     return -1;
+}
+
+int linux_echo(int is_ipv6) {
+    int echo = socket(is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                      is_ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+    if (echo < 0) return -1;
+    int yes = 1;
+    // Without it only few of the errors are told, which is no reason to do without the socket.
+    if (is_ipv6) {
+        setsockopt(echo, IPPROTO_IPV6, IPV6_RECVERR, &yes, sizeof yes);
+    } else {
+        setsockopt(echo, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
+    }
+    return echo;
 }
 
 // Longer than any message about an interface.

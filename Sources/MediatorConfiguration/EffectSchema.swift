@@ -188,7 +188,8 @@ extension EffectSchema {
 
     /// What every host can do.
     public static let builtin: [EffectSchema] = [
-        run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit,
+        run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, ping, http, dns, notify,
+        unit,
         systemctl,
         journal,
     ]

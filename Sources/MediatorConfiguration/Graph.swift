@@ -85,6 +85,8 @@ public final class SystemDefinition: Sendable {
     public let unhandled: UnhandledPolicy
     /// What is done when something in it has failed.
     public let supervision: SupervisionPolicy
+    /// Within which time its loop is to turn, or it counts as blocked; nil: within that of the daemon.
+    public let watchdog: TimeSpan?
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
@@ -93,13 +95,16 @@ public final class SystemDefinition: Sendable {
     /// hexadecimal digits. Worked out when it is first asked for.
     public var fingerprint: String { lazyFingerprint.text }
 
+    /// The shortest time within which a loop can be asked to turn: a tenth of a second.
+    static let shortestDeadline = TimeSpan(seconds: 0, nanoseconds: 100_000_000) ?? SupervisionPolicy.defaultDelay
+
     /// A definition of the given parts.
     init(
         name: String, description: String?, source: SourceLocation, states: [StateDefinition],
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, kind: KindInstance?, fingerprint: LazyFingerprint
+        supervision: SupervisionPolicy, watchdog: TimeSpan?, kind: KindInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -116,6 +121,7 @@ public final class SystemDefinition: Sendable {
         self.stateHealth = stateHealth
         self.unhandled = unhandled
         self.supervision = supervision
+        self.watchdog = watchdog
         self.kind = kind
         lazyFingerprint = fingerprint
     }
@@ -613,7 +619,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            kind: kind, fingerprint: lazyFingerprint)
+            watchdog: watchdog, kind: kind, fingerprint: lazyFingerprint)
     }
 }
 

@@ -20,6 +20,21 @@ extension EffectSchema {
         onlyTells: true
     ).withThresholds()
 
+    /// Asks a host for an echo.
+    ///
+    /// `address` is the one that answered; `took` is how long the answer took, of a failure the whole attempt.
+    public static let ping = EffectSchema(
+        name: "ping",
+        parameters: [
+            Parameter(name: "host", type: .string, required: true, constraint: .host), timeout(.seconds(5)),
+        ],
+        shortForm: "host",
+        outcomes: [
+            outcome("onSuccess", [("address", .string), ("took", .duration)]),
+            outcome("onFailure", [("error", .string), ("took", .duration)]),
+        ]
+    ).withThresholds()
+
     /// Makes a request over HTTP and takes the answer.
     ///
     /// `status` is 0 where there is no answer; `headers` has the names in small letters; `json` is what the body stands for,

@@ -30,6 +30,8 @@ public struct Daemon: Sendable {
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
     public var kinds = SystemCatalogue()
+    /// What the process records through swift-metrics, to be told with the daemon's own figures; nil: that is told elsewhere.
+    package var recorded: RecordedMetrics?
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
     /// Whether a configuration with a warning is not valid.
@@ -83,7 +85,7 @@ public struct Daemon: Sendable {
         }
         let endpoint: MetricsEndpoint?
         do {
-            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, started: started))
+            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, recorded: recorded, started: started))
         } catch {
             logger.critical(
                 "cannot serve the metrics",
@@ -182,8 +184,10 @@ public struct Daemon: Sendable {
 
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
+        let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
         let control = HostControl(
-            host: host, reloader: reloader, configuration: configuration.directories, started: started, logger: logger)
+            host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
+            started: started, logger: logger)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
@@ -212,7 +216,7 @@ public struct Daemon: Sendable {
         // client holds up the end of the control socket.
         var services: [any Service] = [ControlSocketService(service: service), hostService, hangups]
         if let endpoint { services.insert(endpoint, at: 0) }
-        if let watchdog = makeWatchdog(host) { services.insert(watchdog, at: 0) }
+        services.insert(makeWatch(host), at: 0)
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
         let escalations = EscalationService(host: host, notifier: notifier, logger: logger) {
             status.withLock { $0 = .escalated }
@@ -233,25 +237,27 @@ public struct Daemon: Sendable {
         return status.withLock { $0 }
     }
 
-    /// Feeds the service manager's watchdog while every loop turns, if there is one to be fed.
-    private func makeWatchdog(_ host: Host) -> Watchdog? {
+    /// Looks whether every loop turns, and feeds the service manager's watchdog meanwhile, if there is one to be fed.
+    private func makeWatch(_ host: Host) -> LoopWatchService {
+        var interval: Duration?
         do {
-            guard let interval = try Watchdog.configuredInterval() else { return nil }
-            // The loops have half of what the check as a whole has.
-            let limit = interval / 10
-            return Watchdog(
-                interval: interval, notifier: notifier,
+            interval = try Watchdog.configuredInterval()
+        } catch {
+            logger.warning("no watchdog", metadata: ["reason": "\(error)"])
+        }
+        let deadline = interval.map { $0 / 2 } ?? LoopWatchService.usualDeadline
+        let watchdog = interval.map { interval in
+            Watchdog(
+                interval: interval, clock: WatchThread.Clock(), notifier: notifier,
                 check: {
-                    let stuck = await host.stuckSystems(within: limit)
-                    return stuck.isEmpty ? .alive : .stuck(stuck)
+                    let late = host.lookAtLoops(deadline: deadline).map(\.system)
+                    return late.isEmpty ? .alive : .stuck(late)
                 },
                 onStuck: { [logger] withheld in
                     logger.error("the watchdog is not fed", metadata: ["reason": "\(withheld)"])
                 })
-        } catch {
-            logger.warning("no watchdog", metadata: ["reason": "\(error)"])
-            return nil
         }
+        return LoopWatchService(host: host, deadline: deadline, watchdog: watchdog)
     }
 
     private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger) {

@@ -6,6 +6,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import Metrics
 import Synchronization
 import Systemd
 
@@ -21,7 +22,7 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// What the program calls itself: a daemon of one's own by the name of its file.
     private static var program: String {
         let file = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
-        return kinds.isEmpty ? "mediatord" : file ?? "mediatord"
+        return launch.isOwn ? file ?? "mediatord" : "mediatord"
     }
 
     private static let discussion = """
@@ -89,8 +90,17 @@ public struct DaemonCommand: AsyncParsableCommand {
         help: "Print the kinds of systems this daemon knows as JSON, for mediatorctl validate --kinds, and exit.")
     var printKinds = false
 
-    /// The kinds of systems that the program was launched with.
-    @TaskLocal private static var kinds: [DaemonKind] = []
+    /// What the program was launched with.
+    private struct Launch: Sendable {
+        var kinds: [DaemonKind] = []
+        var recorded: RecordedMetrics?
+
+        /// Whether it is a daemon of one's own.
+        var isOwn: Bool { !kinds.isEmpty }
+    }
+
+    /// What the program was launched with.
+    @TaskLocal private static var launch = Launch()
 
     /// The command, for ArgumentParser.
     public init() {}
@@ -117,7 +127,7 @@ public struct DaemonCommand: AsyncParsableCommand {
     public func run() async throws {
         let catalogue: SystemCatalogue
         do throws(KindError) {
-            catalogue = try SystemCatalogue.of(Self.kinds)
+            catalogue = try SystemCatalogue.of(Self.launch.kinds)
         } catch {
             for line in error.description.split(separator: "\n") {
                 LineWriter.standardError.write("\(Self.program): \(line)\n")
@@ -136,6 +146,7 @@ public struct DaemonCommand: AsyncParsableCommand {
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
         daemon.kinds = catalogue
+        daemon.recorded = Self.launch.recorded
         daemon.deniesWarnings = denyWarnings
         if isCheckOnly {
             let isWritten = Mutex(true)
@@ -177,11 +188,22 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// It is not asynchronous, because what the runtime opens for asynchronous code would take the numbers of standard
     /// descriptors that are closed.
     ///
-    /// - Parameter kinds: the kinds of systems written in Swift of which configurations may make instances. One that a
-    ///   configuration cannot use ends the program with 5, and says why.
-    public static func launch(kinds: [DaemonKind] = []) -> Never {
+    /// - Parameters:
+    ///   - kinds: the kinds of systems written in Swift of which configurations may make instances. One that a
+    ///     configuration cannot use ends the program with 5, and says why.
+    ///   - exposesRecordedMetrics: whether what the process records through swift-metrics is told with the daemon's own
+    ///     figures. For that the daemon bootstraps `MetricsSystem`, which may be done once in a process: a program that does
+    ///     so itself says `false`.
+    public static func launch(kinds: [DaemonKind] = [], exposesRecordedMetrics: Bool = true) -> Never {
         occupyStandardDescriptors()
-        Task(priority: .management) { await $kinds.withValue(kinds) { () async -> Void in await start() } }
+        var launched = Launch(kinds: kinds)
+        if exposesRecordedMetrics {
+            let recorded = RecordedMetrics()
+            MetricsSystem.bootstrap(recorded)
+            launched.recorded = recorded
+        }
+        let launch = launched
+        Task(priority: .management) { await $launch.withValue(launch) { () async -> Void in await start() } }
         dispatchMain()
     }
 

@@ -7,6 +7,8 @@ import MediatorHost
 /// The figures of the whole daemon: of its process, its configuration, and all that runs.
 struct DaemonMetrics: Sendable {
     let reloader: Reloader
+    /// What the process records through swift-metrics, if the daemon is who hears it.
+    let recorded: RecordedMetrics?
     /// When the daemon was started.
     let started: Timestamp
 
@@ -14,7 +16,8 @@ struct DaemonMetrics: Sendable {
     var text: String {
         get async {
             await Task.detached(priority: .management) {
-                (own + ProcessFigures.metrics + reloader.host.snapshot.metrics).prometheusText
+                (own + ProcessFigures.metrics + reloader.host.snapshot.metrics + (recorded?.metrics ?? []))
+                    .prometheusText
             }.value
         }
     }

@@ -10,6 +10,7 @@ import Varlink
 struct HostControl: ControlHandler {
     let host: Host
     let reloader: Reloader
+    let metrics: DaemonMetrics
     /// Where the configuration came from.
     let configuration: [String]
     /// When the daemon was started.
@@ -135,7 +136,7 @@ struct HostControl: ControlHandler {
     }
 
     func readMetrics(peer: VarlinkPeer) async throws -> String {
-        await DaemonMetrics(reloader: reloader, started: started).text
+        await metrics.text
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {

@@ -75,6 +75,8 @@ final class HostedSystem: Sendable {
         /// How it has been, and since when.
         var health = Health.starting
         var since: Timestamp
+        /// Whether its loop turns.
+        var watch = LoopWatch()
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
 
@@ -85,7 +87,7 @@ final class HostedSystem: Sendable {
             case .restarting, .givenUp: .failed
             case .leaving: .stopped
             case .running:
-                failure != nil || inState == .failed
+                watch.late != nil || failure != nil || inState == .failed
                     ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
             }
         }
@@ -97,7 +99,7 @@ final class HostedSystem: Sendable {
             if let treatment { return treatment + (lastFault.map { "; \(text($0))" } ?? "") }
             switch present {
             case .healthy, .stopped: return nil
-            case .failed: return failure.map(text) ?? byState
+            case .failed: return watch.late?.reason ?? failure.map(text) ?? byState
             case .degraded: return inState == .degraded ? byState : lastFault.map(text)
             case .starting:
                 guard phase == .running else { return nil }
@@ -215,9 +217,12 @@ final class HostedSystem: Sendable {
 
     /// A picture of its loop, in which is counted what it has counted since the host has it.
     var snapshot: LoopSnapshot {
-        let (incarnation, earlier, before) = status.withLock { ($0.incarnation, $0.earlier, $0.counters) }
+        let incarnation = incarnation
         var snapshot = incarnation.loop.snapshot
-        snapshot.counters = earlier.reduce(snapshot.counters + before) { $0 + $1.loop.counters }
+        // Under the lock, so that what one that is over has counted is never counted less than before, nor twice.
+        snapshot.counters = status.withLock { status in
+            (status.earlier + [status.incarnation]).reduce(status.counters) { $0 + $1.loop.counters }
+        }
         return snapshot
     }
 
@@ -341,7 +346,6 @@ final class HostedSystem: Sendable {
         // One that has ended before does not tell so any more.
         let present = incarnation
         let wasOver = present.loop.phase == .stopped
-        let counted = wasOver ? present.loop.counters : LoopCounters()
         do throws(InitialStateError) {
             let behaviour = try make()
             let number = status.withLock { $0.incarnation.number + 1 }
@@ -354,7 +358,11 @@ final class HostedSystem: Sendable {
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
                 status.incarnation = successor
                 defer { status.isOver = false }
-                if wasOver { status.counters = status.counters + counted } else { status.earlier.append(present) }
+                if wasOver {
+                    status.counters = status.counters + present.loop.counters
+                } else {
+                    status.earlier.append(present)
+                }
                 return status.isOver && !wasOver
             }
             if isOver { settle(present) }
@@ -591,11 +599,10 @@ final class HostedSystem: Sendable {
 
     /// Remembers what one that is over has counted, instead of itself.
     private func settle(_ ended: Incarnation) {
-        let counted = ended.loop.counters
         status.withLock { status in
             guard let index = status.earlier.firstIndex(where: { $0 === ended }) else { return }
             status.earlier.remove(at: index)
-            status.counters = status.counters + counted
+            status.counters = status.counters + ended.loop.counters
         }
     }
 
@@ -697,6 +704,59 @@ final class HostedSystem: Sendable {
                 metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period.brief)"] : [:])
         }
         supervise(claim, decision, elapsed)
+    }
+
+    // MARK: Turning
+
+    /// Looks whether its loop turns, and asks it if it is not asked already.
+    ///
+    /// - Returns: how long it has been silent, if it has been asked before, and whether it turns on the host's pool.
+    func look(deadline: Duration) -> (loop: LateLoop, isOnPool: Bool)? {
+        let now = time.elapsed()
+        let incarnation = incarnation
+        let loop = incarnation.loop
+        // Of one that has not begun, or that ends at once, nothing is expected.
+        let isWatched = loop.phase == .running || loop.phase == .stopping
+        let sight = LoopWatch.Sight(
+            incarnation: incarnation.number, turns: incarnation.turns.value,
+            events: isWatched ? loop.counters.events : 0)
+        let (asks, silence, isNews) = status.withLock { status -> (Bool, Duration, Bool) in
+            guard isWatched, incarnation === status.incarnation else {
+                _ = status.watch.settle()
+                return (false, .zero, status.note(at: self.time.now()))
+            }
+            let (asks, silence) = status.watch.look(sight, at: now, deadline: deadline)
+            return (asks, silence, false)
+        }
+        if isNews { healthChanged() }
+        if asks { loop.afterPending { [weak self] in self?.turned(incarnation.number) } }
+        guard silence > .zero else { return nil }
+        return (
+            LateLoop(
+                system: definition.name, silence: silence, deadline: deadline, isBlocked: sight.turns % 2 == 1),
+            incarnation.isOnPool
+        )
+    }
+
+    private func turned(_ number: UInt64) {
+        let (late, isNews) = status.withLock { status in
+            (status.watch.settle(number), status.note(at: time.now()))
+        }
+        guard let late else { return }
+        if isNews { healthChanged() }
+        logger.notice("its loop turns again", metadata: ["after": "\(LateLoop.text(late.silence)) at least"])
+    }
+
+    /// It is late: that is logged and shown, until it turns.
+    func isLate(_ loop: LateLoop) {
+        let (isFirst, isNews) = status.withLock { status in
+            (status.watch.note(loop), status.note(at: time.now()))
+        }
+        if isNews { healthChanged() }
+        guard isFirst else { return }
+        logger.error(
+            loop.isBlocked ? "its loop is blocked" : "its loop does not turn, since no thread is free",
+            metadata: ["silence": "\(LateLoop.text(loop.silence))", "deadline": "\(LateLoop.text(loop.deadline))"])
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is

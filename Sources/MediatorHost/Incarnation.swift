@@ -26,6 +26,10 @@ final class Incarnation: Sendable {
     /// What is inside.
     let behaviour: SystemBehaviour
     let loop: Loop<SystemState, SystemEvent>
+    /// The turns of the loop.
+    let turns = TurnCount()
+    /// Whether it turns on the shared pool.
+    let isOnPool: Bool
     private let definition: SystemDefinition
     private let runners: [EffectRunner]
     /// What waits as long as it runs.
@@ -49,13 +53,15 @@ final class Incarnation: Sendable {
         self.time = time
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
+        isOnPool = behaviour.executor == nil || behaviour.executor is SharedPool
+        let executor = behaviour.executor ?? HostPool()
         let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         loop = Loop(
             initial: SystemState(
                 index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
                 original: first.original),
             feedbacks: behaviour.makeFeedbacks(report),
-            executor: behaviour.executor ?? HostPool(),
+            executor: CountingExecutor(base: executor, turns: turns),
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
             overflow: Overflow(definition.mailbox.overflow)

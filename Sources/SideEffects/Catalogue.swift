@@ -8,6 +8,7 @@ extension EffectCatalogue {
         return EffectCatalogue([
             RunEffect(), LogEffect(), SocketEffect(), PathEffect(), FileSystemEffect(), InterfaceEffect(),
             PressureEffect(), ProcessEffect(), UnitEffect(), SystemctlEffect(), JournalEffect(), TCPEffect(),
+            PingEffect(),
             HTTPEffect(clients: clients), DNSEffect(),
             NotifyEffect(clients: clients),
         ])

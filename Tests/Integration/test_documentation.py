@@ -103,10 +103,13 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
-    system, calendar, handling, supervision, groups, wiring, drop_in, template, outside = blocks(CONFIGURATION, "yaml")
+    system, calendar, handling, supervision, watchdog, groups, wiring, drop_in, template, outside = blocks(
+        CONFIGURATION, "yaml"
+    )
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
+            "watchdog.yaml": watchdog,
             "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
             "calendar.yaml": calendar,
         }
@@ -220,6 +223,21 @@ def test_the_log_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     one.ctl("emit", "copier", "Copied", "share=all photos", "files=3")
     line = one.wait_log("all photos is copied")
     assert line.endswith('all photos is copied  feedback=tell files=3 share="all photos" system=copier\n'.rstrip()), line
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="a network of one's own needs root and ip(8)")
+def test_the_ping_of_the_guide(binaries: Binaries, tmp_path: Path) -> None:
+    setup = "ip link set lo up; ip address add 192.0.2.1/32 dev lo; echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range"
+    wrapper = Path(script(tmp_path / "mediatord", f"exec unshare --net sh -e -c '{setup}; exec \"$@\"' sh {binaries.mediatord} \"$@\""))
+    text = example("ping").replace("5s", "50ms").replace("2s", "200ms")
+    one = Daemon(Binaries(wrapper, binaries.mediatorctl), {"gateway.yaml": text})
+    try:
+        one.wait_log("Unknown → Near")
+        subprocess.run(["nsenter", "-t", str(one.pid), "-n", "ip", "address", "del", "192.0.2.1/32", "dev", "lo"], check=True)
+        assert "Network is unreachable" in one.wait_log("Near → Gone")
+        assert one.stop() == 0
+    finally:
+        one.discard()
 
 
 def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:

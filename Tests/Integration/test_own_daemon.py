@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 from conftest import BUILD, REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 from test_control import tap
-from test_documentation import blocks, squeezed
+from test_documentation import blocks, eventually, squeezed
+from test_metrics import samples
 from test_schema import documents
 
 EXAMPLE = REPOSITORY / "Examples" / "own-daemon"
@@ -128,6 +129,25 @@ def test_links_lead_to_and_from_them(one: Daemon) -> None:
     assert re.search(r"fired +1 time", one.ctl("show", "link:quieter").stdout)
 
 
+def test_what_they_record_is_told_with_the_figures_of_the_daemon(one: Daemon) -> None:
+    def steps(target: int) -> float:
+        figures = samples(one.ctl("metrics").stdout)
+        assert figures[("mediatord_recorded_series_refused_total", frozenset())] == 0
+        return figures.get(("speaker_steps_total", frozenset({("target", str(target))})), 0)
+
+    # Fifteen is its target, and it began at ten.
+    before = steps(15)
+    assert before >= 5
+    # It goes on when the system begins anew, and stays when another target takes its place.
+    one.ctl("restart", "kitchen")
+    eventually(lambda: steps(15) >= before + 5)
+    path = one.config / "systems.yaml"
+    path.write_text(path.read_text().replace("with: { target: 15 }", "with: { target: 18 }"))
+    one.ctl("reload")
+    eventually(lambda: steps(18) >= 3)
+    assert steps(15) >= before + 5
+
+
 def test_events_are_sent_to_them_by_hand(one: Daemon) -> None:
     def push() -> None:
         one.ctl("emit", "crossing", "next")
@@ -234,7 +254,7 @@ def test_the_page_shows_the_example() -> None:
     sources = squeezed("".join(path.read_text() for path in sorted((EXAMPLE / "Sources").glob("**/*.swift"))))
     manifest = squeezed((EXAMPLE / "Package.swift").read_text())
     programs = blocks(PAGE, "swift")
-    assert len(programs) == 4
+    assert len(programs) == 5
     for program in programs:
         assert squeezed(program).strip() in (sources + manifest), program
     configuration = squeezed("".join(CONFIG.values()))

@@ -27,7 +27,7 @@ SHAPES |= {"unknown-type", "out-of-range", "missing-parameter"}
 UNSEEN = {
     "feedback-every-too-short", "feedback-onstate-any-among-others", "feedback-timeout-zero", "link-loop-limit-no-time",
     "link-loop-limit-zero", "system-field-type-too-deep", "system-initial-any",
-    "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero",
+    "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
 }
 

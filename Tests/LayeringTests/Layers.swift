@@ -52,6 +52,7 @@ enum Layers {
         "mediatorctl": ["MediatorCommands", "Glibc"],
 
         // For the tests.
+        "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
         "cel-eval": ["CommonExpression", "Foundation"],
     ]
 

@@ -254,7 +254,7 @@ import Testing
             a.yaml:6:3: error: the feedback 'probe' has no side effect [unknown-effect]
                 probe:
                 ^~~~~
-              hint: add one of: run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, http, dns, notify, unit, systemctl, journal
+              hint: add one of: run, emit, publish, log, socket, path, filesystem, interface, pressure, process, tcp, ping, http, dns, notify, unit, systemctl, journal
             """#),
         Mistake(
             "two side effects",

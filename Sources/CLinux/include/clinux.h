@@ -39,6 +39,10 @@ int linux_alarm_take(int alarm);
 /// programs that are started.
 int linux_memory(const void *bytes, size_t count);
 
+/// A socket for echo requests (icmp(7), ping_group_range), of IPv6 if that is not 0. It tells of every error that comes back,
+/// does not block, and is closed in programs that are started.
+int linux_echo(int is_ipv6);
+
 /// What the system says about a network interface (rtnetlink(7)).
 struct linux_link {
     /// Its number, which no other has while it is there; 0 where there is none.

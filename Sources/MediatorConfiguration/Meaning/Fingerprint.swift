@@ -149,6 +149,7 @@ struct Fingerprinter {
                 let limit = system.readinessLimit
                 printer.add(["ready", limit.within.map { "\($0)" } ?? "", limit.otherwise.rawValue])
             }
+            if let deadline = system.watchdog { printer.add(["watchdog", "\(deadline)"]) }
             printer.print.add(system.feedbacks.count)
             for feedback in system.feedbacks { printer.add(feedback) }
             printer.add(system.transitions)

@@ -53,7 +53,8 @@ struct SystemCompiler {
             feedbacks: feedbacks, rules: transitions.rules, transitions: transitions.written,
             mailbox: written.mailbox, readyStates: ready, readinessLimit: written.readinessLimit,
             stateHealth: Dictionary(health, uniquingKeysWith: { first, _ in first }), unhandled: written.unhandled,
-            supervision: written.supervision, kind: kind, fingerprint: Fingerprinter.of(written, kind, session))
+            supervision: written.supervision, watchdog: written.watchdog, kind: kind,
+            fingerprint: Fingerprinter.of(written, kind, session))
     }
 
     private func isWithinLimits() -> Bool {

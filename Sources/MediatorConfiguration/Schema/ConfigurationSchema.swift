@@ -210,6 +210,8 @@ public struct ConfigurationSchema: Sendable {
                 .described("What an event means that the state does not handle."),
             "supervision": SchemaNode.reference("supervision")
                 .described("What is done when something in it has failed."),
+            "watchdog": fixedDuration.described(
+                "Within which time its loop is to turn; left out: half of what the service manager's watchdog allows."),
             "external": oneOrMore.described("The events that come from outside; any: all of them."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance; it says the states, events and transitions."),

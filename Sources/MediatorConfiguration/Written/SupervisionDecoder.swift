@@ -109,6 +109,12 @@ struct SupervisionDecoder {
         return (states.flatMap { decoder.names($0, "in", "state") } ?? [], limit)
     }
 
+    /// Within which time the loop of a system is to turn.
+    func deadline(_ node: Node) -> TimeSpan? {
+        decoder.duration(
+            node, "'watchdog'", from: SystemDefinition.shortestDeadline, to: SupervisionPolicy.longestDelay)
+    }
+
     /// A group of systems.
     func group(_ entry: Node.Entry) -> WrittenGroup? {
         decoder.checkPublicName(entry.key, "a group")

@@ -5,7 +5,7 @@ struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
         "system", "description", "parameters", "states", "events", "initialState", "ready", "health", "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "external", "kind", "with",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "external", "kind", "with",
     ]
 
     /// The keys that say what a kind says of its instances.
@@ -75,7 +75,8 @@ struct SystemDecoder {
             states: states, events: events, initialState: initial, ready: ready, readinessLimit: readinessLimit,
             health: health, mailbox: mailbox, unhandled: unhandled,
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
-                ?? SupervisionPolicy(), external: external,
+                ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
+            external: external,
             feedbacks: feedbacks, transitions: transitions)
     }
 

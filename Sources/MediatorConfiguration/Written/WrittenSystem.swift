@@ -1,3 +1,5 @@
+import CommonExpression
+
 /// A system as its author wrote it: the right shape, nothing looked up yet.
 struct WrittenSystem: Sendable {
     var source: SourceText
@@ -21,6 +23,8 @@ struct WrittenSystem: Sendable {
     var unhandled: UnhandledPolicy
     /// What is done when something in it has failed.
     var supervision: SupervisionPolicy
+    /// Within which time its loop is to turn; nil: within that of the daemon.
+    var watchdog: TimeSpan?
     /// Events that come from outside.
     var external: WrittenExternal
     var feedbacks: [WrittenFeedback]

@@ -27,8 +27,8 @@ struct RecordCodec<Whole: Sendable>: Sendable {
     }
 
     let entries: [Entry]
-    /// Which of the entries a value is; `nil`: none.
-    let index: @Sendable (Whole) -> Int?
+    /// Which of the entries a value is; `nil`: none. Throws where the value has to be encoded for that, and cannot be.
+    let index: @Sendable (Whole) throws -> Int?
     /// What to call a value, for messages.
     let name: @Sendable (Whole) -> String
     /// `state` or `event`.
@@ -36,7 +36,13 @@ struct RecordCodec<Whole: Sendable>: Sendable {
 
     /// A value as the configuration knows it.
     func encode(_ whole: Whole) throws(KindError) -> (index: Int, data: Value) {
-        guard let index = index(whole) else {
+        let found: Int?
+        do {
+            found = try index(whole)
+        } catch {
+            throw KindError(error, in: "the \(noun)")
+        }
+        guard let index = found else {
             throw KindError("the \(noun) '\(name(whole))' is none of those that the kind was declared with")
         }
         let entry = entries[index]
@@ -179,7 +185,7 @@ extension RecordCodec where Whole: Codable {
             entries.append(try entry(name, of: sample))
         }
         return RecordCodec(
-            entries: entries, index: { [indices] value in (try? caseName(value).name).flatMap { indices[$0] } },
+            entries: entries, index: { [indices] value in indices[try caseName(value).name] },
             name: { (try? caseName($0).name) ?? "\($0)" }, noun: noun)
     }
 

@@ -1,4 +1,5 @@
 import FeedbackKit
+import Metrics
 
 // The speaker of the Feedbacks documentation, which regulates its volume to a target: each type of state and event is one
 // of the configuration.
@@ -22,6 +23,8 @@ struct TooLoud: Error, CustomStringConvertible {
 
 func makeSpeaker(_ parameters: SpeakerParameters) throws -> System {
     guard parameters.target <= 100 else { throw TooLoud(target: parameters.target) }
+    // Told by the daemon with its own figures.
+    let steps = Counter(label: "speaker.steps", dimensions: [("target", "\(parameters.target)")])
     return System {
         InitialState {
             VolumeState(value: parameters.volume)
@@ -31,12 +34,14 @@ func makeSpeaker(_ parameters: SpeakerParameters) throws -> System {
                 if state.value >= parameters.target {
                     return nil
                 }
+                steps.increment()
                 return IncreaseEvent()
             }
             Feedback(on: VolumeState.self, strategy: .continueOnNewState) { state in
                 if state.value <= parameters.target {
                     return nil
                 }
+                steps.increment()
                 return DecreaseEvent()
             }
         }

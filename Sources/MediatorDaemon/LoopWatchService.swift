@@ -1,0 +1,107 @@
+import Dispatch
+import MediatorHost
+import ServiceLifecycle
+import Synchronization
+import Systemd
+
+/// Looks after the loops of a host, and feeds the service manager's watchdog while all of them turn, on a thread of its
+/// own: systems that block the threads of the pool must not keep that from being told.
+struct LoopWatchService: Service, CustomStringConvertible {
+    /// Within which time a loop is to turn where nobody says anything else, not even the service manager.
+    static let usualDeadline = Duration.seconds(30)
+
+    let host: Host
+    /// Within which time loops without a deadline of their own are to turn.
+    let deadline: Duration
+    /// What feeds the service manager's watchdog, if that is to be fed.
+    let watchdog: Watchdog?
+
+    /// What the group of services calls it; by itself that would write out everything that it holds.
+    var description: String { "watchdog" }
+
+    /// Until graceful shutdown or cancellation.
+    func run() async {
+        await withTaskExecutorPreference(WatchThread.shared) {
+            await withTaskGroup(of: Void.self) { group in
+                if let watchdog { group.addTask { await watchdog.run() } }
+                group.addTask { await cancelWhenGracefulShutdown { await look() } }
+            }
+        }
+    }
+
+    private func look() async {
+        while !Task.isCancelled {
+            _ = host.lookAtLoops(deadline: deadline)
+            guard (try? await WatchThread.Clock().sleep(for: host.watchPeriod(deadline: deadline))) != nil else {
+                return
+            }
+        }
+    }
+}
+
+/// A thread for what watches the others, with a clock that does not need theirs.
+final class WatchThread: TaskExecutor {
+    static let shared = WatchThread()
+
+    /// A serial queue has a thread of its own when those of the pool are taken.
+    private let queue = DispatchQueue(label: "watchdog", qos: .userInitiated)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    /// The continuous clock, but for where it wakes those who sleep.
+    struct Clock: _Concurrency.Clock {
+        typealias Instant = ContinuousClock.Instant
+
+        var now: Instant { ContinuousClock.now }
+        var minimumResolution: Duration { ContinuousClock().minimumResolution }
+
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            let sleeper = Sleeper()
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                    guard sleeper.lieDown(continuation) else {
+                        return continuation.resume(throwing: CancellationError())
+                    }
+                    let wait = max(.zero, now.duration(to: deadline)) / .nanoseconds(1)
+                    WatchThread.shared.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(min(wait, 1e18)))) {
+                        sleeper.wake()?.resume()
+                    }
+                }
+            } onCancel: {
+                sleeper.wake()?.resume(throwing: CancellationError())
+            }
+        }
+
+        /// One who sleeps, to be woken once.
+        private final class Sleeper: Sendable {
+            private enum Phase {
+                case coming
+                case asleep(CheckedContinuation<Void, any Error>)
+                case over
+            }
+
+            private let phase = Mutex(Phase.coming)
+
+            /// `false`: it is not to sleep any more.
+            func lieDown(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
+                phase.withLock { phase in
+                    guard case .coming = phase else { return false }
+                    phase = .asleep(continuation)
+                    return true
+                }
+            }
+
+            /// Whom to wake, if that has not been done.
+            func wake() -> CheckedContinuation<Void, any Error>? {
+                phase.withLock { phase in
+                    defer { phase = .over }
+                    guard case .asleep(let continuation) = phase else { return nil }
+                    return continuation
+                }
+            }
+        }
+    }
+}

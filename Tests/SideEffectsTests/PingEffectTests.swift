@@ -1,0 +1,130 @@
+import CommonExpression
+import FeedbackKitTesting
+import Foundation
+import Glibc
+import SideEffects
+import Testing
+
+/// Set in the process that has a network namespace of its own.
+private let mark = "MEDIATORD_TEST_OWN_PINGS"
+private let hasOwnNetwork = ProcessInfo.processInfo.environment[mark] != nil
+
+/// What makes a network in which everyone may ask for an echo, and in which nobody answers at 192.0.2.1.
+private let network = """
+    ip link set lo up
+    ip link add one type veth peer name two
+    ip link set one up
+    ip link set two up
+    ip address add 192.0.2.2/24 dev one
+    ip neighbour add 192.0.2.1 lladdr 02:00:00:00:00:01 dev one nud permanent
+    echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range
+    """
+
+/// Runs a script in a network of its own; its exit code and what it printed.
+private func script(_ text: String, _ arguments: String...) throws -> (code: Int32, text: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["timeout", "60", "unshare", "-n", "sh", "-e", "-c", text] + arguments
+    process.environment = ProcessInfo.processInfo.environment.merging([mark: "1"]) { $1 }
+    // A file: of a pipe a command that another test starts just then may hold a copy, and its end would not come.
+    let file = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
+    #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+    defer { try? FileManager.default.removeItem(at: file) }
+    let output = try FileHandle(forWritingTo: file)
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: try Data(contentsOf: file), as: UTF8.self))
+}
+
+private let canMakeNetworks = (try? script(network).code) == 0
+
+private func ping(
+    _ host: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
+) -> Sensing {
+    Sensing(PingEffect(), more.merging(["host": .string(host)]) { first, _ in first }, clock: clock)
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The side effect ping` {
+    @Test(
+        .enabled(if: !hasOwnNetwork),
+        .enabled(if: canMakeNetworks, "SKIPPED: needs the superuser, unshare(1), ip(8) and the kernel's veth"))
+    func `asks real addresses in a network of its own`() async throws {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let text = network + "\nexec \"$0\" --testing-library swift-testing --filter Echoes.in.a.network"
+        // On a thread of its own: the pool's are for what does not block.
+        let result = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<(code: Int32, text: String), any Error>) in
+            Thread.detachNewThread { continuation.resume(with: Result { try script(text, program) }) }
+        }
+        #expect(result.code == 0, "\(result.text)")
+        #expect(result.text.contains("with 5 tests in 1 suite passed"), "\(result.text)")
+    }
+
+    @Test func `a name that does not exist is a failure`() async {
+        let asking = ping("no-such-host.invalid")
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onFailure"])
+    }
+}
+
+/// Real echoes.
+@Suite(.serialized, .enabled(if: hasOwnNetwork), .timeLimit(.minutes(5))) struct `Echoes in a network` {
+    @Test(arguments: [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("192.0.2.2", "192.0.2.2")])
+    func `a host that answers is a success`(host: String, address: String) async {
+        let asking = ping(host)
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onSuccess"], "\(asking.last("error") ?? "")")
+        #expect(asking.last("address") == address)
+        guard case .duration(let took)? = asking.value(0, "took") else {
+            Issue.record("it took some time")
+            return
+        }
+        #expect(took.swiftDuration > .zero && took.swiftDuration < .seconds(5))
+    }
+
+    @Test func `of a name, the first address that answers counts`() async {
+        let asking = ping("localhost")
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onSuccess"])
+        #expect(["127.0.0.1", "::1"].contains(asking.last("address")))
+    }
+
+    @Test func `nobody who answers is a failure when the time is up, and leaves nothing open`() async {
+        let clock = ManualClock()
+        let asking = ping("192.0.2.1", ["timeout": time("2s")], clock: clock)
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(2))
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onFailure"])
+        #expect(asking.last("error") == "no answer within 2.0 seconds")
+        let cancelled = ping("192.0.2.1", clock: clock)
+        await clock.sleepers(atLeast: 1)
+        await cancelled.cancel()
+        #expect(cancelled.names == [])
+        #expect(contents("/proc/self/net/icmp").split(separator: "\n").count == 1)
+    }
+
+    @Test(arguments: [("198.51.100.1", "Network is unreachable"), ("2001:db8::1", "Network is unreachable")])
+    func `what the system says of an address is told`(host: String, error: String) async {
+        let asking = ping(host)
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onFailure"])
+        #expect(asking.last("error") == error)
+    }
+
+    /// The last one by its name, since it takes the right away.
+    @Test func `where the kernel does not permit it, the sysctl is named`() async throws {
+        let range = "/proc/sys/net/ipv4/ping_group_range"
+        defer { try? "0 2147483647".write(toFile: range, atomically: false, encoding: .utf8) }
+        try "1 0".write(toFile: range, atomically: false, encoding: .utf8)
+        for host in ["127.0.0.1", "::1", "localhost"] {
+            let asking = ping(host)
+            await asking.until(\.isOver)
+            #expect(asking.names == ["onFailure"])
+            #expect(
+                asking.last("error")?.contains("net.ipv4.ping_group_range") == true, "\(asking.last("error") ?? "")")
+        }
+    }
+}
