@@ -66,13 +66,15 @@ public enum ControlInterface {
         # From one state to another on an event; "any" stands for every state or event.
         type Transition (from: string, event: string, to: string, condition: ?string)
 
-        # A feedback: on which state it runs which side effect, how many are at work now,
+        # A feedback: on which state it runs which side effect, what becomes of a run that
+        # is asked for while another still runs (mode), how many are at work now,
         # how many wait for their time or their turn, and when the next one does by its
         # schedule, while that is waited for.
         type FeedbackSummary (
           name: string,
           onState: string,
           strategy: string,
+          mode: string,
           effect: string,
           running: int,
           waiting: int,

@@ -183,6 +183,8 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var onState: String
     /// `cancelOnNewState` or `continueOnNewState`.
     public var strategy: String
+    /// What becomes of a run that is asked for while another still runs: `parallel`, `single`, `queued` or `restart`.
+    public var mode: String
     /// The side effect in a few words.
     public var effect: String
     /// How many of its side effects are at work.
@@ -194,9 +196,10 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
 
     /// A summary.
     public init(
-        name: String, onState: String, strategy: String, effect: String, running: Int = 0, waiting: Int = 0,
-        next: String? = nil
+        name: String, onState: String, strategy: String, mode: String = "parallel", effect: String, running: Int = 0,
+        waiting: Int = 0, next: String? = nil
     ) {
+        self.mode = mode
         self.next = next
         self.name = name
         self.onState = onState

@@ -72,7 +72,8 @@ extension SystemDescription {
                 let runs = status.runs(of: feedback.name)
                 return FeedbackSummary(
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
-                    effect: feedback.summary, running: runs.running, waiting: runs.waiting,
+                    mode: feedback.mode.rawValue, effect: feedback.summary, running: runs.running,
+                    waiting: runs.waiting,
                     next: status.nextRuns[feedback.name].map { "\($0)" })
             },
             links: status.links,

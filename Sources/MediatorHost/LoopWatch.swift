@@ -33,7 +33,7 @@ public struct LateLoop: Sendable, Hashable {
     /// A time in milliseconds and longer units.
     static func text(_ duration: Duration) -> String {
         let whole = duration - .nanoseconds(duration.components.attoseconds / 1_000_000_000 % 1_000_000)
-        return TimeSpan(whole).map { "\($0)" } ?? "\(whole)"
+        return TimeSpan(whole)?.brief ?? "\(whole)"
     }
 }
 

@@ -77,8 +77,8 @@ struct RenderingTests {
               Full  Reset     Unknown
 
             feedbacks
-              FEEDBACK  ON STATE  STRATEGY          RUNNING  WAITING  NEXT               EFFECT
-              probe     any       cancelOnNewState        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
+              FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT
+              probe     any       continueOnNewState, queued        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
 
             """
         ),

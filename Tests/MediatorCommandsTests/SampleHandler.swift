@@ -162,7 +162,8 @@ final class SampleHandler: ControlHandler {
                     FeedbackSummary(
                         name: "probe",
                         onState: "any",
-                        strategy: "cancelOnNewState",
+                        strategy: "continueOnNewState",
+                        mode: "queued",
                         effect: "every 5s: run df --output=pcent",
                         running: 1,
                         waiting: 2,

@@ -132,6 +132,12 @@ final class SilentPort: Sendable {
         for descriptor in descriptors { close(descriptor) }
     }
 
+    /// Returns when no socket but its own waits to be connected to it. A command that another test begins may have a copy of
+    /// one for a moment, until it runs.
+    func nobody() async {
+        while isAwaited { await Task.yield() }
+    }
+
     /// Whether a socket of this machine that is not its own waits to be connected to it (`/proc/net/tcp`, state 02).
     var isAwaited: Bool {
         let remote = ":" + Self.hexadecimal(port)

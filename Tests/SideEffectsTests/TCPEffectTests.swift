@@ -104,7 +104,7 @@ import Testing
         clock.advance(by: .seconds(2))
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"] && attempt.text(0, "error") == "no connection within 2.0 seconds")
-        #expect(!silent.isAwaited)
+        await silent.nobody()
     }
 
     @Test func `who cancels it while it connects has the socket closed, and is told nothing`() async throws {
@@ -112,7 +112,8 @@ import Testing
         let attempt = attempt("127.0.0.1", silent.port)
         while !silent.isAwaited { await Task.yield() }
         await attempt.cancel()
-        #expect(!silent.isAwaited && attempt.names == [])
+        await silent.nobody()
+        #expect(attempt.names == [])
     }
 
     @Test func `who cancels it while it waits for words has the connection closed`() async throws {

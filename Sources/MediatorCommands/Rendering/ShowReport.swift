@@ -96,7 +96,7 @@ enum ShowReport: Report {
                 ] + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
                 rows: system.feedbacks.map { feedback in
                     [
-                        .init(feedback.name), .init(feedback.onState), .init(feedback.strategy),
+                        .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),
                         .init(String(feedback.running)), .init(String(feedback.waiting)),
                     ] + (hasNext ? [.init(feedback.next.map(style.moment) ?? "")] : []) + [.init(feedback.effect)]
                 }
@@ -105,6 +105,11 @@ enum ShowReport: Report {
             style
         )
         return text
+    }
+
+    /// What a new state does to a run, and another run, where that is not nothing.
+    private static func handling(_ feedback: FeedbackSummary) -> String {
+        feedback.strategy + (feedback.mode == "parallel" ? "" : ", \(feedback.mode)")
     }
 
     /// What is done about faults, in a line.

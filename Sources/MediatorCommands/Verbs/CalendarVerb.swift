@@ -15,7 +15,7 @@ struct CalendarVerb: LocalVerb {
             EXAMPLES
               mediatorctl calendar 'Mon..Fri 08:00'
               mediatorctl calendar '*-*~1 23:30 Europe/Berlin' --iterations 12
-              mediatorctl calendar daily 'Sat 10:00' --base-time 2026-12-24T00:00:00Z --json
+              mediatorctl calendar daily --base-time 2026-12-24T00:00:00Z --json
 
             \(CommandStatus.help(.ofLocal, [.refused: "an expression is wrong, or its time never comes again"]))
             """
