@@ -124,6 +124,10 @@ extension Reloader {
             case .exists(let name): throw .linkExists(name: name)
             case .detached(let name): throw .linkDetached(name: name)
             case .oneOfMany(let name, let link): throw .linkOfInstances(name: name, link: link)
+            case .published(let name):
+                return .failure(
+                    Rejection(
+                        summary: "'\(name)' is no link: what a feedback publishes is changed in its system's file"))
             case .tooMany:
                 let limit = TransientLayer.limit
                 return .failure(

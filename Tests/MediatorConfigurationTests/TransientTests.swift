@@ -128,7 +128,8 @@ import Testing
         (set("dimm", ("when", "true")), .noSuchLink("dimm", nearest: "dim")),
         (attach("tell", definition), .exists("tell")),
         (LinkChange(link: "nothing", action: .attachAgain), .noSuchLink("nothing", nearest: nil)),
-        (detach("tell@x"), .oneOfMany("tell@x", link: "tell")),
+        (detach("tell@x"), .oneOfMany("tell@x", link: "tell")), (detach("lamp/tell"), .published("lamp/tell")),
+        (set("lamp/tell", ("when", "true")), .published("lamp/tell")),
     ])
     func `what does not fit is an error`(change: LinkChange, error: LinkChangeError) {
         #expect(throws: error) { try layer(change) }

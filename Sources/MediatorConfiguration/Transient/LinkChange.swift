@@ -48,6 +48,8 @@ public enum LinkChangeError: Error, Sendable, Hashable {
     case detached(String)
     /// A link exists once for each instance of a template, and only all of them can be changed at once, by this name.
     case oneOfMany(String, link: String)
+    /// The name is one under which is listed what a feedback publishes: that is no link that could be changed.
+    case published(String)
     /// There are as many changes as there may be (``TransientLayer/limit``).
     case tooMany
     /// The changes are longer together than they may be (``TransientLayer/byteLimit``).

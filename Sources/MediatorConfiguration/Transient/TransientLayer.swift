@@ -207,6 +207,7 @@ public struct TransientLayer: Sendable {
         if let mark = name.firstIndex(of: "@"), names.contains(String(name[..<mark])) {
             return .oneOfMany(name, link: String(name[..<mark]))
         }
+        guard !name.contains("/") else { return .published(name) }
         return .noSuchLink(name, nearest: nearestName(to: name, among: names))
     }
 
