@@ -101,15 +101,19 @@ package struct CalendarCadence: Sendable {
     /// What is to be done now.
     ///
     /// - Parameters:
-    ///   - now: what the calendar says.
+    ///   - present: what the calendar says.
+    ///   - extra: how much later a tick is to be. What was a tick before it was first asked for is none, however late.
     ///   - next: the first tick after a point in time.
     ///   - report: is told how many ticks were left out.
     package mutating func step(
-        at now: Timestamp, next: (Timestamp) -> Timestamp?, report: (MissedCount) -> Void
+        at present: Timestamp, extra: Duration = .zero, next: (Timestamp) -> Timestamp?,
+        report: (MissedCount) -> Void
     ) -> TickStep<Timestamp> {
-        var after = handled ?? now
+        // Up to when ticks are due.
+        let now = present.advanced(by: .zero - extra) ?? present
+        var after = handled ?? present
         // What comes again because the clock was set back a little is not done again; further back, it is another time.
-        if now < after, after.seconds - now.seconds > Backlog.toleratedSeconds { after = now }
+        if present < after, after.seconds - present.seconds > Backlog.toleratedSeconds { after = present }
         handled = after
         if missed == .all {
             var count = 0
@@ -119,7 +123,7 @@ package struct CalendarCadence: Sendable {
                 after = time
                 tick = next(time)
             }
-            if count == Backlog.mostCounted { (after, tick) = (now, next(now)) }
+            if count == Backlog.mostCounted { (after, tick) = (max(after, now), next(max(after, now))) }
             handled = after
             backlog.add(count, report)
             if backlog.take() { return .run }

@@ -561,11 +561,21 @@ final class HostedSystem: Sendable {
     var health: Health { wellness.health }
 
     /// How the system is, since when unless it is stopped, and why it is not healthy.
+    ///
+    /// That a fault counts no longer is found out here, or at the next transition, whichever comes first.
     var wellness: (health: Health, since: Timestamp?, reason: String?) {
-        status.withLock { status in
+        let elapsed = time.elapsed()
+        let (wellness, isNews) = status.withLock { status in
+            var isNews = false
+            if status.isFaulty, elapsed - status.faultAt >= Self.faultMemory {
+                status.isFaulty = false
+                isNews = status.note(at: status.faultTime?.later(by: Self.faultMemory) ?? time.now())
+            }
             let health = status.present
-            return (health, health == .stopped ? nil : status.since, status.reason(in: definition))
+            return ((health, health == .stopped ? nil : status.since, status.reason(in: definition)), isNews)
         }
+        if isNews { healthChanged() }
+        return wellness
     }
 
     /// Whether it has reached a state that counts as ready.

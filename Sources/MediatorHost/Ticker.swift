@@ -26,6 +26,8 @@ final class Ticker: Sendable {
         var extra: Duration?
         /// When the next tick is, while it is waited for.
         var next: Timestamp?
+        /// The calendar times that were waited for last.
+        var expressions: [CalendarExpression] = []
     }
 
     private enum Step {
@@ -122,8 +124,10 @@ final class Ticker: Sendable {
                 machine.next = now.advanced(by: due - elapsed)
                 return .wait(ticket)
             case (.calendar(var cadence), .at(let expressions)):
-                let shifted = now.advanced(by: .zero - extra) ?? now
-                let step = cadence.step(at: shifted, next: { Self.next(expressions, after: $0, in: zone) }) {
+                // At other times it was not waited for these.
+                if machine.expressions != expressions { cadence.pause() }
+                machine.expressions = expressions
+                let step = cadence.step(at: now, extra: extra, next: { Self.next(expressions, after: $0, in: zone) }) {
                     missed.append($0)
                 }
                 machine.cadence = .calendar(cadence)

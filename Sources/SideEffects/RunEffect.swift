@@ -174,7 +174,7 @@ public struct RunEffect: EffectImplementation {
         let isJSON = arguments["output"]?.text == "jsonLines"
         return LineSplitter(limit: Self.lineLimit) { line, number in
             guard ending.reason == nil else { return false }
-            let json = isJSON ? (try? JSONDecoder().decode(Value.self, from: Data(line))) ?? .null : .null
+            let json = isJSON ? (try? StrictJSON.value(of: line)) ?? .null : .null
             let fields = [.string(String(decoding: line, as: UTF8.self)), Value.int(Int64(number)), json]
             return context.report("onLine", RunResult.structure(for: schema, "onLine", fields))
         }

@@ -51,7 +51,7 @@ struct RunResult: Sendable {
     }
 
     private mutating func readJSON(_ output: OutputCollector) {
-        if !output.isCut, let value = try? JSONDecoder().decode(Value.self, from: Data(output.bytes)) {
+        if !output.isCut, let value = try? StrictJSON.value(of: output.bytes) {
             json = value
         } else if isSuccess {
             fail(output.isCut ? "its output is longer than maxOutput, so it is no whole JSON" : "its output is no JSON")

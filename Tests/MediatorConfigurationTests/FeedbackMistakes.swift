@@ -7,6 +7,40 @@ import Testing
 
     static let all = [
         Mistake(
+            "an empty command beside a computed argument",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: Full
+                run: { command: ["", "${string(state.used)}"] }
+            """#,
+            #"""
+            a.yaml:8:21: error: the parameter 'command' must begin with the name of a program, which is not empty [unsuitable-text]
+                  run: { command: ["", "${string(state.used)}"] }
+                                  ^
+            """#),
+        Mistake(
+            "a field of the log that cannot be, beside a computed one",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: Full
+                log: { message: m, fields: { ok: "${string(state.used)}", _x: y } }
+            """#,
+            #"""
+            a.yaml:8:32: error: the parameter 'fields' cannot have '_x': a field has a name of at most 64 letters, digits and underscores, which begins with a letter [unsuitable-text]
+                  log: { message: m, fields: { ok: "${string(state.used)}", _x: y } }
+                                             ^
+            """#),
+        Mistake(
             "two limits of time",
             #"""
             system: disk

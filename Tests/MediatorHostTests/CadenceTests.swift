@@ -149,6 +149,30 @@ import Testing
         #expect(steps == ["21T08:00:00", "run", "22T08:00:00", "22T08:00:00", "21T08:00:00", "run"])
     }
 
+    @Test(arguments: MissedTicks.allCases)
+    func `a tick that is to be later is one, however often the state is left meanwhile`(missed: MissedTicks) throws {
+        var cadence = CalendarCadence(missed: missed)
+        let expression = try CalendarExpression("08:00")
+        func step(_ now: String, _ extra: Int) throws -> TickStep<Timestamp> {
+            try cadence.step(
+                at: Self.time(now), extra: .seconds(extra), next: { expression.next(after: $0, in: .utc) }
+            ) { _ in }
+        }
+        #expect(try step("21T07:00:00", 5) == .wait(until: Self.time("21T08:00:00")))
+        #expect(try step("21T08:00:04", 5) == .wait(until: Self.time("21T08:00:00")))
+        #expect(try step("21T08:00:05", 5) == .run)
+        // The run leads to another state and back, and the next delay is longer.
+        #expect(try step("21T08:00:06", 600) == .wait(until: Self.time("22T08:00:00")))
+        cadence.pause()
+        #expect(try step("21T08:00:07", 600) == .wait(until: Self.time("22T08:00:00")))
+        // Begun anew between a time and what is added to it: that time is over.
+        cadence = CalendarCadence(missed: missed)
+        #expect(try step("22T08:00:07", 600) == .wait(until: Self.time("23T08:00:00")))
+        #expect(try step("23T08:09:59", 600) == .wait(until: Self.time("23T08:00:00")))
+        #expect(try step("23T08:10:00", 600) == .run)
+        #expect(try step("23T08:10:00", 0) == .wait(until: Self.time("24T08:00:00")))
+    }
+
     @Test func `what passed while nobody asked is not missed, and what never comes again is not waited for`() throws {
         var cadence = CalendarCadence(missed: .all)
         let expression = try CalendarExpression("2026-11-21 08:00,09")

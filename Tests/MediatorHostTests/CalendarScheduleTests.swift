@@ -112,6 +112,7 @@ private final class WallClock: Sendable {
                   Quiet:
                     Ring: { to: Quiet, set: { rings: "${state.rings + [now]}" } }
                     Go: Away
+                    Come: { to: Quiet, set: { plan: "${event.plan}" } }
                   Away:
                     Come: { to: Quiet, set: { plan: "${event.plan}" } }
                 """
@@ -206,6 +207,16 @@ private final class WallClock: Sendable {
         while try fixture.host.systemStatus("bell").faults == 0 { await Task.yield() }
         let fault = try fixture.host.systemStatus("bell").lastFault?.message
         #expect(fault?.hasPrefix("its calendar time cannot be read: 'noon' is no calendar time") == true)
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test(arguments: ["skip", "once", "all"])
+    func `another time is waited for from now on, not from when the one before was`(missed: String) async throws {
+        let fixture = try Fixture("at: \"${state.plan}\"\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
+        try await fixture.wall.set("2026-11-20T11:30:20Z")
+        try fixture.host.emit("Come", to: "bell", fields: [.string("11:30")])
+        while fixture.wall.dues != ["2026-11-21T11:30:00Z"] { await Task.yield() }
+        try await fixture.until([])
         await fixture.host.stop(within: .zero)
     }
 

@@ -131,6 +131,22 @@ private final class Works: EffectImplementation, Sendable {
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `a fault is forgotten after a minute, also where nothing happens any more`() async throws {
+        let fixture = try Fixture(Self.system("")).start()
+        try await fixture.breakIt()
+        fixture.clock.advance(by: .seconds(59))
+        #expect(try fixture.status().health == .degraded)
+        fixture.clock.advance(by: .seconds(30))
+        #expect(fixture.host.health == .healthy)
+        let status = try fixture.status()
+        #expect(status.health == .healthy && status.healthReason == nil && status.lastFault != nil)
+        // Since the minute was over, not since somebody looked.
+        #expect(status.healthSince?.seconds == 1_700_000_060)
+        try await fixture.breakIt()
+        #expect(try fixture.status().health == .degraded)
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test func `restarts in the initial state after a delay that doubles`() async throws {
         let fixture = try Fixture(Self.system("supervision: { onFault: restart, delay: 1s, maxDelay: 3s }")).start()
         try fixture.divide(by: 2)

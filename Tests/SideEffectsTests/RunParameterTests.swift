@@ -111,7 +111,8 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(arguments: [
-        ("echo nonsense", "its output is no JSON"), ("true", "its output is no JSON"),
+        ("echo nonsense", "its output is no JSON"), ("echo '[1, 2,]'", "its output is no JSON"),
+        ("echo '{\"a\": \"},]\", }'", "its output is no JSON"), ("true", "its output is no JSON"),
         ("echo '{\"a\": 1'; echo hm >&2", "its output is no JSON; it had said: hm"),
         ("head -c 100 /dev/zero | tr '\\0' 1", "its output is longer than maxOutput, so it is no whole JSON"),
     ])

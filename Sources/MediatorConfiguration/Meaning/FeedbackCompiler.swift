@@ -157,7 +157,7 @@ struct FeedbackCompiler {
         guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
-            guard case .constant(let value) = program else { continue }
+            guard let value = Self.known(program) else { continue }
             // A sample takes the place of a value that nobody knows yet, or that is not to be had here.
             if let node = given[name], lookup.session.isGeneric || lookup.session.origin(node) == .missing { continue }
             constants[name] = value
@@ -169,6 +169,30 @@ struct FeedbackCompiler {
                 parameter.constraint?.isRange == false ? .unsuitableText : .outOfRange, at: node.mark, message)
         }
         return problems.isEmpty
+    }
+
+    /// What is known of a value: all of it, or of a list or map of texts, in which a sample takes the place of what is
+    /// computed; nil: nothing.
+    private static func known(_ program: DataProgram) -> Value? {
+        func text(_ program: DataProgram) -> Value? {
+            switch program {
+            case .constant(let value): value
+            case .template: .string("x")
+            default: nil
+            }
+        }
+        switch program {
+        case .constant(let value): return value
+        case .list(let items):
+            let values = items.compactMap(text)
+            return values.count == items.count ? .list(values) : nil
+        case .map(let entries):
+            let values = entries.compactMap { text($0.value) }
+            guard values.count == entries.count else { return nil }
+            let pairs = zip(entries, values).map { (Value.string($0.key), $1) }
+            return .map(Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
+        default: return nil
+        }
     }
 
     /// The parameters whose values hold a credential.

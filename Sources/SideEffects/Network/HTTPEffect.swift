@@ -51,7 +51,7 @@ func perform(
     let limit = arguments["timeout"]?.swiftDuration ?? .seconds(30)
     guard let answer = try? await HTTPExchange(plan, clients).perform(within: limit, of: context.clock) else { return }
     if Task.isCancelled { return }
-    let json = (try? JSONDecoder().decode(Value.self, from: Data(answer.body))) ?? .null
+    let json = (try? StrictJSON.value(of: answer.body)) ?? .null
     let fields: [Value] = [
         .int(Int64(answer.status)),
         .map(Dictionary(uniqueKeysWithValues: answer.headers.map { (.string($0.key), .string($0.value)) })),

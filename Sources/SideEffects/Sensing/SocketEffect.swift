@@ -198,7 +198,7 @@ private final class Inbox: Sendable {
         if line.isCut { return refuse("it is longer than \(SocketEffect.lineLimit) bytes") }
         guard let text = String(validating: line.bytes, as: UTF8.self) else { return refuse("it is not UTF-8") }
         do {
-            let json = try JSONDecoder().decode(Value.self, from: Data(line.bytes))
+            let json = try StrictJSON.value(of: line.bytes)
             context.report("onMessage", of: .socket, [.string(text), json, .int(number), .int(user)])
         } catch {
             refuse(Self.reason(error))

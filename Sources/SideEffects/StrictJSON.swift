@@ -1,0 +1,43 @@
+import CommonExpression
+import FoundationEssentials
+
+/// Reads JSON by RFC 8259. The decoder of Foundation takes a comma behind the last element, which is none.
+enum StrictJSON {
+    /// The value that a text stands for.
+    ///
+    /// - Throws: `DecodingError`, where it is no JSON, or none that a value can be.
+    static func value(of bytes: some Sequence<UInt8>) throws -> Value {
+        let bytes = Array(bytes)
+        guard !hasTrailingComma(bytes) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "there is a comma behind the last element"))
+        }
+        return try JSONDecoder().decode(Value.self, from: Data(bytes))
+    }
+
+    /// Whether a comma stands before the end of an array or object. Linear.
+    private static func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
+        var isInText = false
+        var isEscaped = false
+        var isBehindComma = false
+        for byte in bytes {
+            if isInText {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInText = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): continue
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): if isBehindComma { return true }
+            default: isInText = byte == UInt8(ascii: "\"")
+            }
+            isBehindComma = byte == UInt8(ascii: ",")
+        }
+        return false
+    }
+}
