@@ -87,6 +87,8 @@ package struct CalendarCadence: Sendable {
     package let missed: MissedTicks
     /// All ticks until then have been dealt with.
     private var handled: Timestamp?
+    /// Whether the side effect was not asked for since: what passed meanwhile was not missed.
+    private var hasPaused = false
     private var backlog = Backlog()
 
     /// No tick has been yet.
@@ -94,23 +96,30 @@ package struct CalendarCadence: Sendable {
 
     /// The system has entered a state that does not ask for the side effect: what passes meanwhile is not missed.
     package mutating func pause() {
-        handled = nil
+        hasPaused = true
         backlog = Backlog()
     }
 
     /// What is to be done now.
     ///
     /// - Parameters:
-    ///   - now: what the calendar says.
+    ///   - time: what the calendar says.
+    ///   - extra: how much later than the calendar says the next run is to be. What is told to be waited for is the tick
+    ///     itself.
     ///   - next: the first tick after a point in time.
     ///   - report: is told how many ticks were left out.
     package mutating func step(
-        at now: Timestamp, next: (Timestamp) -> Timestamp?, report: (MissedCount) -> Void
+        at time: Timestamp, extra: Duration = .zero, next: (Timestamp) -> Timestamp?, report: (MissedCount) -> Void
     ) -> TickStep<Timestamp> {
-        var after = handled ?? now
+        var after = handled ?? time
+        if hasPaused { after = max(after, time) }
+        hasPaused = false
         // What comes again because the clock was set back a little is not done again; further back, it is another time.
-        if now < after, after.seconds - now.seconds > Backlog.toleratedSeconds { after = now }
+        // That is seen by the time itself: the extra time, which is another after each run, is no part of it.
+        if time < after, after.seconds - time.seconds > Backlog.toleratedSeconds { after = time }
         handled = after
+        // Until then ticks are due.
+        let now = time.advanced(by: .zero - extra) ?? time
         if missed == .all {
             var count = 0
             var tick = next(after)

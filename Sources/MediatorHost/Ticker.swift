@@ -122,10 +122,9 @@ final class Ticker: Sendable {
                 machine.next = now.advanced(by: due - elapsed)
                 return .wait(ticket)
             case (.calendar(var cadence), .at(let expressions)):
-                let shifted = now.advanced(by: .zero - extra) ?? now
-                let step = cadence.step(at: shifted, next: { Self.next(expressions, after: $0, in: zone) }) {
-                    missed.append($0)
-                }
+                let step = cadence.step(
+                    at: now, extra: extra, next: { Self.next(expressions, after: $0, in: zone) }
+                ) { missed.append($0) }
                 machine.cadence = .calendar(cadence)
                 if case .never = step { return .leave }
                 guard case .wait(let tick) = step else { break }
