@@ -58,13 +58,13 @@ package final class CalendarAlarm: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let waits = machine.withLock { machine in
-                    guard machine.cancelled.remove(id) == nil else { return false }
+                let (waits, wasSet) = machine.withLock { machine in
+                    guard machine.cancelled.remove(id) == nil else { return (false, false) }
                     machine.waiters[id] = Waiter(due: due, continuation: continuation)
                     if machine.review == nil { machine.review = Daemon.now().advanced(by: Self.longestNap) }
-                    arm(&machine, until: due)
-                    return true
+                    return (true, arm(&machine, until: due))
                 }
+                if wasSet { wake(all: true) }
                 if !waits { continuation.resume(throwing: CancellationError()) }
             }
         } onCancel: {
@@ -82,12 +82,16 @@ package final class CalendarAlarm: Sendable {
     package var waiting: Int { machine.withLock { $0.waiters.count } }
 
     /// Has the timer tell at a time, unless it tells earlier anyhow.
-    private func arm(_ machine: inout Machine, until due: Timestamp) {
+    ///
+    /// - Returns: whether the clock has been set, and nobody has been told: the timer tells it here instead of when it is
+    ///   read (timerfd_create(2), notes).
+    private func arm(_ machine: inout Machine, until due: Timestamp) -> Bool {
         let due = min(due, machine.review ?? due)
-        if let armed = machine.armed, armed <= due { return }
+        if let armed = machine.armed, armed <= due { return false }
         machine.armed = due
         // Zero would disarm it; what is that early has passed.
-        _ = linux_alarm_set(descriptor, max(due.seconds, 1), due.seconds < 1 ? 0 : Int64(due.nanoseconds))
+        let result = linux_alarm_set(descriptor, max(due.seconds, 1), due.seconds < 1 ? 0 : Int64(due.nanoseconds))
+        return result != 0 && errno == ECANCELED
     }
 
     /// The timer has told.
@@ -99,16 +103,19 @@ package final class CalendarAlarm: Sendable {
     /// Wakes those whose time has come, or all: the clock has been set.
     package func wake(all: Bool) {
         let now = Daemon.now()
-        let due = machine.withLock { machine -> [Waiter] in
+        let (due, wasSet) = machine.withLock { machine -> ([Waiter], Bool) in
+            var wasSet = false
             let wakesAll = all || machine.review.map { $0 <= now } ?? false
             let due = machine.waiters.filter { wakesAll || $0.value.due <= now }
             for id in due.keys { machine.waiters[id] = nil }
             machine.armed = nil
             if wakesAll { machine.review = nil }
-            if let first = machine.waiters.values.map(\.due).min() { arm(&machine, until: first) }
+            if let first = machine.waiters.values.map(\.due).min() { wasSet = arm(&machine, until: first) }
             if machine.waiters.isEmpty { machine.review = nil }
-            return due.values.sorted { $0.due < $1.due }
+            return (due.values.sorted { $0.due < $1.due }, wasSet)
         }
         for waiter in due { waiter.continuation.resume() }
+        // Then nobody is left to arm it for, so this ends.
+        if wasSet { wake(all: true) }
     }
 }

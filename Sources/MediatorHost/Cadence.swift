@@ -87,6 +87,8 @@ package struct CalendarCadence: Sendable {
     package let missed: MissedTicks
     /// All ticks until then have been dealt with.
     private var handled: Timestamp?
+    /// Whether the side effect was not asked for since: what passed meanwhile was not missed.
+    private var hasPaused = false
     private var backlog = Backlog()
 
     /// No tick has been yet.
@@ -94,27 +96,30 @@ package struct CalendarCadence: Sendable {
 
     /// The system has entered a state that does not ask for the side effect: what passes meanwhile is not missed.
     package mutating func pause() {
-        handled = nil
+        hasPaused = true
         backlog = Backlog()
     }
 
     /// What is to be done now.
     ///
     /// - Parameters:
-    ///   - present: what the calendar says.
-    ///   - extra: how much later a tick is to be. What was a tick before it was first asked for is none, however late.
+    ///   - time: what the calendar says.
+    ///   - extra: how much later than the calendar says the next run is to be. What is told to be waited for is the tick
+    ///     itself.
     ///   - next: the first tick after a point in time.
     ///   - report: is told how many ticks were left out.
     package mutating func step(
-        at present: Timestamp, extra: Duration = .zero, next: (Timestamp) -> Timestamp?,
-        report: (MissedCount) -> Void
+        at time: Timestamp, extra: Duration = .zero, next: (Timestamp) -> Timestamp?, report: (MissedCount) -> Void
     ) -> TickStep<Timestamp> {
-        // Up to when ticks are due.
-        let now = present.advanced(by: .zero - extra) ?? present
-        var after = handled ?? present
+        var after = handled ?? time
+        if hasPaused { after = max(after, time) }
+        hasPaused = false
         // What comes again because the clock was set back a little is not done again; further back, it is another time.
-        if present < after, after.seconds - present.seconds > Backlog.toleratedSeconds { after = present }
+        // That is seen by the time itself: the extra time, which is another after each run, is no part of it.
+        if time < after, after.seconds - time.seconds > Backlog.toleratedSeconds { after = time }
         handled = after
+        // Until then ticks are due.
+        let now = time.advanced(by: .zero - extra) ?? time
         if missed == .all {
             var count = 0
             var tick = next(after)
@@ -123,7 +128,7 @@ package struct CalendarCadence: Sendable {
                 after = time
                 tick = next(time)
             }
-            if count == Backlog.mostCounted { (after, tick) = (max(after, now), next(max(after, now))) }
+            if count == Backlog.mostCounted { (after, tick) = (now, next(now)) }
             handled = after
             backlog.add(count, report)
             if backlog.take() { return .run }

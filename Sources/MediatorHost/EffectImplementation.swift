@@ -38,6 +38,8 @@ public struct EffectContext: Sendable {
     public let clock: any Clock<Duration>
     /// Where to say what an administrator should know; it carries the system and the feedback.
     public let logger: Logger
+    /// Whether an argument holds a secret, such as a credential: then nothing that may repeat it belongs into the log.
+    public let isConfidential: Bool
     /// What the side effect remembers from one run for this feedback to the next.
     public let memory: EffectMemory
     private let outcome: @Sendable (String, Value) -> Bool
@@ -45,7 +47,7 @@ public struct EffectContext: Sendable {
 
     package init(
         system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
-        memory: EffectMemory = EffectMemory(),
+        memory: EffectMemory = EffectMemory(), isConfidential: Bool = false,
         outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void
     ) {
         self.system = system
@@ -53,6 +55,7 @@ public struct EffectContext: Sendable {
         self.clock = clock
         self.logger = logger
         self.memory = memory
+        self.isConfidential = isConfidential
         self.outcome = outcome
         self.fault = fault
     }

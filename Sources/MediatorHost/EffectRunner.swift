@@ -143,9 +143,11 @@ final class EffectRunner: Sendable {
     private func ticking(
         _ generation: UInt64, _ plan: Ticker.Plan, _ jitter: Duration, _ state: SystemState, _ stretch: UInt64
     ) -> Effect<SystemEvent> {
-        counted(nil) { [ticker] turn, send in
+        .run { [self] send in
             await ticker.tick(generation, plan, jitter: jitter) {
-                await self.run(state, stretch, turn, send)
+                // Each tick asks for a run of its own: what waits for its tick is in nobody's way, neither that of the same
+                // state entered anew.
+                if let turn = self.turn(nil) { await turn.perform { await self.run(state, stretch, turn, send) } }
                 // Where that leads to a new state, the next tick is that one's: another event of this one's would be
                 // withdrawn.
                 await withCheckedContinuation { continuation in self.afterPending { continuation.resume() } }
@@ -318,6 +320,7 @@ final class EffectRunner: Sendable {
     private func context(_ outcome: @escaping @Sendable (String, Value) -> Bool) -> EffectContext {
         EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
+            isConfidential: !definition.secretArguments.isEmpty,
             outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
     }
 

@@ -127,9 +127,9 @@ final class Ticker: Sendable {
                 // At other times it was not waited for these.
                 if machine.expressions != expressions { cadence.pause() }
                 machine.expressions = expressions
-                let step = cadence.step(at: now, extra: extra, next: { Self.next(expressions, after: $0, in: zone) }) {
-                    missed.append($0)
-                }
+                let step = cadence.step(
+                    at: now, extra: extra, next: { Self.next(expressions, after: $0, in: zone) }
+                ) { missed.append($0) }
                 machine.cadence = .calendar(cadence)
                 if case .never = step { return .leave }
                 guard case .wait(let tick) = step else { break }

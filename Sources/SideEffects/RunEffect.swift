@@ -74,10 +74,11 @@ public struct RunEffect: EffectImplementation {
             return
         }
         let outcome = result.isSuccess ? "onSuccess" : "onFailure"
-        let metadata: Logger.Metadata = [
+        var metadata: Logger.Metadata = [
             "command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signalName)",
-            "error": "\(result.error.prefix { $0 != "\n" })",
         ]
+        // A command that was told a secret may say it.
+        if !context.isConfidential { metadata["error"] = "\(result.error.prefix { $0 != "\n" })" }
         context.logger.debug("command ended", metadata: metadata)
         let isHandled = context.report(outcome, result.value(for: schema, outcome))
         guard outcome == "onFailure", !isHandled else { return }
@@ -117,6 +118,9 @@ public struct RunEffect: EffectImplementation {
             var options = PlatformOptions()
             options.processGroupID = 0
             let command = account?.command(program, rest) ?? [program] + rest
+            guard DescriptorReserve.isThere else {
+                return RunResult(error: "\(program): the daemon has too many files open to begin a command")
+            }
             let ended = try await Subprocess.run(
                 command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
                 arguments: Arguments(Array(command.dropFirst())),

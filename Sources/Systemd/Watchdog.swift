@@ -14,7 +14,8 @@ public enum Liveness: Sendable, Hashable {
 /// Every half interval the check is asked; only when it answers ``Liveness/alive``, within ``checkLimit``, does the
 /// service manager hear `WATCHDOG=1`. So at most 7/10 of the interval lie between two feedings while all is well, and
 /// nothing is fed while anything is not: what the service manager then does (`WatchdogSec=` in systemd.service(5)) ends
-/// the process.
+/// the process. After a check that was not fed for the next one comes after ``checkLimit`` already, so that what is stuck
+/// for a moment only does not end it.
 ///
 /// The check runs as a child task and is cancelled when its time is over. A check that does not heed cancellation is
 /// waited for meanwhile, and nothing is fed, which is the same verdict.
@@ -82,16 +83,16 @@ public struct Watchdog: Service, CustomStringConvertible {
     /// What the group of services calls it; by itself that would write out everything that it holds.
     public var description: String { "watchdog" }
 
-    /// Checks and feeds, at once and then every half interval, until graceful shutdown or cancellation.
+    /// Checks and feeds, at once and then every half interval, sooner after what was not fed, until graceful shutdown or
+    /// cancellation.
     public func run() async {
         await cancelWhenGracefulShutdown { await self.runLoop(clock: self.clock) }
     }
 
     private func runLoop<C: Clock>(clock: C) async where C.Duration == Duration {
-        let period = interval / 2
         var next = clock.now
         while !Task.isCancelled {
-            await checkAndFeed()
+            let period = await checkAndFeed() ? interval / 2 : checkLimit
             next = next.advanced(by: period)
             let now = clock.now
             // After a suspended or starved while, go on from now rather than catch up.
@@ -100,15 +101,18 @@ public struct Watchdog: Service, CustomStringConvertible {
         }
     }
 
-    private func checkAndFeed() async {
+    /// Whether it was fed, or nobody is there to be fed.
+    private func checkAndFeed() async -> Bool {
         switch await checkWithinLimit() {
         case .answered(.alive):
-            if case .failed(let errno) = notifier.notify(.watchdog) { onStuck(.undeliverable(errno: errno)) }
+            guard case .failed(let errno) = notifier.notify(.watchdog) else { return true }
+            onStuck(.undeliverable(errno: errno))
         case .answered(.stuck(let names)):
             onStuck(.stuck(names))
         case .overran, .cancelled:
             break
         }
+        return false
     }
 
     private enum CheckResult {

@@ -248,3 +248,15 @@ def test_drop_ins_merge_as_json_merge_patch(binaries: Binaries, tmp_path: Path, 
     (copy / "s.yaml").write_text(cat(binaries, "--config", tmp_path).stdout)
     (again,) = json.loads(cat(binaries, "--config", copy, "--json").stdout)["documents"]
     assert plain(again["root"]) == unplaced(expected)
+
+
+def test_what_a_command_says_of_a_credential_is_not_in_the_log(
+    daemon: Callable[..., Daemon], tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("hunter2")
+    leaky = "system: leaky\nstates: { A: {} }\ninitialState: A\nfeedbacks:\n"
+    leaky += '  say: { onState: A, run: { command: [sh, -c, "cat >&2; exit 3"], input: !credential token } }\n'
+    one = daemon({"leaky.yaml": leaky}, environment={"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    assert "exit=3" in one.wait_log("command failed, and there is no onFailure for it")
+    assert one.stop() == 0
+    assert "hunter2" not in one.log, one.log

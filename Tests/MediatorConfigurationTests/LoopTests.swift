@@ -76,6 +76,31 @@ import Testing
         #expect(codes(Self.echo(schedule)) == [], "\(messages(Self.echo(schedule)))")
     }
 
+    @Test func `a throttle for each key lets through as much as there are keys`() {
+        let text = """
+            system: counter
+            states: { On: { count: int } }
+            events: { Go: { count: int } }
+            external: any
+            initialState: { On: { count: 0 } }
+            feedbacks:
+              tell:
+                onState: On
+                strategy: continueOnNewState
+                throttle: 1ms
+                key: "${state.count}"
+                publish: { to: level, value: "${state.count}" }
+            transitions: { On: { Go: { to: On, set: { count: "${event.count + 1}" } } } }
+            ---
+            buses: { level: { kind: passthrough, value: int } }
+            links: { back: { attach: counter, to: level, emitEvent: { Go: { count: "${value}" } } } }
+
+            """
+        #expect(messages(text).contains("[loop]"), "\(messages(text))")
+        let same = text.replacing("    key: \"${state.count}\"\n", with: "")
+        #expect(codes(same) == [], "\(messages(same))")
+    }
+
     private static let blinker = """
         system: blinker
         states: { On: {}, Off: {} }

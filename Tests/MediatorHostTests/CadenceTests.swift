@@ -185,4 +185,35 @@ import Testing
         #expect(try step("21T08:09:00") == .run)
         #expect(try step("21T08:09:00") == .never)
     }
+
+    @Test(arguments: MissedTicks.allCases)
+    func `a tick that was made later comes once, however much later the next one is to be`(missed: MissedTicks) throws {
+        var cadence = CalendarCadence(missed: missed)
+        let expression = try CalendarExpression("*:00")
+        func step(_ now: String, _ minutes: Int) throws -> TickStep<Timestamp> {
+            try cadence.step(
+                at: Self.time(now), extra: .seconds(60 * minutes), next: { expression.next(after: $0, in: .utc) }
+            ) { _ in }
+        }
+        // What came before it was asked for is none of its ticks.
+        #expect(try step("21T07:10:00", 30) == .wait(until: Self.time("21T08:00:00")))
+        #expect(try step("21T08:00:00", 1) == .wait(until: Self.time("21T08:00:00")))
+        #expect(try step("21T08:01:00", 1) == .run)
+        #expect(try step("21T08:01:00", 25) == .wait(until: Self.time("21T09:00:00")))
+        #expect(try step("21T09:25:00", 25) == .run)
+        #expect(try step("21T09:25:00", 5) == .wait(until: Self.time("21T10:00:00")))
+        #expect(try step("21T10:05:00", 5) == .run)
+        // The run has led to another state, and that back.
+        cadence.pause()
+        #expect(try step("21T10:06:00", 29) == .wait(until: Self.time("21T11:00:00")))
+        #expect(try step("21T11:29:00", 29) == .run)
+        // And meanwhile the clock was set back a little.
+        cadence.pause()
+        #expect(try step("21T11:28:50", 0) == .wait(until: Self.time("21T12:00:00")))
+        #expect(try step("21T12:00:00", 0) == .run)
+        cadence.pause()
+        #expect(try step("21T11:59:30", 0) == .wait(until: Self.time("21T13:00:00")))
+        // Set back further, it is another time.
+        #expect(try step("21T11:30:00", 0) == .wait(until: Self.time("21T12:00:00")))
+    }
 }

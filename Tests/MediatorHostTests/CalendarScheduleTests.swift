@@ -231,6 +231,36 @@ private final class WallClock: Sendable {
         await fixture.host.stop(within: .zero)
     }
 
+    @Test(arguments: [
+        "cancelOnNewState", "continueOnNewState\nmode: single", "continueOnNewState\nmode: restart",
+        "continueOnNewState\nmode: queued", "continueOnNewState",
+    ])
+    func `ticks go on in each new state, however its runs are handled`(strategy: String) async throws {
+        let fixture = try Fixture("at: \"*:00\"\nstrategy: \(strategy)", at: "2026-11-20T07:30:00Z")
+        var expected: [String] = []
+        for hour in ["08", "09", "10", "11"] {
+            try await fixture.wall.set("2026-11-20T\(hour):00:00Z")
+            expected.append("2026-11-20T\(hour):00:00Z")
+            try await fixture.until(expected)
+        }
+        await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `a run whose jitter leads to another state and back comes once`() async throws {
+        let fixture = try Fixture("at: \"*:00\"\njitter: 50m", at: "2026-11-20T07:30:00Z", random: 0.5)
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T08:25:00Z"])
+        try await fixture.wall.set("2026-11-20T08:25:00Z")
+        try await fixture.until(["2026-11-20T08:25:00Z"])
+        await fixture.wall.untilWaiting()
+        try fixture.host.emit("Go", to: "bell", fields: [])
+        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        try fixture.host.emit("Come", to: "bell", fields: [.string("")])
+        await fixture.wall.untilWaiting()
+        #expect(fixture.wall.dues == ["2026-11-20T09:25:00Z"])
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test(arguments: [("skip", 0), ("once", 1), ("all", 3)])
     func `an interval that was missed`(_ missed: String, _ more: Int) async throws {
         let fixture = try Fixture("every: 1h\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")

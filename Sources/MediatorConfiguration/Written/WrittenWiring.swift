@@ -68,7 +68,9 @@ extension WrittenSystem {
             guard let publication = feedback.effect?.publication, let selector = feedback.selector else { return nil }
             let isTemplate = name.text.hasSuffix("@")
             let owner = isTemplate ? String(name.text.dropLast()) : name.text
-            var waits = feedback.handling.debounce != nil || feedback.handling.throttle != nil
+            // With a throttle the first of each key is published at once, and each may have another key.
+            let isThrottled = feedback.handling.throttle != nil && feedback.handling.key == nil
+            var waits = feedback.handling.debounce != nil || isThrottled
             if case .atOnce = feedback.schedule {} else { waits = true }
             func named(_ text: String, _ scalar: Scalar) -> Scalar {
                 Scalar(text: text, style: scalar.style, span: scalar.span)
