@@ -60,7 +60,7 @@ private func memory(_ name: String) -> Int {
     }
 
     @Test func `one that forks away, in a session of its own, with the output open, holds nobody up`() async {
-        let running = begin("setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.05; exit 0")
+        let running = begin("setsid sleep 1000 & echo $!; exit 0")
         await running.until(\.isOver)
         #expect(running.names == ["onLine", "onSuccess"])
         let pid = Int32(running.text(0, "line") ?? "") ?? 0
