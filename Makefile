@@ -39,12 +39,13 @@ build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
 # The log of tests with thousands of arguments has a million lines, so only what matters of it is shown. The library's
-# tests, some of which speak to a server or hold many threads, are run apart from those; so are those of the check of side
-# effects, which looks at the memory, descriptors and threads of its process.
+# tests, some of which speak to a server or hold many threads, are run apart from those; so are those of side effects, which keep
+# the processors busy, and of their check, which looks at the memory, descriptors and threads of its process.
 test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test*.log"
-	@for part in '--skip FeedbackKit --skip DocumentExamples --skip MediatorEffectTestingTests' \
-		'--filter FeedbackKit --filter DocumentExamples' '--no-parallel --filter MediatorEffectTestingTests'; do \
+	@for part in '--skip FeedbackKit --skip DocumentExamples --skip SideEffectsTests --skip MediatorEffectTestingTests' \
+		'--filter FeedbackKit --filter DocumentExamples' '--parallel --filter SideEffectsTests' \
+		'--no-parallel --filter MediatorEffectTestingTests'; do \
 		log=.build/test$${part%% *}.log; \
 		swift test --skip-build $$part >$$log 2>&1 || { \
 			grep -aE -A 3 '^✘|Fatal error|error:' $$log | cut -c 1-1000 | tail -n 300; exit 1; }; \
