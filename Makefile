@@ -10,11 +10,12 @@ VENV := .build/venv
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
-BENCH_PACKAGES := erlang-base libyaml-dev python3
-TEST_PACKAGES := dbus mmdebstrap openssl python3 python3-venv systemd-container
+BENCH_PACKAGES := erlang-base libyaml-dev python3 redis-server redis-tools
+TEST_PACKAGES := dbus fish mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv systemd-container \
+	tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check build release build-tests test sanitize integration docs fuzz bench soak format lint clean help
+.PHONY: run check build release build-tests test sanitize integration docs man fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
@@ -69,16 +70,22 @@ integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests 
 docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
 	Documentation/build.py
 
-fuzz: $(STAMPS)/build-packages ## fuzz the expression language and the configuration for half a minute each
-	@mkdir -p .build; for part in CommonExpression Configuration; do \
+man: build ## write the manual pages, from what the programs say of themselves, into .build/man
+	Documentation/man.py .build/debug .build/man
+	@ls .build/man
+
+fuzz: $(STAMPS)/build-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
+	@mkdir -p .build; for part in CommonExpression Configuration Varlink; do \
 		Tests/Fuzz/$$part/run.sh 30 >.build/fuzz-$$part.log 2>&1 || { tail -n 60 .build/fuzz-$$part.log; exit 1; }; \
 		grep -E '^(Done|stat::)' .build/fuzz-$$part.log; \
 	done
 
-bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language and the configuration beside their peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language, the configuration, the control socket and many timers beside their peers
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
+	Benchmarks/Control/run.sh
+	Benchmarks/Timers/run.sh
 
 soak: $(VENV)/peers build-tests ## what takes long: the library's random tests fifty times over, fuzzing, peers
 	SOAK_FACTOR=50 swift test --skip-build --no-parallel --filter HardnessTests --filter CompoundEffectTests --filter ApplyPropertyTests \
@@ -86,6 +93,7 @@ soak: $(VENV)/peers build-tests ## what takes long: the library's random tests f
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600
+	Tests/Fuzz/Varlink/run.sh 600
 	swift build -c release --static-swift-stdlib --product cel-eval
 	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1
 

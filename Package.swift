@@ -137,6 +137,10 @@ let package = Package(
         .executableTarget(
             name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
             path: "Tests/Integration/unruly-daemon", swiftSettings: strict),
+        // A service and a client of the interface against which implementations of Varlink are held.
+        .executableTarget(
+            name: "varlink-certification", dependencies: ["Varlink"],
+            path: "Tests/Integration/varlink-certification", swiftSettings: strict),
 
         .testTarget(
             name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
@@ -190,8 +194,8 @@ let package = Package(
         .testTarget(
             name: "MediatorDaemonTests",
             dependencies: [
-                "MediatorDaemon", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", logging,
-                metrics,
+                "MediatorDaemon", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit",
+                "FeedbackKitTesting", "Varlink", logging, metrics,
             ],
             swiftSettings: strict
         ),
@@ -200,7 +204,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MediatorCommandsTests",
-            dependencies: ["MediatorCommands", "MediatorConfiguration", "MediatorControl", "Varlink"],
+            dependencies: [
+                "FeedbackKitTesting", "MediatorCommands", "MediatorConfiguration", "MediatorControl", "Varlink",
+            ],
             swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),
     ],
