@@ -190,6 +190,29 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         await core.stopped()
     }
 
+    /// Takes no event from now on: those that come wait in the mailbox, whose limit and policy hold as ever. An event that
+    /// is being taken is taken to its end. Side effects that run go on, and their events wait too. Who begins to watch sees
+    /// the present state, and ``afterPending(_:)`` calls back, though what was sent before has not been taken.
+    ///
+    /// When a loop that is paused is stopped, what waits is dropped and counted.
+    ///
+    /// - Returns: `false` if it does not run, or is paused already.
+    @discardableResult
+    public func pause() -> Bool {
+        core.pause()
+    }
+
+    /// Takes events again, those first that have waited, in their order.
+    ///
+    /// - Returns: `false` if it was not paused.
+    @discardableResult
+    public func resume() -> Bool {
+        core.resume()
+    }
+
+    /// Whether it is paused.
+    public var isPaused: Bool { core.isPaused }
+
     /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken (feedbacks that
     /// only look, or answer at once, still see the states these lead to), sources and timers end, and side effects that
     /// run may finish. A loop that has not been started is over at once, and what waits is dropped and counted. Past the limit, or when the calling task is cancelled, the loop

@@ -147,6 +147,9 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     var phase: LoopPhase { guarded.withLock { $0.machine.phase } }
 
+    /// Whether it is paused.
+    @usableFromInline var isPaused: Bool { guarded.withLock { $0.machine.isPaused } }
+
     /// Why the loop was cancelled, if it has failed: see ``Effect/attempt(_:recover:)`` and ``Overflow/fail``.
     @usableFromInline var fault: LoopFault? { guarded.withLock { $0.machine.fault } }
 
@@ -572,6 +575,20 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Takes no event any more until it is resumed.
+    @usableFromInline
+    func pause() -> Bool {
+        withMailbox { $0.machine.pause() }
+    }
+
+    /// Takes events again.
+    @usableFromInline
+    func resume() -> Bool {
+        guard let needsTurn = withMailbox({ $0.machine.resume() }) else { return false }
+        if needsTurn { schedule() }
+        return true
+    }
+
     // MARK: Turning
 
     /// Has the loop turned, now or soon.
@@ -652,13 +669,17 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     func lookAgain(
         _ step: Machine.Step, _ machine: inout Machine, _ event: inout Event?, _ other: inout Machine.Other?
     ) -> Machine.Step {
-        guard step == .idle, inbox.isOpen else { return step }
-        isActive.store(false, ordering: .sequentiallyConsistent)
-        guard inbox.hasLetters else { return step }
-        machine.receive(inbox.takeAll())
-        guard machine.wake() else { return step }
-        isActive.store(true, ordering: .relaxed)
-        return machine.next(&event, &other)
+        var step = step
+        // A loop that is paused takes nothing of it, and has to look once more.
+        while step == .idle, inbox.isOpen {
+            isActive.store(false, ordering: .sequentiallyConsistent)
+            guard inbox.hasLetters else { return step }
+            machine.receive(inbox.takeAll())
+            guard machine.wake() else { return step }
+            isActive.store(true, ordering: .relaxed)
+            step = machine.next(&event, &other)
+        }
+        return step
     }
 
     /// The steps that are not part of the everyday.

@@ -165,6 +165,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// The mailbox.
     @usableFromInline var mailbox = Deque<Item>()
+    /// What was taken out of the mailbox while the loop is paused, in its order, to be put back; nil: it is not paused.
+    /// Events in here count as waiting.
+    @usableFromInline var held: Deque<Item>?
     /// How many of the items are events; they alone count against the limit.
     @usableFromInline var waitingEvents = 0
     /// How many of these have a place beyond the limit, because their senders wait.
@@ -339,23 +342,34 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Takes the oldest event out of the mailbox; control items before it stay.
     @usableFromInline
     mutating func removeOldestEvent(sparingSenders: Bool, into sent: inout Sent) {
-        for index in mailbox.indices {
-            switch mailbox[index] {
-            case .event(let event, let origin):
-                sent.evicted.append(event)
-                noteTaken(origin)
-            case .control(.waiting(let event, let origin, let tell)) where !sparingSenders:
-                sent.evicted.append(event)
-                sent.told.append(tell)
-                waitingSenders -= 1
-                noteTaken(origin)
-            case .control: continue
+        func isOldest(_ item: Item) -> Bool {
+            switch item {
+            case .event: true
+            case .control(.waiting): !sparingSenders
+            case .control: false
             }
-            mailbox.remove(at: index)
-            waitingEvents -= 1
-            counters.droppedByLimit += 1
+        }
+        let item: Item
+        if let index = held?.firstIndex(where: isOldest), let known = held?.remove(at: index) {
+            item = known
+        } else if let index = mailbox.firstIndex(where: isOldest) {
+            item = mailbox.remove(at: index)
+        } else {
             return
         }
+        switch item {
+        case .event(let event, let origin):
+            sent.evicted.append(event)
+            noteTaken(origin)
+        case .control(.waiting(let event, let origin, let tell)):
+            sent.evicted.append(event)
+            sent.told.append(tell)
+            waitingSenders -= 1
+            noteTaken(origin)
+        case .control: return
+        }
+        waitingEvents -= 1
+        counters.droppedByLimit += 1
     }
 
     /// Notes that there is something to do; `true` if a turn must be scheduled for it.
@@ -482,7 +496,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// taken at once, without a way through the mailbox, which is empty. `false`: it must be sent.
     @inlinable
     package mutating func takeAtOnce(origin: Origin?) -> Bool {
-        guard phase == .running, !isTurning else { return false }
+        guard phase == .running, !isTurning, held == nil else { return false }
         if let origin, isOver(origin) { return false }
         isTurning = true
         counters.events += 1
@@ -498,7 +512,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             other = .begin(state, feedbacks: feedbacks, watchers: watchers)
             return .other
         }
-        guard let item = mailbox.popFirst() else {
+        guard let item = held == nil ? mailbox.popFirst() : popControl() else {
             if !forgottenNames.isEmpty {
                 other = .release(takeForgottenNames())
                 return .other
@@ -521,6 +535,19 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             other = take(control)
             return .other
         }
+    }
+
+    /// Of a loop that is paused: the next item that is no event. The events before it are held.
+    @usableFromInline
+    mutating func popControl() -> Item? {
+        while let item = mailbox.popFirst() {
+            switch item {
+            case .control(.introduce), .control(.watch), .control(.marker): return item
+            case .control(.first): held?.prepend(item)
+            case .control(.waiting), .event: held?.append(item)
+            }
+        }
+        return nil
     }
 
     @usableFromInline
@@ -981,6 +1008,28 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         return wake()
     }
 
+    /// Takes no event any more until it is resumed. `false`: it does not run, or is paused already.
+    @usableFromInline
+    package mutating func pause() -> Bool {
+        guard phase == .running, held == nil else { return false }
+        held = []
+        return true
+    }
+
+    /// Takes events again, those first that have waited. `nil`: it was not paused; else whether a turn must be scheduled.
+    @usableFromInline
+    package mutating func resume() -> Bool? {
+        guard held != nil else { return nil }
+        var controls: Deque<Item> = []
+        while let item = popControl() { controls.append(item) }
+        mailbox = (held ?? []) + controls
+        held = nil
+        return wakeIfWaiting()
+    }
+
+    /// Whether it is paused.
+    @usableFromInline package var isPaused: Bool { held != nil }
+
     /// What ending the loop asks for.
     @usableFromInline
     package struct Closing: Sendable {
@@ -1013,6 +1062,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             discardMailbox(into: &closing)
             phase = .stopping
         case .running:
+            // What a loop that is paused was not to take it does not take at its end either.
+            if held != nil { discardMailbox(into: &closing) }
             phase = .stopping
             for run in orderedRuns where runs[run]?.endsAtStop == true {
                 cancel(run, into: &closing.endings)
@@ -1051,6 +1102,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     @usableFromInline
     mutating func discardMailbox(into closing: inout Closing) {
+        if let held { mailbox.prepend(contentsOf: held) }
+        held = nil
         for item in mailbox {
             switch item {
             case .event(let event, let origin):
@@ -1104,7 +1157,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Every marker that waits, for the end of an abandoned loop: someone waits for them.
     @usableFromInline
     package var markers: [@Sendable () -> Void] {
-        mailbox.compactMap { item in
+        ((held ?? []) + mailbox).compactMap { item in
             switch item {
             case .control(.marker(let body)): body
             case .control(.waiting(_, _, let tell)): { tell(.dropped(.stopped)) }
