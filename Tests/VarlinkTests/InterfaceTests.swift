@@ -73,6 +73,15 @@ struct InterfaceTests {
         #expect(try InterfaceDefinition(parsing: spread).type(named: "T")?.description == "(x: ?int, y: []int)")
     }
 
+    @Test(arguments: ["\r", "\r\r", "\r\r\r\r", " text\r\r", "a\rb\r\r", "\r \r"])
+    func `carriage returns at the end of comments are no part of the documentation`(comment: String) throws {
+        let text = "#\(comment)\n#\(comment)\r\ninterface a.b\n\n#\(comment)\nmethod M() -> ()\n"
+        let definition = try InterfaceDefinition(parsing: text)
+        #expect(definition.documentation.utf8.last != UInt8(ascii: "\r"))
+        #expect(try InterfaceDefinition(parsing: definition.description) == definition)
+        #expect(try InterfaceDefinition(parsing: definition.description).description == definition.description)
+    }
+
     @Test(arguments: [
         ("", 1, 1, "interface"), ("interfac a.b", 1, 1, "interface"), ("interface a", 1, 11, "no name of an interface"),
         ("interface a.b\ntyp T ()", 2, 1, "'type', 'method' or 'error'"),

@@ -325,7 +325,10 @@ struct ServiceTests {
     }
 
     @Test func `a peer that may not connect is denied once and closed`() async throws {
-        let example = try await start { $0.authorize = { request, _ in request != .connection } }
+        let example = try await start {
+            $0.authorize = { request, _ in request != .connection }
+            $0.unwelcomeLimit = .seconds(3_600)
+        }
         let client = try await RawClient(directory.socket)
         let call = #"{"method":"org.varlink.service.GetInfo"}"# + "\0"
         client.write(call + call)
@@ -336,6 +339,64 @@ struct ServiceTests {
             ]
         )
         await example.service.close()
+    }
+
+    @Test func `of peers who may not connect there are few`() async throws {
+        let example = try await start {
+            $0.authorize = { request, _ in request != .connection }
+            $0.maximumUnwelcomeConnections = 3
+            $0.unwelcomeLimit = .seconds(3_600)
+        }
+        var clients: [RawClient] = []
+        for _ in 0..<3 { clients.append(try await RawClient(directory.socket)) }
+        await example.events.wait { $0.count { $0 == "connected" } == 3 }
+        let beyond = try await RawClient(directory.socket)
+        await beyond.closed()
+        #expect(example.events.elements.contains("refused"))
+        for client in clients { await client.close() }
+        await example.events.wait { $0.count { $0 == "disconnected" } == 3 }
+        let next = try await RawClient(directory.socket)
+        next.write(#"{"method":"org.varlink.service.GetInfo"}"# + "\0")
+        await next.closed()
+        #expect(next.received.elements.count == 2)
+        await example.service.close()
+    }
+
+    @Test func `a peer who may not connect is not waited for long`() async throws {
+        let example = try await start {
+            $0.authorize = { request, _ in request != .connection }
+            $0.unwelcomeLimit = .milliseconds(20)
+        }
+        let silent = try await RawClient(directory.socket)
+        let slow = try await RawClient(directory.socket)
+        slow.write("{\"half\":")
+        await silent.closed()
+        await slow.closed()
+        await example.service.close()
+    }
+
+    @Test func `who may open the socket is changed while it is served`() async throws {
+        let example = try await start()
+        func mode() -> UInt32 {
+            var status = stat()
+            return stat(directory.socket, &status) == 0 ? status.st_mode & 0o777 : 0
+        }
+        try example.service.setPermissions(mode: 0o600)
+        #expect(mode() == 0o600)
+        try example.service.setPermissions(mode: 0o660, group: getegid())
+        #expect(mode() == 0o660)
+        if geteuid() != 0 {
+            #expect(throws: VarlinkError.self) { try example.service.setPermissions(mode: 0o666, group: 4_000_000) }
+            #expect(mode() == 0o660)
+        }
+        // What has taken the place of the file is left alone.
+        unlink(directory.socket)
+        let other = open(directory.socket, O_CREAT | O_WRONLY, 0o600)
+        close(other)
+        try example.service.setPermissions(mode: 0o666)
+        #expect(mode() == 0o600)
+        await example.service.close()
+        #expect(unlink(directory.socket) == 0)
     }
 
     @Test func `two hundred connections leave no descriptor behind`() async throws {

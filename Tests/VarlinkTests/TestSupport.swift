@@ -65,7 +65,7 @@ final class RawClient: Sendable {
     }
 
     let channel: any Channel
-    let received = Recorder<Item>()
+    let received: Recorder<Item>
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -91,7 +91,8 @@ final class RawClient: Sendable {
     }
 
     init(_ path: String, reads: Bool = true) async throws {
-        let received = self.received
+        let received = Recorder<Item>()
+        self.received = received
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: reads)
             .channelInitializer { channel in
@@ -101,6 +102,15 @@ final class RawClient: Sendable {
             }
             .connect(unixDomainSocketPath: path)
             .get()
+    }
+
+    /// A client whose connection lies in memory; neither end takes more than so many bytes at a time.
+    init(_ service: VarlinkService, largestRead: Int = 1 << 16) async throws {
+        let received = Recorder<Item>()
+        self.received = received
+        channel = try await service.connect(largestRead: largestRead) { channel in
+            try channel.pipeline.syncOperations.addHandler(Handler(received))
+        }.channel
     }
 
     deinit { channel.close(promise: nil) }
@@ -170,6 +180,9 @@ let exampleText = """
 
     # Who asks.
     method WhoAmI() -> (pid: int, uid: int, gid: int)
+
+    # Says back every byte, behind a greeting, until the client ends its side.
+    method Mirror(refuse: ?bool) -> (greeting: string)
 
     method Broken() -> (text: string)
 
@@ -272,6 +285,22 @@ final class ExampleService: Sendable {
                 "pid": .int(Int64(call.peer.processID)), "uid": .int(Int64(call.peer.userID)),
                 "gid": .int(Int64(call.peer.groupID)),
             ]
+        }
+        try interface.registerUpgrade("Mirror") { call in
+            guard call.parameters["refuse"] != true else {
+                throw ErrorReply("org.example.test.Refused", parameters: ["reason": "as asked"])
+            }
+            return InterfaceImplementation.Upgrade(reply: ["greeting": "hello"]) { connection in
+                told.record("mirror begins")
+                do {
+                    while let bytes = try await connection.read() { try await connection.write(bytes) }
+                    try await connection.write(Array("bye".utf8))
+                    told.record("mirror ends")
+                } catch {
+                    told.record("mirror fails")
+                    throw error
+                }
+            }
         }
         try interface.register("Broken") { _ in ["text": 1] }
         return interface

@@ -7,12 +7,15 @@ final class ClientConnection: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
     typealias ReplyContinuation = CheckedContinuation<JSONObject, any Error>
+    typealias UpgradeContinuation = CheckedContinuation<(reply: JSONObject, connection: UpgradedConnection), any Error>
     typealias StreamContinuation = CheckedContinuation<JSONObject?, any Error>
 
     /// A call that waits for its reply or replies.
     private enum Waiter {
         case single(ReplyContinuation, timeout: Scheduled<Void>?)
         case more
+        /// A call that asks for another protocol; nothing is sent behind it until it is answered.
+        case upgrade(UpgradeContinuation, timeout: Scheduled<Void>?, owner: any AnyObject & Sendable)
         /// Nobody waits any longer; the reply that will come is thrown away.
         case abandoned
     }
@@ -34,6 +37,10 @@ final class ClientConnection: ChannelDuplexHandler {
     private var end: VarlinkError?
     private var inputHasEnded = false
     private var isReadHeldBack = false
+    /// Whether the last call asks for another protocol.
+    private var isUpgrading = false
+    /// Whether the connection carries another protocol.
+    private var isUpgraded = false
 
     init(configuration: ClientConfiguration) {
         self.configuration = configuration
@@ -53,9 +60,22 @@ final class ClientConnection: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isUpgraded else {
+            context.fireChannelRead(data)
+            return
+        }
         guard end == nil else { return }
         frames.append(unwrapInboundIn(data))
         pump()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed, !isUpgraded {
+            inputHasEnded = true
+            pump()
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -69,7 +89,7 @@ final class ClientConnection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if isHeadStreamFull {
+        if !isUpgraded, isHeadStreamFull {
             isReadHeldBack = true
         } else {
             context.read()
@@ -79,8 +99,8 @@ final class ClientConnection: ChannelDuplexHandler {
     // MARK: Calls
 
     func call(_ bytes: ByteBuffer, number: Int, limit: Duration?, _ continuation: ReplyContinuation) {
-        guard let context, end == nil else {
-            continuation.resume(throwing: end ?? Self.closed())
+        guard let context, end == nil, !isUpgrading else {
+            continuation.resume(throwing: end ?? refusal)
             return
         }
         let timeout = limit.map { limit in
@@ -94,18 +114,60 @@ final class ClientConnection: ChannelDuplexHandler {
 
     /// Begins a call with `more`, or throws when the connection is gone.
     func callMore(_ bytes: ByteBuffer, number: Int) throws {
-        guard let context, end == nil else { throw end ?? Self.closed() }
+        guard let context, end == nil, !isUpgrading else { throw end ?? refusal }
         waiters.append((number, .more))
         streams[number] = Stream()
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
     func oneway(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Void>) {
-        guard let context, end == nil else {
-            promise.fail(end ?? Self.closed())
+        guard let context, end == nil, !isUpgrading else {
+            promise.fail(end ?? refusal)
             return
         }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+    }
+
+    /// Begins a call with `upgrade`. The connection belongs to it: when it is given up, nobody knows which protocol is
+    /// spoken, so the connection is closed.
+    func upgrade(
+        _ bytes: ByteBuffer,
+        number: Int,
+        limit: Duration?,
+        owner: any AnyObject & Sendable,
+        _ continuation: UpgradeContinuation
+    ) {
+        guard let context, end == nil, !isUpgrading else {
+            continuation.resume(throwing: end ?? refusal)
+            return
+        }
+        let timeout = limit.map { limit in
+            context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) {
+                self.abandonUpgrade(number, VarlinkError(.timedOut, "the service did not answer within \(limit)"))
+            }
+        }
+        isUpgrading = true
+        waiters.append((number, .upgrade(continuation, timeout: timeout, owner: owner)))
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    /// Gives up a call with `upgrade`, and the connection with it.
+    func abandonUpgrade(_ number: Int, _ error: any Error) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }),
+            case .upgrade(let continuation, let timeout, _) = waiters[index].waiter
+        else { return }
+        waiters[index].waiter = .abandoned
+        timeout?.cancel()
+        continuation.resume(throwing: error)
+        fail(VarlinkError(.connectionClosed, "the connection was closed, as a call with 'upgrade' was given up"))
+    }
+
+    /// Why no call can be made although the connection is open.
+    private var refusal: VarlinkError {
+        isUpgrading
+            ? VarlinkError(
+                .connectionClosed, "the connection is to carry another protocol, so nothing else can be called")
+            : Self.closed()
     }
 
     /// Ends a call that waits for one reply; the reply itself is thrown away when it comes.
@@ -158,7 +220,7 @@ final class ClientConnection: ChannelDuplexHandler {
 
     /// Hands on what has come, as far as there is room for it.
     private func pump() {
-        while end == nil, !isHeadStreamFull {
+        while end == nil, !isUpgraded, !isHeadStreamFull {
             do throws(VarlinkError) {
                 guard let frame = try frames.next() else {
                     if inputHasEnded { fail(Self.closed()) }
@@ -192,6 +254,11 @@ final class ClientConnection: ChannelDuplexHandler {
             waiters.removeFirst()
             timeout?.cancel()
             continuation.resume(with: result ?? .success(reply.parameters))
+        case .upgrade(let continuation, let timeout, let owner):
+            guard !reply.continues else { throw Self.unwantedContinuation() }
+            waiters.removeFirst()
+            timeout?.cancel()
+            upgrade(result ?? .success(reply.parameters), owner, continuation)
         case .abandoned:
             guard !reply.continues else { throw Self.unwantedContinuation() }
             waiters.removeFirst()
@@ -211,6 +278,29 @@ final class ClientConnection: ChannelDuplexHandler {
             finish(&stream)
             streams[number] = stream
         }
+    }
+
+    private func upgrade(
+        _ result: Result<JSONObject, any Error>,
+        _ owner: any AnyObject & Sendable,
+        _ continuation: UpgradeContinuation
+    ) {
+        isUpgrading = false
+        guard case .success(let parameters) = result, let context else {
+            continuation.resume(with: result.flatMap { _ in .failure(Self.closed()) })
+            return
+        }
+        isUpgraded = true
+        end = VarlinkError(.connectionClosed, "the connection carries another protocol, so nothing can be called")
+        let wasHeldBack = isReadHeldBack
+        isReadHeldBack = false
+        let connection = UpgradedHandler.takeOver(
+            context, behind: self, rest: frames.takeRest(), hasEnded: inputHasEnded, readsOn: wasHeldBack, owner: owner)
+        guard let connection else {
+            continuation.resume(throwing: Self.closed())
+            return
+        }
+        continuation.resume(returning: (parameters, connection))
     }
 
     /// Tells the readers that wait for more than has come that nothing more will.
@@ -234,6 +324,9 @@ final class ClientConnection: ChannelDuplexHandler {
         for (number, waiter) in open {
             switch waiter {
             case .single(let continuation, let timeout):
+                timeout?.cancel()
+                continuation.resume(throwing: error)
+            case .upgrade(let continuation, let timeout, _):
                 timeout?.cancel()
                 continuation.resume(throwing: error)
             case .abandoned: break

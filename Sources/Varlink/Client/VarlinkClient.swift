@@ -19,7 +19,7 @@ public final class VarlinkClient: Sendable {
     /// Who serves, as the kernel says; nil when it does not.
     public let peer: VarlinkPeer?
 
-    private init(
+    init(
         channel: any Channel,
         connection: NIOLoopBound<ClientConnection>,
         peer: VarlinkPeer?,
@@ -44,17 +44,38 @@ public final class VarlinkClient: Sendable {
         configuration: ClientConfiguration = ClientConfiguration(),
         group: MultiThreadedEventLoopGroup = .singleton
     ) async throws(VarlinkError) -> VarlinkClient {
-        _ = try SocketPath.address(path)
+        try await connect(to: .path(path), configuration: configuration, group: group)
+    }
+
+    /// Connects to the service at an address.
+    ///
+    /// - Throws: as ``connect(toPath:configuration:group:)``; an abstract name that nobody serves is `noSocket`.
+    public static func connect(
+        to address: VarlinkAddress,
+        configuration: ClientConfiguration = ClientConfiguration(),
+        group: MultiThreadedEventLoopGroup = .singleton
+    ) async throws(VarlinkError) -> VarlinkClient {
+        try address.check()
         do {
             let bootstrap = ClientBootstrap(group: group)
                 .connectTimeout(TimeAmount(configuration.connectLimit))
-            let (channel, connection) = try await bootstrap.connect(unixDomainSocketPath: path) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let connection = ClientConnection(configuration: configuration)
-                    try channel.pipeline.syncOperations.addHandler(connection)
-                    return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
+                .channelOption(.allowRemoteHalfClosure, value: true)
+            let initialize: @Sendable (any Channel) -> EventLoopFuture<(any Channel, NIOLoopBound<ClientConnection>)> =
+                { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let connection = ClientConnection(configuration: configuration)
+                        try channel.pipeline.syncOperations.addHandler(connection)
+                        return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
+                    }
                 }
-            }
+            let (channel, connection) =
+                switch address {
+                case .path(let path):
+                    try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initialize)
+                case .abstract(let name):
+                    try await bootstrap.withConnectedSocket(
+                        AbstractSocket.connect(name), channelInitializer: initialize)
+                }
             let peer = try? await channel.eventLoop.submit {
                 try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
                     of: NIOBSDSocket.Handle.self,
@@ -64,7 +85,10 @@ public final class VarlinkClient: Sendable {
             .get()
             return VarlinkClient(channel: channel, connection: connection, peer: peer, configuration: configuration)
         } catch {
-            throw connectError(error, path)
+            switch address {
+            case .path(let path): throw connectError(error, path)
+            case .abstract: throw connectError(error, address.description)
+            }
         }
     }
 
@@ -133,6 +157,35 @@ public final class VarlinkClient: Sendable {
         }
     }
 
+    /// Calls a method that answers with another protocol on the same connection.
+    ///
+    /// Calls made before are answered first. When the service agrees, the connection belongs to the other protocol, and
+    /// nothing can be called on this client any longer; when it answers with an error, the client goes on. Giving up
+    /// while waiting closes the connection.
+    ///
+    /// - Returns: the parameters of the reply, and the connection from the byte behind that reply on.
+    /// - Throws: as ``call(_:parameters:limit:)``.
+    public func upgrade(
+        _ method: String,
+        parameters: JSONObject = [:],
+        limit: Duration? = nil
+    ) async throws -> (reply: JSONObject, connection: UpgradedConnection) {
+        let bytes = frame(CallMessage(method: method, parameters: parameters, mode: .upgrade))
+        let number = nextNumber()
+        let limit = limit ?? configuration.callLimit
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                onEventLoop { [self] connection in
+                    connection.upgrade(bytes, number: number, limit: limit, owner: self, continuation)
+                }
+                // A task cancelled before it came here had nothing to abandon yet.
+                if Task.isCancelled { abandonUpgrade(number) }
+            }
+        } onCancel: {
+            abandonUpgrade(number)
+        }
+    }
+
     /// Calls a method without waiting for an answer; there is none, not even an error.
     ///
     /// - Throws: ``VarlinkError`` when the call could not be written.
@@ -187,6 +240,10 @@ public final class VarlinkClient: Sendable {
         channel.eventLoop.execute { [connection] in connection.value.abandon(number, CancellationError()) }
     }
 
+    private func abandonUpgrade(_ number: Int) {
+        channel.eventLoop.execute { [connection] in connection.value.abandonUpgrade(number, CancellationError()) }
+    }
+
     private func nextNumber() -> Int {
         lastNumber.add(1, ordering: .relaxed).newValue
     }
@@ -232,6 +289,34 @@ public final class VarlinkClient: Sendable {
         case let error as IOError: SystemError.error(error.errnoCode, "connect to", path)
         case ChannelError.connectTimeout: VarlinkError(.timedOut, "'\(path)' did not accept the connection in time")
         default: VarlinkError(.system, "cannot connect to '\(path)'", cause: error)
+        }
+    }
+}
+
+extension VarlinkClient {
+    /// Speaks over a socket that is connected already, such as one end of a socketpair(2) of which a program that carries
+    /// the bytes elsewhere has the other. The descriptor is the client's from now on, also if this fails.
+    ///
+    /// - Throws: ``VarlinkError`` with `system` when it is no connected stream socket.
+    public static func connect(
+        adopting descriptor: CInt,
+        configuration: ClientConfiguration = ClientConfiguration(),
+        group: MultiThreadedEventLoopGroup = .singleton
+    ) async throws(VarlinkError) -> VarlinkClient {
+        do {
+            let (channel, connection) = try await ClientBootstrap(group: group).withConnectedSocket(descriptor) {
+                channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = ClientConnection(configuration: configuration)
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                    return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
+                }
+            }
+            return VarlinkClient(channel: channel, connection: connection, peer: nil, configuration: configuration)
+        } catch let error as IOError {
+            throw SystemError.error(error.errnoCode, "speak over the descriptor", "\(descriptor)")
+        } catch {
+            throw VarlinkError(.system, "cannot speak over the descriptor \(descriptor)", cause: error)
         }
     }
 }

@@ -208,8 +208,10 @@ private struct InterfaceParser {
             case UInt8(ascii: "#"):
                 position += 1
                 if position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
-                let text = takeWhile { $0 != UInt8(ascii: "\n") }
-                if lineHasOnlyTrivia { comments.append(text.hasSuffix("\r") ? String(text.dropLast()) : text) }
+                var text = takeWhile { $0 != UInt8(ascii: "\n") }
+                // A carriage return before the end of the line is part of that, however often it was put there.
+                while text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
+                if lineHasOnlyTrivia { comments.append(text) }
                 newlines = 0
             default:
                 return

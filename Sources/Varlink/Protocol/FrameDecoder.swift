@@ -56,6 +56,15 @@ package struct FrameDecoder: Sendable {
         return message
     }
 
+    /// Takes out everything that lies here, cut or not: what follows belongs to another protocol.
+    package mutating func takeRest() -> ByteBuffer {
+        defer {
+            buffer = ByteBuffer()
+            scanned = 0
+        }
+        return buffer
+    }
+
     private func tooLarge() -> VarlinkError {
         VarlinkError(
             .messageTooLarge,

@@ -37,7 +37,26 @@ struct CallServer: Sendable {
         let outcome = await dispatcher.run(message, peer: peer) { [gate, call = request.call] reply in
             try await gate.send(frame(reply), replyTo: call)
         }
+        if case .upgrade(let reply, let serve) = outcome {
+            await upgrade(reply, serve, message, call: request.call)
+            return false
+        }
         return finish(outcome, message, call: request.call)
+    }
+
+    /// Hands the connection over, and closes it when the other protocol has come to its end.
+    private func upgrade(
+        _ reply: ReplyMessage,
+        _ serve: @Sendable (UpgradedConnection) async throws -> Void,
+        _ message: CallMessage,
+        call: Int
+    ) async {
+        do {
+            if let connection = await gate.upgrade(try frame(reply), call: call) { try await serve(connection) }
+        } catch {
+            if !Task.isCancelled { configuration.observe(.failed(method: message.method, error)) }
+        }
+        gate.close(nil)
     }
 
     private func finish(_ outcome: Dispatcher.Outcome, _ message: CallMessage, call: Int) -> Bool {
@@ -54,7 +73,7 @@ struct CallServer: Sendable {
                 configuration.observe(.failed(method: message.method, error))
                 fallthrough
             }
-        case .fault:
+        case .fault, .upgrade:
             gate.finish(nil, call: call)
             gate.close(nil)
             return false

@@ -27,6 +27,12 @@ struct ConnectionGate: Sendable {
         onEventLoop { $0.finish(bytes, call: call) }
     }
 
+    func upgrade(_ bytes: ByteBuffer, call: Int) async -> UpgradedConnection? {
+        await withCheckedContinuation { continuation in
+            onEventLoop { $0.upgrade(bytes, call: call, continuation) }
+        }
+    }
+
     func close(_ error: VarlinkError?) {
         onEventLoop { $0.close(error) }
     }

@@ -7,7 +7,8 @@ package import NIOCore
 ///
 ///     awaitingDemand ──demand──▶ receiving ──message──▶ serving(n) ──finish──▶ awaitingDemand
 ///            │                        │                      │
-///            └────────────────────────┴──── close ───────────┴──▶ closed
+///            └────────────────────────┴──── close ───────────┼──▶ closed
+///                                                             └──▶ upgraded ──close──▶ closed
 package struct ConnectionMachine: Sendable {
     private enum Phase: Sendable, Equatable {
         /// Nobody asks for a call yet.
@@ -16,6 +17,8 @@ package struct ConnectionMachine: Sendable {
         case receiving
         /// The call of that number is running.
         case serving(Int)
+        /// The connection carries another protocol, of which the machine knows nothing.
+        case upgraded
         /// It is over.
         case closed
     }
@@ -100,6 +103,17 @@ package struct ConnectionMachine: Sendable {
         if phase == .serving(call) { phase = .awaitingDemand }
     }
 
+    /// The call of that number is answered with another protocol, which begins with these bytes; nil when the call may
+    /// no longer be answered. `hasEnded` says whether the client has ended its side already.
+    package mutating func upgrade(_ call: Int) -> (rest: ByteBuffer, hasEnded: Bool)? {
+        guard phase == .serving(call) else { return nil }
+        phase = .upgraded
+        return (frames.takeRest(), inputHasEnded)
+    }
+
+    /// Whether the connection carries another protocol.
+    package var isUpgraded: Bool { phase == .upgraded }
+
     /// The connection is gone.
     package mutating func close() {
         phase = .closed
@@ -109,7 +123,7 @@ package struct ConnectionMachine: Sendable {
     /// Whether more is to be read from the client now.
     package var wantsBytes: Bool {
         switch phase {
-        case .closed: false
+        case .closed, .upgraded: false
         case .receiving where !outputIsBlocked: !inputHasEnded
         default: !inputHasEnded && frames.bufferedBytes < maximumReadAhead
         }
@@ -118,7 +132,7 @@ package struct ConnectionMachine: Sendable {
     /// The limit of time that is running.
     package var timer: Timer {
         switch phase {
-        case .closed: .doNothing
+        case .closed, .upgraded: .doNothing
         case _ where outputIsBlocked: .unread
         case .awaitingDemand, .serving: .doNothing
         case .receiving: frames.bufferedBytes > 0 ? .message : .idle

@@ -9,6 +9,8 @@ struct Dispatcher: Sendable {
     enum Outcome: Sendable {
         /// The last reply.
         case reply(ReplyMessage)
+        /// The last reply, and what serves the other protocol that follows it.
+        case upgrade(ReplyMessage, serve: @Sendable (UpgradedConnection) async throws -> Void)
         /// The service is at fault and its interface has no error to say so.
         case fault
     }
@@ -47,7 +49,7 @@ struct Dispatcher: Sendable {
     ) async -> Outcome {
         guard let entry = entries[message.method] else { return .reply(ReplyMessage(error: notFound(message.method))) }
         do {
-            return .reply(ReplyMessage(parameters: try await run(message, entry, peer: peer, sink: sink)))
+            return try await run(message, entry, peer: peer, sink: sink)
         } catch let error as any ErrorReplyConvertible {
             return .reply(ReplyMessage(error: error.errorReply))
         } catch {
@@ -67,13 +69,14 @@ struct Dispatcher: Sendable {
         _ entry: Entry,
         peer: VarlinkPeer,
         sink: @escaping @Sendable (ReplyMessage) async throws -> Void
-    ) async throws -> JSONObject {
+    ) async throws -> Outcome {
         let method = entry.method
         guard configuration.authorize(.call(method: message.method), peer) else { throw ServiceError.permissionDenied }
-        guard let handler = method.handler, message.mode != .upgrade else {
+        let isUpgrade = message.mode == .upgrade
+        guard isUpgrade ? method.upgrade != nil : method.handler != nil else {
             throw ServiceError.methodNotImplemented(method: message.method)
         }
-        guard !method.requiresMore || message.mode == .more else { throw ServiceError.expectedMore }
+        guard !method.requiresMore || isUpgrade || message.mode == .more else { throw ServiceError.expectedMore }
         do throws(DefinitionMismatch) {
             try entry.definition.check(message.parameters, against: method.definition.parameters)
         } catch {
@@ -89,9 +92,15 @@ struct Dispatcher: Sendable {
             if checksReplies { try entry.definition.check(parameters, against: method.definition.reply) }
             try await sink(ReplyMessage(parameters: parameters, continues: true))
         }
+        if isUpgrade, let handler = method.upgrade {
+            let upgrade = try await handler(call)
+            if checksReplies { try entry.definition.check(upgrade.reply, against: method.definition.reply) }
+            return .upgrade(ReplyMessage(parameters: upgrade.reply), serve: upgrade.serve)
+        }
+        guard let handler = method.handler else { throw ServiceError.methodNotImplemented(method: message.method) }
         let reply = try await handler(call)
         if checksReplies { try entry.definition.check(reply, against: method.definition.reply) }
-        return reply
+        return .reply(ReplyMessage(parameters: reply))
     }
 
     private func notFound(_ method: String) -> ErrorReply {

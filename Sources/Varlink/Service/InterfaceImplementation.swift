@@ -9,10 +9,31 @@ public struct InterfaceImplementation: Sendable {
     /// Answers a call with the parameters of its last (mostly its only) reply.
     public typealias Handler = @Sendable (MethodCall) async throws -> JSONObject
 
+    /// The answer to a call that asks for another protocol on the same connection.
+    public struct Upgrade: Sendable {
+        /// The parameters of the reply, the last message of Varlink.
+        public var reply: JSONObject
+        /// Serves the other protocol; when it returns or throws, the connection is closed. It is cancelled when the
+        /// client goes away.
+        public var serve: @Sendable (UpgradedConnection) async throws -> Void
+
+        /// An answer.
+        public init(
+            reply: JSONObject = [:], serve: @escaping @Sendable (UpgradedConnection) async throws -> Void
+        ) {
+            self.reply = reply
+            self.serve = serve
+        }
+    }
+
+    /// Answers a call with `upgrade`, or throws an error to answer with, after which the connection goes on as it is.
+    public typealias UpgradeHandler = @Sendable (MethodCall) async throws -> Upgrade
+
     struct Method: Sendable {
         let definition: InterfaceDefinition.MethodDefinition
-        let requiresMore: Bool
-        let handler: Handler?
+        var requiresMore = false
+        var handler: Handler?
+        var upgrade: UpgradeHandler?
     }
 
     /// The interface.
@@ -24,7 +45,7 @@ public struct InterfaceImplementation: Sendable {
         self.definition = definition
         methods = [:]
         for case .method(let method) in definition.members {
-            methods[method.name] = Method(definition: method, requiresMore: false, handler: nil)
+            methods[method.name] = Method(definition: method)
         }
     }
 
@@ -40,10 +61,31 @@ public struct InterfaceImplementation: Sendable {
         requiresMore: Bool = false,
         handler: @escaping Handler
     ) throws(VarlinkError) {
+        var method = try declared(name)
+        method.requiresMore = requiresMore
+        method.handler = handler
+        methods[name] = method
+    }
+
+    /// Registers the function for calls of a method with `upgrade`, beside that for other calls if there is one. Where
+    /// there is none, a call with `upgrade` is answered with `MethodNotImplemented`, and so is one without where there
+    /// is only this one.
+    ///
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when the interface declares no such method.
+    public mutating func registerUpgrade(
+        _ name: String,
+        handler: @escaping UpgradeHandler
+    ) throws(VarlinkError) {
+        var method = try declared(name)
+        method.upgrade = handler
+        methods[name] = method
+    }
+
+    private func declared(_ name: String) throws(VarlinkError) -> Method {
         guard let method = methods[name] else {
             throw VarlinkError(.invalidDefinition, "the interface '\(definition.name)' has no method '\(name)'")
         }
-        methods[name] = Method(definition: method.definition, requiresMore: requiresMore, handler: handler)
+        return method
     }
 
     /// Registers the function for a method, typed. Parameters that cannot be decoded are answered with

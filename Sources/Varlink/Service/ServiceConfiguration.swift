@@ -52,6 +52,8 @@ public struct ServiceConfiguration: Sendable {
     public var maximumConnections = 4096
     /// How many connections one user may have.
     public var maximumConnectionsPerUser = 1024
+    /// How many connections peers may have in all who may not be connected, and wait to be told so.
+    public var maximumUnwelcomeConnections = 64
     /// How many bytes of replies may wait for a client to read before handlers have to wait, too.
     public var maximumUnsentBytes = 1 << 16
     /// How many bytes of further calls are read from a client while one of its calls is running.
@@ -61,6 +63,8 @@ public struct ServiceConfiguration: Sendable {
 
     /// How long a client may rest between calls before it is disconnected; nil is for ever.
     public var idleLimit: Duration?
+    /// How long one who may not be connected may take until its first call, which is answered with `PermissionDenied`.
+    public var unwelcomeLimit: Duration = .seconds(5)
     /// How long a client may take from the first byte of a message to its last.
     public var messageLimit: Duration = .seconds(45)
     /// How long a client may leave replies unread once ``maximumUnsentBytes`` of them wait.

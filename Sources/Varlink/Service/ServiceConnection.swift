@@ -79,11 +79,15 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !machine.isUpgraded else {
+            context.fireChannelRead(data)
+            return
+        }
         perform(machine.receive(unwrapInboundIn(data)))
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? ChannelEvent, event == .inputClosed {
+        if let event = event as? ChannelEvent, event == .inputClosed, !machine.isUpgraded {
             perform(machine.endInput())
         } else {
             context.fireUserInboundEventTriggered(event)
@@ -112,7 +116,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if machine.wantsBytes {
+        // What carries another protocol has held back before, if it wants no more for now.
+        if machine.isUpgraded || machine.wantsBytes {
             context.read()
         } else {
             isReadHeldBack = true
@@ -153,6 +158,27 @@ final class ServiceConnection: ChannelDuplexHandler {
         }
         machine.finish(call)
         settle()
+    }
+
+    /// Writes the reply to a call that asks for another protocol, and hands the connection over; what the client has sent
+    /// behind the call is the beginning of that protocol. Nil when the client has gone.
+    func upgrade(_ bytes: ByteBuffer, call: Int, _ continuation: CheckedContinuation<UpgradedConnection?, Never>) {
+        guard let context, machine.accepts(replyTo: call) else {
+            continuation.resume(returning: nil)
+            return
+        }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        // Writing may have closed the channel, which drops the context.
+        guard self.context != nil, let (rest, hasEnded) = machine.upgrade(call) else {
+            continuation.resume(returning: nil)
+            return
+        }
+        settle()
+        let wasHeldBack = isReadHeldBack
+        isReadHeldBack = false
+        continuation.resume(
+            returning: UpgradedHandler.takeOver(
+                context, behind: self, rest: rest, hasEnded: hasEnded, readsOn: wasHeldBack, owner: nil))
     }
 
     /// Closes: at once with the error of the client, if it made one; otherwise once the replies that are still unsent
@@ -214,8 +240,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     private func limit(_ timer: ConnectionMachine.Timer) -> Duration? {
         switch timer {
         case .doNothing: nil
-        case .idle: configuration.idleLimit
-        case .message: configuration.messageLimit
+        case .idle: isWelcome ? configuration.idleLimit : configuration.unwelcomeLimit
+        case .message: isWelcome ? configuration.messageLimit : configuration.unwelcomeLimit
         case .unread: configuration.unreadLimit
         }
     }

@@ -60,6 +60,15 @@ struct SocketPath {
         self.path = path
     }
 
+    /// Changes who may open the socket file, if it is still ours.
+    func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
+        guard FileIdentity(at: path) == identity else { return }
+        if let group, lchown(path, uid_t.max, group) != 0 {
+            throw SystemError.error(errno, "change the group of", path)
+        }
+        guard chmod(path, mode_t(mode)) == 0 else { throw SystemError.error(errno, "change the permissions of", path) }
+    }
+
     /// Removes the socket file, if it is still ours, and the lock. The descriptor is not closed.
     func release() {
         if FileIdentity(at: path) == identity { unlink(path) }
@@ -136,7 +145,8 @@ struct SocketPath {
         return (descriptor, identity)
     }
 
-    private static func newSocket() throws(VarlinkError) -> Int32 {
+    /// A UNIX stream socket that never blocks and that no other program inherits.
+    static func newSocket() throws(VarlinkError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else {

@@ -19,6 +19,15 @@ public struct VarlinkPeer: Sendable, Hashable {
         self.groups = groups
     }
 
+    /// This process, as the kernel would say of it.
+    public static var current: VarlinkPeer {
+        var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return VarlinkPeer(
+            processID: getpid(), userID: geteuid(), groupID: getegid(), groups: Array(groups.prefix(Int(max(0, count))))
+        )
+    }
+
     /// Whether the peer belongs to the group, be it its own or a supplementary one.
     public func isMember(ofGroup group: UInt32) -> Bool {
         groupID == group || groups.contains(group)

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 public import NIOPosix
 import Synchronization
 
@@ -6,9 +6,14 @@ import Synchronization
 public enum ServiceAddress: Sendable, Hashable {
     /// A path of the file system; the file gets the permissions `mode` and is removed when the service is closed.
     case path(String, mode: UInt16 = 0o660)
+    /// A name in the abstract namespace of UNIX sockets (unix(7)), which lies in no file system. Everybody in the same
+    /// network namespace can connect, so whom the service serves is for ``ServiceConfiguration/authorize`` alone.
+    case abstract(String)
     /// A listening UNIX stream socket that is already open, as from socket activation. The service closes it in the
     /// end and leaves its file alone.
     case descriptor(Int32)
+    /// Nowhere: the only clients are those that ``VarlinkService/connect(as:configuration:)`` makes.
+    case nowhere
 }
 
 /// A running Varlink service.
@@ -26,24 +31,34 @@ public final class VarlinkService: Sendable {
         var nextNumber = 0
         var connections: [Int: ConnectionRecord] = [:]
         var countsByUser: [UInt32: Int] = [:]
+        /// How many of the connections are of peers who may not be connected.
+        var unwelcome = 0
         var onEmpty: [EventLoopPromise<Void>] = []
     }
 
     private struct ConnectionRecord {
         let peer: VarlinkPeer
         let channel: any Channel
+        let isWelcome: Bool
         var gate: ConnectionGate?
     }
 
     private let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
     private let socketPath: SocketPath?
+    private let group: MultiThreadedEventLoopGroup
     private let state = Mutex(State())
 
-    private init(configuration: ServiceConfiguration, dispatcher: Dispatcher, socketPath: SocketPath?) {
+    private init(
+        configuration: ServiceConfiguration,
+        dispatcher: Dispatcher,
+        socketPath: SocketPath?,
+        group: MultiThreadedEventLoopGroup
+    ) {
         self.configuration = configuration
         self.dispatcher = dispatcher
         self.socketPath = socketPath
+        self.group = group
     }
 
     /// Starts a service; when this returns, clients can connect.
@@ -62,8 +77,8 @@ public final class VarlinkService: Sendable {
         group: MultiThreadedEventLoopGroup = .singleton
     ) async throws -> VarlinkService {
         let dispatcher = try Dispatcher(interfaces: interfaces, configuration: configuration)
-        let socketPath: SocketPath?
-        let descriptor: Int32
+        var socketPath: SocketPath?
+        let descriptor: Int32?
         switch address {
         case .path(let path, let mode):
             let bound = try SocketPath(binding: path, mode: mode, backlog: configuration.backlog)
@@ -71,12 +86,16 @@ public final class VarlinkService: Sendable {
             descriptor = bound.descriptor
         case .descriptor(let open):
             try SocketPath.checkListening(open)
-            socketPath = nil
             descriptor = open
+        case .abstract(let name):
+            descriptor = try AbstractSocket.bind(name, backlog: configuration.backlog)
+        case .nowhere:
+            descriptor = nil
         }
-        let service = VarlinkService(configuration: configuration, dispatcher: dispatcher, socketPath: socketPath)
+        let service = VarlinkService(
+            configuration: configuration, dispatcher: dispatcher, socketPath: socketPath, group: group)
         do {
-            try await service.listen(descriptor, group: group)
+            if let descriptor { try await service.listen(descriptor) }
         } catch {
             // The channel has closed the descriptor.
             socketPath?.release()
@@ -85,18 +104,77 @@ public final class VarlinkService: Sendable {
         return service
     }
 
-    private func listen(_ descriptor: Int32, group: MultiThreadedEventLoopGroup) async throws {
+    /// A client of this service without any socket: the connection lies in memory. All else is as for other clients,
+    /// limits and rights included.
+    ///
+    /// - Parameters:
+    ///   - peer: whom the service takes the client for.
+    ///   - configuration: what the client allows the service to cost.
+    public func connect(
+        as peer: VarlinkPeer = .current,
+        configuration: ClientConfiguration = ClientConfiguration()
+    ) async throws -> VarlinkClient {
+        try await connectClient(as: peer, configuration: configuration, largestRead: 1 << 16)
+    }
+
+    /// A client whose connection takes at most so many bytes at a time in either direction.
+    package func connectClient(
+        as peer: VarlinkPeer = .current,
+        configuration: ClientConfiguration = ClientConfiguration(),
+        largestRead: Int
+    ) async throws -> VarlinkClient {
+        let (channel, connection) = try await connect(as: peer, largestRead: largestRead) { channel in
+            let connection = ClientConnection(configuration: configuration)
+            try channel.pipeline.syncOperations.addHandler(connection)
+            return NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        }
+        return VarlinkClient(channel: channel, connection: connection, peer: .current, configuration: configuration)
+    }
+
+    /// A connection in memory whose other end the service serves.
+    ///
+    /// - Parameters:
+    ///   - largestRead: how many bytes either end takes at a time.
+    ///   - initialize: prepares the near end, on its event loop, before anything happens on it.
+    package func connect<Output: Sendable>(
+        as peer: VarlinkPeer = .current,
+        largestRead: Int = 1 << 16,
+        initialize: @escaping @Sendable (any Channel) throws -> Output
+    ) async throws -> (channel: any Channel, output: Output) {
+        let eventLoop = group.next()
+        return try await eventLoop.submit { [self] in
+            let (near, far) = MemoryChannel.pair(
+                on: eventLoop, highMark: configuration.maximumUnsentBytes, largestRead: largestRead)
+            let output = try initialize(near)
+            try accept(far, peer)
+            far.activate()
+            near.activate()
+            return (near, output)
+        }.get()
+    }
+
+    private func listen(_ descriptor: Int32) async throws {
         let highMark = configuration.maximumUnsentBytes
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: configuration.backlog)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: max(1, highMark / 2), high: max(1, highMark)))
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try self.accept(channel) }
+                channel.eventLoop.makeCompletedFuture { try self.accept(channel, Self.peer(of: channel)) }
             }
             .withBoundSocket(descriptor)
             .get()
         state.withLock { $0.channel = channel }
+    }
+
+    /// Who may open the socket file, from now on; a service of a descriptor leaves its file alone.
+    ///
+    /// - Parameters:
+    ///   - mode: the permissions of the file.
+    ///   - group: the group of the file; nil: as it is.
+    /// - Throws: ``VarlinkError`` (`accessDenied`, `system`) when the system refuses; the file is then as it was.
+    public func setPermissions(mode: UInt16, group: UInt32? = nil) throws(VarlinkError) {
+        try socketPath?.setPermissions(mode: mode, group: group)
     }
 
     /// How many connections there are.
@@ -149,16 +227,19 @@ public final class VarlinkService: Sendable {
 
     // MARK: Connections
 
-    private func accept(_ channel: any Channel) throws {
-        let pipeline = channel.pipeline.syncOperations
-        guard
-            let peer = try pipeline.withUnsafeTransportIfAvailable(
-                of: NIOBSDSocket.Handle.self,
-                { try VarlinkPeer(ofSocket: $0) }
-            )
-        else { throw VarlinkError(.system, "the channel has no socket") }
+    private static func peer(of channel: any Channel) throws -> VarlinkPeer {
+        let peer = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self,
+            { try VarlinkPeer(ofSocket: $0) }
+        )
+        guard let peer else { throw VarlinkError(.system, "the channel has no socket") }
+        return peer
+    }
 
-        guard let number = admit(peer, channel) else {
+    private func accept(_ channel: any Channel, _ peer: VarlinkPeer) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let isWelcome = configuration.authorize(.connection, peer)
+        guard let number = admit(peer, channel, isWelcome: isWelcome) else {
             configuration.observe(.refused(peer))
             channel.close(promise: nil)
             return
@@ -168,7 +249,7 @@ public final class VarlinkService: Sendable {
             peer: peer,
             configuration: configuration,
             dispatcher: dispatcher,
-            isWelcome: configuration.authorize(.connection, peer)
+            isWelcome: isWelcome
         ) { [self] in
             remove(number)
         }
@@ -187,14 +268,17 @@ public final class VarlinkService: Sendable {
     }
 
     /// Takes a connection in, unless a limit is reached or the service is being closed.
-    private func admit(_ peer: VarlinkPeer, _ channel: any Channel) -> Int? {
+    private func admit(_ peer: VarlinkPeer, _ channel: any Channel, isWelcome: Bool) -> Int? {
         state.withLock { state in
             guard !state.isClosing, state.connections.count < configuration.maximumConnections,
-                state.countsByUser[peer.userID, default: 0] < configuration.maximumConnectionsPerUser
+                state.countsByUser[peer.userID, default: 0] < configuration.maximumConnectionsPerUser,
+                isWelcome || state.unwelcome < configuration.maximumUnwelcomeConnections
             else { return nil }
+            if !isWelcome { state.unwelcome += 1 }
             state.nextNumber += 1
             state.countsByUser[peer.userID, default: 0] += 1
-            state.connections[state.nextNumber] = ConnectionRecord(peer: peer, channel: channel)
+            state.connections[state.nextNumber] = ConnectionRecord(
+                peer: peer, channel: channel, isWelcome: isWelcome)
             return state.nextNumber
         }
     }
@@ -202,6 +286,7 @@ public final class VarlinkService: Sendable {
     private func remove(_ number: Int) {
         let (peer, waiting) = state.withLock { state -> (VarlinkPeer?, [EventLoopPromise<Void>]) in
             guard let record = state.connections.removeValue(forKey: number) else { return (nil, []) }
+            if !record.isWelcome { state.unwelcome -= 1 }
             let user = record.peer.userID
             let count = state.countsByUser[user, default: 1] - 1
             state.countsByUser[user] = count > 0 ? count : nil

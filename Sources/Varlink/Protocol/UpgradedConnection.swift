@@ -1,0 +1,232 @@
+import NIOCore
+
+/// A connection that carries another protocol after a call with `upgrade`, from the byte behind the reply on.
+///
+/// What the peer sends is kept, up to ``maximumUnreadBytes`` and one read more, until it is read; then the peer is held
+/// up. Writing waits while the peer does not keep up. There is no limit of time: whoever speaks the other protocol has
+/// its own.
+public final class UpgradedConnection: Sendable {
+    /// How many bytes may wait for their reader before nothing more is taken from the peer.
+    public static let maximumUnreadBytes = 1 << 16
+
+    private let channel: any Channel
+    private let handler: NIOLoopBound<UpgradedHandler>
+    /// Lives as long as this, because it closes the connection when it ends.
+    private let owner: (any AnyObject & Sendable)?
+
+    fileprivate init(
+        channel: any Channel, handler: NIOLoopBound<UpgradedHandler>, owner: (any AnyObject & Sendable)?
+    ) {
+        self.channel = channel
+        self.handler = handler
+        self.owner = owner
+    }
+
+    /// The bytes that have come and nobody has read, or the next that come; nil when the peer sends no more.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled while nothing is there.
+    public func read() async throws -> [UInt8]? {
+        let reader = UpgradedHandler.Reader()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                onEventLoop { $0.read(reader, continuation) }
+                if Task.isCancelled { onEventLoop { $0.cancel(reader) } }
+            }
+        } onCancel: {
+            onEventLoop { $0.cancel(reader) }
+        }
+    }
+
+    /// Writes, and waits while the peer does not keep up with reading.
+    ///
+    /// - Throws: ``VarlinkError`` (`connectionClosed`) when the connection is gone or this side has ended it.
+    public func write(_ bytes: [UInt8]) async throws {
+        let buffer = ByteBuffer(bytes: bytes)
+        try await withCheckedThrowingContinuation { continuation in
+            onEventLoop { $0.write(buffer, continuation) }
+        }
+    }
+
+    /// Says to the peer that nothing more comes from this side; it can still be read from.
+    public func finishWriting() async {
+        try? await channel.close(mode: .output).get()
+    }
+
+    /// Closes the connection in both directions.
+    public func close() async {
+        try? await channel.close().get()
+    }
+
+    private func onEventLoop(_ body: @escaping @Sendable (UpgradedHandler) -> Void) {
+        if channel.eventLoop.inEventLoop {
+            body(handler.value)
+        } else {
+            channel.eventLoop.execute { [handler] in body(handler.value) }
+        }
+    }
+
+    fileprivate static func make(
+        _ handler: UpgradedHandler, _ context: ChannelHandlerContext, owner: (any AnyObject & Sendable)?
+    ) -> UpgradedConnection {
+        UpgradedConnection(
+            channel: context.channel, handler: NIOLoopBound(handler, eventLoop: context.eventLoop), owner: owner)
+    }
+}
+
+/// Keeps what has come for its reader, and holds the peer up where that does not keep up. Lives on its event loop, behind
+/// the handler that spoke Varlink.
+final class UpgradedHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    typealias Continuation = CheckedContinuation<[UInt8]?, any Error>
+
+    /// One who waits for bytes.
+    final class Reader: Sendable {}
+
+    private var context: ChannelHandlerContext?
+    private var unread: ByteBuffer
+    private var hasEnded: Bool
+    private var readers = CircularBuffer<(reader: Reader, continuation: Continuation)>()
+    private var writers: [CheckedContinuation<Void, any Error>] = []
+    private var isReadHeldBack = false
+    /// Whether something could not be written, so that nothing more can be.
+    private var hasFailed = false
+
+    private init(unread: ByteBuffer, hasEnded: Bool) {
+        self.unread = unread
+        self.hasEnded = hasEnded
+    }
+
+    /// Puts a handler behind the one that has spoken Varlink so far; nil when the channel is gone.
+    ///
+    /// - Parameters:
+    ///   - rest: what has come behind the last message.
+    ///   - hasEnded: whether the peer has ended its side.
+    ///   - readsOn: whether the one before has held back a read.
+    ///   - owner: lives as long as the connection.
+    static func takeOver(
+        _ context: ChannelHandlerContext,
+        behind other: some ChannelHandler,
+        rest: ByteBuffer,
+        hasEnded: Bool,
+        readsOn: Bool,
+        owner: (any AnyObject & Sendable)?
+    ) -> UpgradedConnection? {
+        let handler = UpgradedHandler(unread: rest, hasEnded: hasEnded)
+        let pipeline = context.pipeline.syncOperations
+        guard (try? pipeline.addHandler(handler, position: .after(other))) != nil else { return nil }
+        let connection = UpgradedConnection.make(handler, context, owner: owner)
+        if readsOn { context.channel.read() }
+        return connection
+    }
+
+    // MARK: Channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        unread.writeBuffer(&bytes)
+        feed()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if unread.readableBytes < UpgradedConnection.maximumUnreadBytes {
+            context.read()
+        } else {
+            isReadHeldBack = true
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            hasEnded = true
+            feed()
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            for writer in writers { writer.resume() }
+            writers = []
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    // MARK: Reading and writing
+
+    func read(_ reader: Reader, _ continuation: Continuation) {
+        readers.append((reader, continuation))
+        feed()
+    }
+
+    func cancel(_ reader: Reader) {
+        guard let index = readers.firstIndex(where: { $0.reader === reader }) else { return }
+        readers.remove(at: index).continuation.resume(throwing: CancellationError())
+    }
+
+    func write(_ bytes: ByteBuffer, _ continuation: CheckedContinuation<Void, any Error>) {
+        guard let context, context.channel.isActive else {
+            continuation.resume(throwing: Self.closed)
+            return
+        }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenFailure { _ in self.hasFailed = true }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        // What can be known at once is: writing may have closed the channel, which drops the context.
+        guard let context = self.context, !hasFailed else {
+            continuation.resume(throwing: Self.closed)
+            return
+        }
+        if context.channel.isWritable {
+            continuation.resume()
+        } else {
+            writers.append(continuation)
+        }
+    }
+
+    /// Gives what there is to who waits.
+    private func feed() {
+        while let first = readers.first {
+            if unread.readableBytes > 0 {
+                readers.removeFirst()
+                let bytes = Array(unread.readableBytesView)
+                unread = ByteBuffer()
+                first.continuation.resume(returning: bytes)
+            } else if hasEnded {
+                readers.removeFirst()
+                first.continuation.resume(returning: nil)
+            } else {
+                break
+            }
+        }
+        if isReadHeldBack, unread.readableBytes < UpgradedConnection.maximumUnreadBytes, let context {
+            isReadHeldBack = false
+            context.read()
+        }
+    }
+
+    private func end() {
+        hasEnded = true
+        feed()
+        for writer in writers { writer.resume(throwing: Self.closed) }
+        writers = []
+    }
+
+    private static let closed = VarlinkError(.connectionClosed, "the peer closed the connection")
+}

@@ -1,0 +1,29 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+// The flags are unsafe in the sense of the package manager: only this package, which nobody depends on, may use them.
+let fuzzing = strict + [.unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])]
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+
+/// Fuzzers of what reads the bytes of a peer. The library's folder is a link to the repository's own, so that its parts that
+/// are for the package alone can be reached.
+let package = Package(
+    name: "VarlinkFuzzers",
+    dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")],
+    targets: [
+        .target(name: "Varlink", dependencies: [nio, nioPosix], swiftSettings: strict)
+    ]
+        + ["FrameFuzzer", "JSONFuzzer", "DefinitionFuzzer"].map { name in
+            .executableTarget(
+                name: name, dependencies: ["Varlink", nio], swiftSettings: fuzzing,
+                linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
+        }
+)
