@@ -4,13 +4,18 @@ public import Logging
 ///
 /// Under systemd standard error is the journal, which takes each line's priority; elsewhere it is a terminal or a file.
 public struct StandardErrorLogHandler: LogHandler {
-    /// Less grave events than this are not written.
-    public var logLevel: Logger.Level
+    /// Less grave events than this are not written: what the handler was made with says, until it is set.
+    public var logLevel: Logger.Level {
+        get { ownLevel ?? levels.get() }
+        set { ownLevel = newValue }
+    }
     /// Keys that go with every line.
     public var metadata: Logger.Metadata = [:]
     /// Gives further keys, from the task in which a line is logged.
     public var metadataProvider: Logger.MetadataProvider?
 
+    private let levels: LogLevelSwitch
+    private var ownLevel: Logger.Level?
     private let writer: LineWriter
     private let format: LogFormat
     private let now: @Sendable () -> Duration
@@ -22,6 +27,7 @@ public struct StandardErrorLogHandler: LogHandler {
     ///
     /// - Parameters:
     ///   - level: The least grave level that is written.
+    ///   - levels: Says instead of `level` what is written, and may be changed while the program runs.
     ///   - writer: Where lines go. Handlers that share a descriptor must share its writer.
     ///   - format: How lines look; by default, as suits standard error.
     ///   - metadataProvider: Gives further keys.
@@ -29,6 +35,7 @@ public struct StandardErrorLogHandler: LogHandler {
     ///   - now: The time, counted from 1970-01-01T00:00:00Z; by default the system's.
     public init(
         level: Logger.Level = .info,
+        levels: LogLevelSwitch? = nil,
         writer: LineWriter = .standardError,
         format: LogFormat = .suited(to: 2),
         metadataProvider: Logger.MetadataProvider? = nil,
@@ -36,7 +43,7 @@ public struct StandardErrorLogHandler: LogHandler {
         now: (@Sendable () -> Duration)? = nil
     ) {
         self.journal = journal
-        self.logLevel = level
+        self.levels = levels ?? LogLevelSwitch(level)
         self.writer = writer
         self.format = format
         self.metadataProvider = metadataProvider

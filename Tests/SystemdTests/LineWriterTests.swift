@@ -197,3 +197,33 @@ private final class TemporaryFile: Sendable {
 
     deinit { close(descriptor) }
 }
+
+@Suite
+struct `Log level switch` {
+    @Test
+    func `It changes what every logger with it writes, and goes back`() throws {
+        let file = try TemporaryFile()
+        let levels = LogLevelSwitch(.notice)
+        let logger = Logger(label: "test") { _ in
+            StandardErrorLogHandler(
+                levels: levels, writer: LineWriter(descriptor: file.descriptor), format: .journal, now: { .zero })
+        }
+        var own = logger
+        logger.info("Not this")
+        #expect(levels.set(.debug) == .notice)
+        #expect(levels.get() == .debug && logger.logLevel == .debug)
+        logger.debug("This")
+        // One that was set apart stays apart.
+        own.logLevel = .error
+        own.warning("Not this either")
+        #expect(levels.reset() == .debug)
+        #expect(levels.initial == .notice)
+        logger.info("Nor this")
+        logger.notice("And this")
+        #expect(try file.contents() == "<7>This\n<5>And this\n")
+        for level in Logger.Level.allCases {
+            levels.set(level)
+            #expect(levels.get() == level)
+        }
+    }
+}

@@ -19,6 +19,9 @@ final class ServiceManagerSession {
     private static let jobLimit = 1_000
     /// How often the object of an alias is followed.
     private static let aliasLimit = 3
+    /// How much time lies at least between an answer with all units of a pattern and the next question, in microseconds: each
+    /// change of each of them is a reason to ask.
+    private static let listingPause: UInt64 = 200_000
     /// How many units of an answer are looked at, before they are sorted.
     private static let listingLimit = 100_000
 
@@ -48,6 +51,8 @@ final class ServiceManagerSession {
         var isAsking = false
         /// Whether something has happened that the answer to come need not show.
         var isStale = false
+        /// When it may be asked for again.
+        var askableAt: UInt64 = 0
     }
 
     /// A job that is waited for.
@@ -141,7 +146,13 @@ final class ServiceManagerSession {
         } else if idleSince == nil {
             idleSince = now
         }
+        // What may be asked again now is; of the rest is known when.
+        for (id, listing) in listings where listing.isStale && !listing.isAsking { askListing(id) }
+        if let failure { throw failure }
         var deadline = connection.deadline ?? .max
+        for listing in listings.values where listing.isStale && !listing.isAsking {
+            deadline = min(deadline, listing.askableAt)
+        }
         for call in calls.values { deadline = min(deadline, call.deadline) }
         if let idleSince {
             let end = idleSince + UInt64(max(0, linger / .microseconds(1)))
@@ -303,7 +314,7 @@ final class ServiceManagerSession {
     /// This loads nothing, so it is not told as a change itself.
     private func askListing(_ id: Int) {
         guard let listing = listings[id] else { return }
-        guard !listing.isAsking else {
+        guard !listing.isAsking, listing.askableAt <= Self.now() else {
             listings[id]?.isStale = true
             return
         }
@@ -316,13 +327,13 @@ final class ServiceManagerSession {
                     id, error ?? ServiceManagerError(.refused, "the service manager did not answer"))
             }
             listings[id]?.isAsking = false
+            listings[id]?.askableAt = Self.now() + Self.listingPause
             let all = message.units(limit: Self.listingLimit).map(\.state).sorted { $0.name < $1.name }
             let units = Array(all.prefix(ServiceManager.listLimit + 1))
             if units != listing.told {
                 listings[id]?.told = units
                 listing.continuation.yield(units)
             }
-            if listings[id]?.isStale == true { askListing(id) }
         }
     }
 
