@@ -9,7 +9,7 @@ extension Value: CustomStringConvertible {
 
     /// The description, cut off after so many code points. Does not look at more elements than it shows, but for the
     /// keys of maps.
-    func description(longest: Int) -> String {
+    package func description(longest: Int) -> String {
         var text = ""
         // A code point takes four bytes at most.
         write(to: &text, level: 0, longest: longest * 4)

@@ -80,6 +80,8 @@ extension Diagnostic {
         public static let unknownType = Code(rawValue: "unknown-type")
         /// No such field.
         public static let unknownField = Code(rawValue: "unknown-field")
+        /// No such user or group on this machine (a warning).
+        public static let unknownAccount = Code(rawValue: "unknown-account")
         /// No such kind of systems.
         public static let unknownKind = Code(rawValue: "unknown-kind")
         /// No such side effect, or none at all.
@@ -168,7 +170,7 @@ extension Diagnostic {
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
             .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
-            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownKind, .unknownEffect,
+            .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownAccount, .unknownKind, .unknownEffect,
             .unknownParameter,
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
             .unavailableValue,

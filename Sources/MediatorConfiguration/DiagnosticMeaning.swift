@@ -9,7 +9,7 @@ extension Diagnostic.Code {
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .moot, .needlessLoop, .unreachableState,
         .uncausedEvent,
         .unhandledEvent, .unreachableLink,
-        .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
+        .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
     ]
 
     private static let meanings: [Self: String] = [
@@ -43,6 +43,7 @@ extension Diagnostic.Code {
         .unknownBus: "No such bus",
         .unknownType: "No such type",
         .unknownField: "No such field",
+        .unknownAccount: "No such user or group on this machine",
         .unknownKind: "No such kind of systems",
         .unknownEffect: "No such side effect, or none at all",
         .unknownParameter: "The side effect has no such parameter",

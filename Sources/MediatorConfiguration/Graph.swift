@@ -13,16 +13,19 @@ public struct Graph: Sendable {
     public var links: [LinkDefinition]
     /// The groups, sorted by name. A system is in one at most.
     public var groups: [GroupDefinition]
+    /// Who may do what over the control socket, beside those who always may.
+    public var access: AccessRules
 
     /// A graph of the given parts.
     public init(
         systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = [],
-        groups: [GroupDefinition] = []
+        groups: [GroupDefinition] = [], access: AccessRules = AccessRules()
     ) {
         self.systems = systems
         self.buses = buses
         self.links = links
         self.groups = groups
+        self.access = access
     }
 }
 

@@ -82,6 +82,11 @@ import Testing
             file.dropIns = [ConfigurationFile(path: "lamp.yaml.d/10-own.yaml", text: "system: lamp\nready: null\n")]
             return ConfigurationCompiler.compile(files: [file]).diagnostics
         },
+        .unknownAccount: {
+            let file = ConfigurationFile(path: "lamp.yaml", text: "access: { read: { groups: [amd] } }\n")
+            let grants = ConfigurationCompiler.compile(files: [file]).graph?.access.grants ?? []
+            return grants.flatMap { $0.users + $0.groups }.map(\.unknown)
+        },
         .encoding: { compiled(Array("system: caf".utf8) + [0xE9, 0x0A]) },
     ]
 

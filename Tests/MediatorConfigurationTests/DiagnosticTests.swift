@@ -18,6 +18,8 @@ import Testing
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,
+            // Accounts are looked for by the daemon.
+            .unknownAccount,
         ]
         let tested = Set(Self.mistakes.flatMap { compile($0.text).partial.map(\.code) })
         #expect(Set(Diagnostic.Code.all) == tested.union(elsewhere))

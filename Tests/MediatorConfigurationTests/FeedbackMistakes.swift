@@ -7,6 +7,62 @@ import Testing
 
     static let all = [
         Mistake(
+            "an hour for a time of day",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean:
+                onState: any
+                at: [8, daily]
+                run: [clean]
+            """#,
+            #"""
+            a.yaml:8:10: error: this is neither a date nor a time of day [invalid-calendar-time]
+                  at: [8, daily]
+                       ^
+              hint: write such as 08:00, or *-12-24
+            """#),
+        Mistake(
+            "a parameter beside its side effect",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: [df]
+                expect: "0-1"
+            """#,
+            #"""
+            a.yaml:9:5: error: the feedback 'probe' has no key 'expect' [unknown-key]
+                  expect: "0-1"
+                  ^~~~~~
+              hint: it is a parameter of 'run', and belongs inside of that
+            """#),
+        Mistake(
+            "a key of the feedback inside its side effect",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                run: { command: [df], retry: 3 }
+            """#,
+            #"""
+            a.yaml:8:27: error: 'run' has no parameter 'retry' [unknown-parameter]
+                  run: { command: [df], retry: 3 }
+                                        ^~~~~
+              hint: it is a key of the feedback, and belongs beside 'run'
+            """#),
+        Mistake(
             "an empty command beside a computed argument",
             #"""
             system: disk

@@ -88,11 +88,19 @@ struct Assembly {
         }
         addWiring(to: &whole, systems, table)
         let groups = groups(systems)
+        let grants = files.flatMap(\.written.grants)
+        let access =
+            grants.isEmpty
+            ? AccessRules()
+            : AccessCompiler(
+                session: session, systems: mayHideSystems ? nil : systems.keys.sorted(),
+                buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
+            ).rules(grants)
         GraphAnalysis(whole, findings).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
-            links: whole.links.map(\.definition), groups: groups)
+            links: whole.links.map(\.definition), groups: groups, access: access)
     }
 
     /// The groups; of one with a mistake, what is right of it.

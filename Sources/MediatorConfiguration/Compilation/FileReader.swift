@@ -10,6 +10,7 @@ struct Gathered: Sendable {
     var linkNodes: [Node.Entry] = []
     var instances: [WrittenInstance] = []
     var groups: [WrittenGroup] = []
+    var grants: [WrittenGrant] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
     /// Whether systems may be defined where nobody could read them.
@@ -91,6 +92,7 @@ struct FileReader {
             gathered.links += wiring.links
             gathered.instances += wiring.instances
             gathered.groups += wiring.groups
+            gathered.grants += wiring.grants
         }
     }
 
@@ -102,7 +104,7 @@ struct FileReader {
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
-            "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances' or 'groups'",
+            "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups' or 'access'",
             hint: near.map { "did you mean '\($0)'?" })
     }
 }

@@ -31,6 +31,14 @@ package enum CoreSchema: Sendable, Equatable {
     /// Everything else, `on`, `off`, `yes` and `no` among it.
     case text
 
+    /// Whether it is a number of any kind.
+    package var isNumber: Bool {
+        switch self {
+        case .int, .hugeInt, .float, .hugeFloat: true
+        case .null, .bool, .text: false
+        }
+    }
+
     /// Resolves a plain scalar's text. Linear.
     package init(plain text: String) {
         var copy = text

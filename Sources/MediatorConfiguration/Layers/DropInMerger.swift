@@ -56,8 +56,8 @@ struct DropInMerger {
             let known = ["system"] + WiringDecoder.keys
             decoder.report(
                 .documentKind, at: first.key.span,
-                "a drop-in's document names the system it changes with 'system', or holds 'buses', 'links', 'instances' "
-                    + "or 'groups'",
+                "a drop-in's document names the system it changes with 'system', or holds 'buses', 'links', 'instances', "
+                    + "'groups' or 'access'",
                 hint: nearestName(to: first.key.text, among: known).map { "did you mean '\($0)'?" }
                     ?? systems.keys.min().map { "write system: \($0)" })
         }

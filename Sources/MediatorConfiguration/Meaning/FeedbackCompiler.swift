@@ -86,11 +86,18 @@ struct FeedbackCompiler {
     }
 
     private func time(_ node: Node, _ variables: VariableScope) -> CalendarProgram? {
-        guard let program = data.data(node, as: .string, Subject("'at'", ""), variables) else { return nil }
-        guard case .constant(.string(let text)) = program else { return .computed(program) }
+        let text: String
+        if let scalar = node.scalar, scalar.style == .plain, CoreSchema(plain: scalar.text).isNumber {
+            // What is said of a text that is no time helps more than that it is no text.
+            text = scalar.text
+        } else {
+            guard let program = data.data(node, as: .string, Subject("'at'", ""), variables) else { return nil }
+            guard case .constant(.string(let constant)) = program else { return .computed(program) }
+            text = constant
+        }
         let session = lookup.session
         // A sample takes the place of a value that nobody knows yet, or that is not to be had here.
-        if session.isGeneric || session.origin(node) == .missing { return .computed(program) }
+        if session.isGeneric || session.origin(node) == .missing { return .computed(.constant(.string(text))) }
         let span = node.scalar?.span ?? node.mark
         // What comes from elsewhere is not shown.
         let isOpen = session.origin(node) == .written
@@ -229,7 +236,9 @@ struct FeedbackCompiler {
                 let decoder = Decoder(source: lookup.source, findings: lookup.session.findings)
                 lookup.report(
                     .unknownParameter, at: entry.key.span, "'\(schema.name)' has no parameter '\(entry.key.text)'",
-                    hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
+                    hint: FeedbackDecoder.keys.contains(entry.key.text)
+                        ? "it is a key of the feedback, and belongs beside '\(schema.name)'"
+                        : decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
                 continue
             }
             given[entry.key.text] = entry.value

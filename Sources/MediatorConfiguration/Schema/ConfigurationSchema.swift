@@ -42,7 +42,8 @@ public struct ConfigurationSchema: Sendable {
             "$defs": .object(
                 [
                     ("system", system(kinds)), ("wiring", wiring), ("bus", bus), ("link", link), ("loop", loop),
-                    ("group", group), ("supervision", supervision),
+                    ("group", group), ("grant", grant), ("injectGrant", injectGrant), ("account", account),
+                    ("namePattern", namePattern), ("supervision", supervision),
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),

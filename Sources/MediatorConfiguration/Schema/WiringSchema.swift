@@ -10,7 +10,57 @@ extension ConfigurationSchema {
             "groups": named("name", .reference("group"))
                 .described("Systems that belong together when one of them fails."),
             "loop": SchemaNode.reference("loop").described("A limit for every link of this document."),
+            "access": SchemaNode.anyOf(
+                keyed(
+                    AccessDecoder.keys,
+                    [
+                        "read": grants(.reference("grant")).described("Who may look."),
+                        "inject": grants(.reference("injectGrant"))
+                            .described("Who may put in events and values, and look."),
+                        "administer": grants(.reference("grant")).described("Who may do everything."),
+                    ]), ["type": "null"]
+            ).described("Who may do what over the control socket, beside root and the daemon's own user."),
         ])
+
+    private static func grants(_ grant: SchemaNode) -> SchemaNode {
+        .anyOf(grant, ["type": "array", "items": grant, "minItems": 1])
+    }
+
+    private static let accounts: SchemaNode = .anyOf(
+        .reference("account"), ["type": "array", "items": .reference("account"), "minItems": 1])
+    private static let patterns: SchemaNode = .anyOf(
+        .reference("namePattern"), ["type": "array", "items": .reference("namePattern"), "minItems": 1])
+    private static let someone: (String, SchemaNode) = (
+        "anyOf", [["required": ["users"]], ["required": ["groups"]]]
+    )
+
+    /// A user or group.
+    static let account: SchemaNode = .anyOf(
+        ["type": "string", "minLength": 1, "maxLength": .int(AccessDecoder.longestAccount)],
+        ["type": "integer", "minimum": 0, "maximum": .int(Int(UInt32.max) - 1)])
+
+    /// A pattern of names.
+    static let namePattern: SchemaNode = [
+        "type": "string", "pattern": "^[A-Za-z0-9._@:*-]+$", "maxLength": .int(ConfigurationLimits.nameLength),
+    ]
+
+    /// A right for some users and groups.
+    static let grant = keyed(
+        AccessDecoder.grantKeys,
+        [
+            "users": accounts.described("Users, by name or number; * is everybody."),
+            "groups": accounts.described("Groups, by name or number."),
+        ], more: [someone])
+
+    /// A right for some users and groups, which may be limited to some systems and buses.
+    static let injectGrant = keyed(
+        AccessDecoder.injectKeys,
+        [
+            "users": accounts.described("Users, by name or number; * is everybody."),
+            "groups": accounts.described("Groups, by name or number."),
+            "systems": patterns.described("Into these systems only: patterns of their names."),
+            "buses": patterns.described("On these buses only: patterns of their names."),
+        ], more: [someone])
 
     /// A bus.
     static let bus = keyed(

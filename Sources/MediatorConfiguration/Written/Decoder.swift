@@ -206,10 +206,25 @@ struct Decoder {
             return nil
         }
         guard least <= span, span <= most else {
-            report(.outOfRange, at: text.span, "\(what) is from \(least) to \(most), not \(text.text)")
+            report(.outOfRange, at: text.span, "\(what) is from \(least.brief) to \(most.brief), not \(text.text)")
             return nil
         }
         return span
+    }
+
+    /// A delay and how long it may become, from the keys `delay` and `maxDelay`; where only the first is written, the second is
+    /// no shorter.
+    func delays(_ keyed: Keyed, _ delay: TimeSpan, _ maxDelay: TimeSpan, from least: TimeSpan) -> (TimeSpan, TimeSpan) {
+        var (delay, maxDelay) = (delay, maxDelay)
+        let most = SupervisionPolicy.longestDelay
+        if let node = keyed["delay"], let written = duration(node, "'delay'", from: least, to: most) {
+            delay = written
+            maxDelay = max(maxDelay, written)
+        }
+        if let node = keyed["maxDelay"], let written = duration(node, "'maxDelay'", from: least, to: most) {
+            maxDelay = written
+        }
+        return (delay, maxDelay)
     }
 
     /// A buffer's limit and overflow policy from two keys of a mapping.

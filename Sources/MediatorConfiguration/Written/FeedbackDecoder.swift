@@ -148,7 +148,15 @@ struct FeedbackDecoder {
                 .unknownEffect, at: keyed.span, "\(what()) has no side effect",
                 hint: "add one of: \(effects.names.joined(separator: ", "))")
         }
-        for entry in unknown { decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names) }
+        for entry in unknown {
+            if let effect = named.first.flatMap({ effects[$0.text] }), effect.parameter(entry.key.text) != nil {
+                decoder.report(
+                    .unknownKey, at: entry.key.span, "\(what()) has no key '\(entry.key.text)'",
+                    hint: "it is a parameter of '\(effect.name)', and belongs inside of that")
+            } else {
+                decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names)
+            }
+        }
         for second in named.dropFirst() {
             decoder.report(
                 .conflictingKeys, at: second.span,

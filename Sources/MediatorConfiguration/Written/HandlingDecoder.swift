@@ -43,14 +43,7 @@ struct HandlingDecoder {
         }
         var policy = RetryPolicy(times: times ?? 1)
         let least = TimeSpan(seconds: 0, nanoseconds: Int32(ConfigurationLimits.shortestPeriod)) ?? policy.delay
-        let most = SupervisionPolicy.longestDelay
-        if let node = keyed["delay"], let delay = decoder.duration(node, "'delay'", from: least, to: most) {
-            policy.delay = delay
-            policy.maxDelay = max(policy.maxDelay, delay)
-        }
-        if let node = keyed["maxDelay"], let delay = decoder.duration(node, "'maxDelay'", from: least, to: most) {
-            policy.maxDelay = delay
-        }
+        (policy.delay, policy.maxDelay) = decoder.delays(keyed, policy.delay, policy.maxDelay, from: least)
         if let node = keyed["jitter"], let text = decoder.scalar(node, "'jitter'") {
             guard let part = Double(text.text), (0...1).contains(part) else {
                 decoder.report(

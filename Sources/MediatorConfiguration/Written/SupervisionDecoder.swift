@@ -32,14 +32,7 @@ struct SupervisionDecoder {
             policy.onFault = action
         }
         let least = TimeSpan(seconds: 0, nanoseconds: 0) ?? policy.delay
-        let most = SupervisionPolicy.longestDelay
-        if let node = keyed["delay"], let delay = decoder.duration(node, "'delay'", from: least, to: most) {
-            policy.delay = delay
-            policy.maxDelay = max(policy.maxDelay, delay)
-        }
-        if let node = keyed["maxDelay"], let delay = decoder.duration(node, "'maxDelay'", from: least, to: most) {
-            policy.maxDelay = delay
-        }
+        (policy.delay, policy.maxDelay) = decoder.delays(keyed, policy.delay, policy.maxDelay, from: least)
         if let node = keyed["limit"],
             let limit = decoder.rate(node, "the limit of a supervision", hint: "write limit: 10 per 10m")
         {

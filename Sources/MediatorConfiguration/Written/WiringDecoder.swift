@@ -3,7 +3,7 @@ import CommonExpression
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links", "instances", "groups", "loop"]
+    static let keys = ["buses", "links", "instances", "groups", "loop", "access"]
     /// The keys of a bus.
     static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external", "for"]
     /// The keys of a link.
@@ -44,8 +44,10 @@ struct WiringDecoder {
             let supervision = SupervisionDecoder(decoder)
             groups = decoder.entries(node, "'groups'")?.compactMap(supervision.group) ?? []
         }
+        var grants: [WrittenGrant] = []
+        if let node = keyed["access"], !node.isNull { grants = AccessDecoder(decoder).grants(node) }
         return WrittenWiring(
-            source: decoder.source, buses: buses, links: links, instances: instances, groups: groups,
+            source: decoder.source, buses: buses, links: links, instances: instances, groups: groups, grants: grants,
             hidesBuses: hidesBuses)
     }
 

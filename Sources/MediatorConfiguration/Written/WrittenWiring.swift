@@ -5,6 +5,8 @@ struct WrittenWiring: Sendable {
     var links: [WrittenLink]
     var instances: [WrittenInstance]
     var groups: [WrittenGroup]
+    /// Who may do what.
+    var grants: [WrittenGrant]
     /// Whether `buses` had the wrong shape, so that nobody knows which there are.
     var hidesBuses: Bool
 }
