@@ -39,11 +39,15 @@ struct Account: Sendable {
     static let program = "/usr/bin/setpriv"
 
     /// The command that makes another one run as this account.
-    func command(_ program: String, _ arguments: [String]) -> [String] {
+    ///
+    /// - Parameter directory: where it works, entered with the account's own rights (env(1)); nil: where it is begun.
+    func command(_ program: String, _ arguments: [String], in directory: String?) -> [String] {
         [
             Self.program, "--reuid", "\(user)", "--regid", "\(group)", "--groups",
-            groups.map { "\($0)" }.joined(separator: ","), "--", program,
-        ] + arguments
+            groups.map { "\($0)" }.joined(separator: ","), "--",
+            // For env(1) a program whose name contains '=' would be a variable; setpriv takes any.
+        ] + (directory.map { ["/usr/bin/env", "--chdir=\($0)", "--", Self.program, "--"] } ?? []) + [program]
+            + arguments
     }
 
     /// What the database says of a user.

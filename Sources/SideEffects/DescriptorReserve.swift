@@ -4,28 +4,65 @@ import Synchronization
 /// Whether the process has descriptors to spare for another command.
 ///
 /// What begins a command needs about a dozen at once: pipes for its output, one for what the child tells before it is the
-/// command, and one for the child itself. Running out of them in the midst of that is not survived by all that takes part.
-enum DescriptorReserve {
-    /// How many must be free: more than the commands that begin at the same moment need.
-    static let least = 64
+/// command, and one for the child itself. Running out of them in the midst of that is not survived by all that takes part. So
+/// those that are beginning are counted, and each has its share set aside, whether it has opened something by then or not.
+package enum DescriptorReserve {
+    /// How many a command that begins needs at most.
+    static let share = 16
+    /// How many are left to all else.
+    static let rest = 32
 
-    private static let lock = Mutex(())
+    private static let beginning = Mutex(0)
 
-    /// Whether so many can be had now. They are taken and given back at once, by one caller at a time.
-    static var isThere: Bool {
-        lock.withLock { _ in
-            var taken: [Int32] = []
-            taken.reserveCapacity(least)
-            defer { for descriptor in taken { close(descriptor) } }
-            let first = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard first >= 0 else { return false }
-            taken.append(first)
-            while taken.count < least {
-                let descriptor = fcntl(first, F_DUPFD_CLOEXEC, 0)
-                guard descriptor >= 0 else { return false }
-                taken.append(descriptor)
-            }
+    /// Sets the share of a command aside, until ``Place/leave()`` is called; nil: there are too few descriptors.
+    ///
+    /// Linear in the number of descriptors that are open.
+    static func enter() -> Place? {
+        let isSetAside = beginning.withLock { beginning in
+            guard let open = countOpen(), mayBegin(open: open, limit: limit, beginning: beginning) else { return false }
+            beginning += 1
             return true
         }
+        return isSetAside ? Place() : nil
+    }
+
+    /// Whether another command may begin where so many do already.
+    ///
+    /// - Parameters:
+    ///   - open: how many descriptors are open, perhaps some of the commands that are beginning among them.
+    ///   - limit: how many may be.
+    package static func mayBegin(open: Int, limit: Int, beginning: Int) -> Bool {
+        open + share * (beginning + 1) + rest <= limit
+    }
+
+    /// What is set aside for a command that begins.
+    final class Place: Sendable {
+        private let isLeft = Atomic(false)
+
+        fileprivate init() {}
+
+        /// It has begun, or never will. Calling it again does nothing.
+        func leave() {
+            guard !isLeft.exchange(true, ordering: .relaxed) else { return }
+            DescriptorReserve.beginning.withLock { $0 -= 1 }
+        }
+
+        deinit { leave() }
+    }
+
+    /// How many descriptors are open; nil: there is not even one to look with.
+    private static func countOpen() -> Int? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        return count
+    }
+
+    /// How many may be.
+    private static var limit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }
+        return Int(clamping: limit.rlim_cur)
     }
 }

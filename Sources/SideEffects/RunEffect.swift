@@ -117,20 +117,22 @@ public struct RunEffect: EffectImplementation {
             let account = try await Self.account(arguments)
             var options = PlatformOptions()
             options.processGroupID = 0
-            let command = account?.command(program, rest) ?? [program] + rest
-            guard DescriptorReserve.isThere else {
+            let directory = arguments["directory"]?.text
+            let command = account?.command(program, rest, in: directory) ?? [program] + rest
+            guard let place = DescriptorReserve.enter() else {
                 return RunResult(error: "\(program): the daemon has too many files open to begin a command")
             }
             let ended = try await Subprocess.run(
                 command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
                 arguments: Arguments(Array(command.dropFirst())),
                 environment: .inherit.updating(Self.environment(account, arguments)),
-                workingDirectory: arguments["directory"]?.text.map { FilePath($0) },
+                workingDirectory: account == nil ? directory.map { FilePath($0) } : nil,
                 platformOptions: options,
                 input: .fileDescriptor(try Self.input(arguments), closeAfterSpawningProcess: true),
                 output: .sequence,
                 error: .sequence
             ) { execution in
+                place.leave()
                 let group = ProcessGroup(leader: execution.processIdentifier.value)
                 await withTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {

@@ -33,7 +33,10 @@ extension EffectContext {
     }
 
     /// Waits until the run is cancelled.
-    fileprivate func last() async { try? await Task.sleep(for: .seconds(3_600)) }
+    fileprivate func last() async {
+        let (nothing, _) = AsyncStream<Never>.makeStream()
+        for await _ in nothing {}
+    }
 }
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The check of side effects` {
@@ -142,12 +145,15 @@ extension EffectContext {
     }
 
     @Test func `finds what does not heed cancellation`() async {
+        let (nothing, end) = AsyncStream<Never>.makeStream()
         let found = await flaws(
             Made(schema: Made.outline(isLasting: true)) { context in
                 context.done()
-                await Task.detached { try? await Task.sleep(for: .seconds(2)) }.value
+                // Nobody cancels this task; it ends with the test.
+                await Task.detached { for await _ in nothing {} }.value
             })
         #expect(rules(found) == [.cancellation], "\(found)")
+        end.finish()
     }
 
     @Test func `finds descriptors, processes and threads that are left`() async {
@@ -205,7 +211,8 @@ extension EffectContext {
                     return !busy
                 }
                 guard isFirst else { return context.fail("it is busy") }
-                try? await Task.sleep(for: .milliseconds(50))
+                // One that is alone must end by itself, so it can wait for the other only so long.
+                try? await context.clock.sleep(for: .milliseconds(50))
                 isBusy.withLock { $0 = false }
                 context.done()
             })

@@ -132,10 +132,12 @@ final class SilentPort: Sendable {
         for descriptor in descriptors { close(descriptor) }
     }
 
-    /// Returns when no socket but its own waits to be connected to it. A command that another test begins may have a copy of
-    /// one for a moment, until it runs.
-    func nobody() async {
-        while isAwaited { await Task.yield() }
+    /// Whether no socket but its own waits to be connected to it, or will soon: a command that another test begins may have a
+    /// copy of one for a moment, until it runs. One that is left gives up by itself, but only after two minutes (tcp(7)).
+    func isLeftAlone() async -> Bool {
+        let end = ContinuousClock.now + .seconds(20)
+        while isAwaited, .now < end { await Task.yield() }
+        return !isAwaited
     }
 
     /// Whether a socket of this machine that is not its own waits to be connected to it (`/proc/net/tcp`, state 02).

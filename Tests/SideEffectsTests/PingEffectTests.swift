@@ -22,20 +22,7 @@ private let network = """
 
 /// Runs a script in a network of its own; its exit code and what it printed.
 private func script(_ text: String, _ arguments: String...) throws -> (code: Int32, text: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["timeout", "60", "unshare", "-n", "sh", "-e", "-c", text] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging([mark: "1"]) { $1 }
-    // A file: of a pipe a command that another test starts just then may hold a copy, and its end would not come.
-    let file = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
-    #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
-    defer { try? FileManager.default.removeItem(at: file) }
-    let output = try FileHandle(forWritingTo: file)
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: try Data(contentsOf: file), as: UTF8.self))
+    try command(["timeout", "60", "unshare", "-n", "sh", "-e", "-c", text] + arguments, environment: [mark: "1"])
 }
 
 private let canMakeNetworks = (try? script(network).code) == 0

@@ -1,4 +1,5 @@
 import CommonExpression
+import Foundation
 import Glibc
 import SideEffects
 import Testing
@@ -181,6 +182,33 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
             ["sh", "-c", "echo $HOME $USER"],
             ["user": .string("nobody"), "environment": .map([.string("HOME"): .string("/srv")])])
         #expect(becoming.last("output") == "/srv nobody")
+    }
+
+    @Test func `a command begins only where there are descriptors for it and for those that begin beside it`() {
+        #expect(DescriptorReserve.mayBegin(open: 16, limit: 64, beginning: 0))
+        #expect(!DescriptorReserve.mayBegin(open: 17, limit: 64, beginning: 0))
+        #expect(!DescriptorReserve.mayBegin(open: 16, limit: 64, beginning: 1))
+        #expect(DescriptorReserve.mayBegin(open: 16, limit: 80, beginning: 1))
+        #expect(!DescriptorReserve.mayBegin(open: 0, limit: 0, beginning: 0))
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `another user enters a directory with its own rights`() async throws {
+        let closed = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: closed) }
+        let arguments = ["user": Value.string("nobody"), "directory": .string(closed.path)]
+        let refused = await run(["pwd"], arguments)
+        #expect(refused.names.last == "onFailure" && refused.last("exitCode") == "125")
+        let error = try #require(refused.last("error"))
+        #expect(error.contains("cannot change directory to") && error.contains(closed.path), "\(error)")
+        let open = arguments.merging(["directory": .string("/usr")]) { $1 }
+        let allowed = await run(["pwd"], open)
+        #expect(allowed.last("output") == "/usr")
+        // What looks like a variable is a program.
+        let odd = await run(["/a=1/b", "echo", "ran"], open)
+        #expect(odd.names.last == "onFailure" && odd.last("exitCode") == "127" && odd.last("output") == "")
     }
 
     @Test(.enabled(if: geteuid() == 0))

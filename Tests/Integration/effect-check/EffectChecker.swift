@@ -16,7 +16,8 @@ enum EffectChecker {
             let value = try? Expression(parsing: arguments[2]).unchecked(in: Environment(variables: [])).evaluate([]),
             case .map(let entries) = value
         else {
-            print("usage: effect-check NAME ARGUMENTS [OUTCOME…]")
+            let usage = Array("usage: effect-check NAME ARGUMENTS [OUTCOME…]\n".utf8)
+            _ = write(STDERR_FILENO, usage, usage.count)
             exit(2)
         }
         var given: [String: Value] = [:]
@@ -24,6 +25,7 @@ enum EffectChecker {
         // A write to a peer that has gone is an error, not the end.
         signal(SIGPIPE, SIG_IGN)
         let flaws = await EffectCheck(effect, arguments: given, outcomes: Set(arguments.dropFirst(3))).flaws()
+        // What the tests read.
         for flaw in flaws { print(flaw) }
         exit(flaws.isEmpty ? 0 : 1)
     }
