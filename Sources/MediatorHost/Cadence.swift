@@ -19,13 +19,16 @@ package enum TickStep<Time: Equatable & Sendable>: Equatable, Sendable {
 package struct IntervalCadence: Sendable {
     /// What becomes of missed ticks.
     package let missed: MissedTicks
-    /// The last tick that was dealt with; with `once`, when the run before began.
+    /// The last tick that was dealt with; with `once`, when the run before began, or was due if it was hardly late.
     private var last: Duration?
     /// When the side effect was first asked for.
     private var first: Duration?
     /// Whether the side effect was not asked for since: what passed meanwhile was not missed.
     private var hasPaused = false
     private var backlog = Backlog()
+
+    /// A tick that is later than its time by no more than this part of the interval is not late.
+    private static let hardlyLate = 10
 
     /// No tick has been yet.
     package init(missed: MissedTicks) { self.missed = missed }
@@ -50,7 +53,9 @@ package struct IntervalCadence: Sendable {
             first = begin
             let due = (last.map { $0 + interval } ?? begin) + extra
             guard due <= now else { return .wait(until: due) }
-            self.last = now
+            // What is hardly late keeps its place, so that the cadence does not creep, and feedbacks that tick together go
+            // on to do so, which costs far less than as many ticks each by itself.
+            self.last = now - due <= interval / Self.hardlyLate ? due : now
             hasPaused = false
             return .run
         }
@@ -69,6 +74,18 @@ package struct IntervalCadence: Sendable {
         if isLate || passed > 1 { report(.left(isLate ? passed : passed - 1, isLate: isLate)) }
         return isLate ? .wait(until: tick + interval + extra) : .run
     }
+
+    /// When to wake for a tick: up to a hundredth of its interval later, at most ``longestGathering``, so that ticks that are
+    /// due at about the same time wake the daemon once.
+    package static func gathered(_ due: Duration, _ interval: Duration) -> Duration {
+        let (step, whole) = (min(interval / 100, longestGathering).nanoseconds, due.nanoseconds)
+        guard step >= 1_000_000, whole >= 0, whole <= Int64.max - step else { return due }
+        // What is less than a nanosecond is rounded up too.
+        return max(due, .nanoseconds((whole + step - 1) / step * step))
+    }
+
+    /// How much later than it is due a tick may be for the sake of others.
+    package static let longestGathering = Duration.milliseconds(50)
 
     /// How often an interval has passed. Bounded, so that a product with the interval stays in range.
     private static func count(_ span: Duration, by interval: Duration) -> Int {
@@ -111,15 +128,16 @@ package struct CalendarCadence: Sendable {
     package mutating func step(
         at time: Timestamp, extra: Duration = .zero, next: (Timestamp) -> Timestamp?, report: (MissedCount) -> Void
     ) -> TickStep<Timestamp> {
+        // Until then ticks are due.
+        let now = time.advanced(by: .zero - extra) ?? time
         var after = handled ?? time
-        if hasPaused { after = max(after, time) }
+        // What has not been handled, and is due only now on account of the extra time, was not missed.
+        if hasPaused { after = max(after, now) }
         hasPaused = false
         // What comes again because the clock was set back a little is not done again; further back, it is another time.
         // That is seen by the time itself: the extra time, which is another after each run, is no part of it.
         if time < after, after.seconds - time.seconds > Backlog.toleratedSeconds { after = time }
         handled = after
-        // Until then ticks are due.
-        let now = time.advanced(by: .zero - extra) ?? time
         if missed == .all {
             var count = 0
             var tick = next(after)
@@ -185,5 +203,15 @@ package struct Backlog: Sendable {
         }
         owed -= 1
         return true
+    }
+}
+
+extension Duration {
+    /// As whole nanoseconds, which is exact for some 292 years.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isOver) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return isTooLong || isOver ? (seconds < 0 ? .min : .max) : sum
     }
 }

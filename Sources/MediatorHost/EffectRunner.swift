@@ -14,11 +14,18 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
+    /// Told of each run of the side effect that has ended.
+    private let ended: @Sendable (EffectRun) -> Void
+    /// What events of it come from, by outcome; `emit` and `publish` have none.
+    private let sources: [String: FeedbackSource]
+    private let ownSource: FeedbackSource
     /// Calls something when the system has taken what waits for it now.
     private let afterPending: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Puts on a bus what a state makes of the feedback, if that is what it does.
     private let publish: @Sendable (SystemState) -> Void
     private let figures: RunFigures
+    /// Holds up what is to begin.
+    private let pause: PauseGate
     private let ticker: Ticker
     private let waits: Waits
     /// When those runs are due that wait for their delay, at most ``RunGate``'s number.
@@ -43,12 +50,22 @@ final class EffectRunner: Sendable {
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
-        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures,
+        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures, pause: PauseGate,
         afterPending: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void
+        publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void,
+        ended: @escaping @Sendable (EffectRun) -> Void
     ) {
+        self.ended = ended
+        let isTick = definition.schedule.hasTicks
+        ownSource = FeedbackSource(definition.name, outcome: nil, isTick: isTick)
+        let outcomes = Set(definition.outcomes.values.flatMap(\.keys)).subtracting([EffectSchema.emit.name])
+        sources = Dictionary(
+            uniqueKeysWithValues: outcomes.map {
+                ($0, FeedbackSource(definition.name, outcome: $0, isTick: isTick))
+            })
         self.publish = publish
         self.figures = figures
+        self.pause = pause
         self.afterPending = afterPending
         self.definition = definition
         self.implementation = implementation
@@ -62,7 +79,8 @@ final class EffectRunner: Sendable {
         gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
         let isCalendar = if case .at = definition.schedule { true } else { false }
-        ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar) { count in
+        ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar, pause: pause) {
+            count in
             Self.log(count, to: logger)
         }
         pacer = Pacer(time: time, waits: waits)
@@ -126,12 +144,7 @@ final class EffectRunner: Sendable {
     }
 
     /// Whether its schedule has ticks.
-    private var hasTicks: Bool {
-        switch definition.schedule {
-        case .every, .at: true
-        case .atOnce, .after: false
-        }
-    }
+    private var hasTicks: Bool { definition.schedule.hasTicks }
 
     /// When the side effect runs next, while that is waited for; nil too where it does not depend on the time alone.
     var next: Timestamp? {
@@ -264,8 +277,9 @@ final class EffectRunner: Sendable {
     private func run(
         _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
     ) async {
+        await pause.pass()
         guard let implementation else {
-            if let event = act(in: state) { send(event) }
+            if !Task.isCancelled, !waits.isClosed, let event = act(in: state) { send(event) }
             return
         }
         let isExclusive = definition.strategy == .cancelOnNewState
@@ -293,11 +307,20 @@ final class EffectRunner: Sendable {
             note(Fault(place: place, message: problem.message))
             return
         }
-        let run = Run(state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, send: send)
+        let run = Run(
+            state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send
+        )
         let given = arguments
         let begin = time.elapsed()
         figures.begin()
-        defer { figures.end(after: time.elapsed() - begin) }
+        defer {
+            figures.end(after: time.elapsed() - begin)
+            let (outcomes, others) = run.outcomes.all
+            ended(
+                EffectRun(
+                    feedback: definition.name, record: state.record, begun: run.begun, ended: time.now(),
+                    outcomes: outcomes, others: others, isCancelled: Task.isCancelled))
+        }
         guard schema?.isLasting == true else {
             return await attempts(limit, run) { await implementation.run(given, in: $0) }
         }
@@ -310,7 +333,7 @@ final class EffectRunner: Sendable {
     /// Does what the host does itself: the event that is emitted, if that is it.
     private func act(in state: SystemState) -> SystemEvent? {
         guard definition.effect == EffectSchema.publish.name else {
-            return event(for: EffectSchema.emit.name, .null, in: state).event
+            return event(for: EffectSchema.emit.name, .null, in: state, begun: nil).event
         }
         publish(state)
         return nil
@@ -327,13 +350,14 @@ final class EffectRunner: Sendable {
     /// Turns an outcome into its event; whether there are rules for it.
     private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
         figures.report(outcome)
+        run.outcomes.note(outcome, result)
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
         if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
-            let event = event(for: level, result, in: run.state).event
+            let event = event(for: level, result, in: run.state, begun: run.begun).event
         {
             run.send(event)
         }
-        let (hasRule, event) = event(for: outcome, result, in: run.state)
+        let (hasRule, event) = event(for: outcome, result, in: run.state, begun: run.begun)
         if let event, !run.turn.isReplaced { run.send(event) }
         return hasRule || isCounted(outcome, in: run.state)
     }
@@ -345,7 +369,10 @@ final class EffectRunner: Sendable {
         let stretch: UInt64
         let thresholds: Thresholds
         let turn: RunTurn
+        /// When it began.
+        let begun: Timestamp
         let send: Send<SystemEvent>
+        let outcomes = OutcomeLog()
     }
 
     // MARK: Attempts
@@ -395,9 +422,10 @@ final class EffectRunner: Sendable {
             let fields = type.fields.map { field in
                 field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
             }
-            if let event = event(for: level, .structure(Structure(type: type, fields: fields)), in: run.state).event {
-                run.send(event)
-            }
+            let event = event(
+                for: level, .structure(Structure(type: type, fields: fields)), in: run.state, begun: run.begun
+            ).event
+            if let event { run.send(event) }
         }
         let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
         guard !isTold, !isCounted("onFailure", in: run.state) else { return }
@@ -462,25 +490,41 @@ final class EffectRunner: Sendable {
     }
 
     /// The event an outcome leads to, and whether there are rules for it at all.
+    ///
+    /// - Parameter begun: when the run began; nil: there is none.
     private func event(
-        for outcome: String, _ result: Value, in state: SystemState
+        for outcome: String, _ result: Value, in state: SystemState, begun: Timestamp?
     ) -> (hasRule: Bool, event: SystemEvent?) {
         guard let rules = definition.outcomes[state.index]?[outcome] else { return (false, nil) }
-        let variables = [state.data, .timestamp(time.now()), result]
+        let now = time.now()
+        let variables = [state.data, .timestamp(now), result]
         do {
             for rule in rules {
                 if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
                 let data = try rule.event.data.evaluate(variables)
                 if let breach = events[rule.event.event].breach(of: data) {
-                    note(Fault(place: "\(outcome) of \(place)", message: breach.description))
+                    noteOutcome(outcome, breach.description)
                     return (true, nil)
                 }
-                return (true, SystemEvent(index: rule.event.event, data: data))
+                let cause = Cause(
+                    sources[outcome] ?? ownSource, of: state, at: begun ?? now, value: result)
+                return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
             }
         } catch {
-            note(Fault(place: "\(outcome) of \(place)", message: error.message))
+            noteOutcome(outcome, error.message)
         }
         return (true, nil)
+    }
+
+    /// Notes that nothing could be made of an outcome. Where a secret was given, the outcome may repeat it, and the message
+    /// the outcome.
+    private func noteOutcome(_ outcome: String, _ message: String) {
+        let isOpen = definition.secretArguments.isEmpty
+        note(
+            Fault(
+                place: "\(outcome) of \(place)",
+                message: isOpen
+                    ? message : "no event could be made of it; why is not shown, since a secret was given"))
     }
 }
 

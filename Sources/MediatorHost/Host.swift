@@ -1,5 +1,5 @@
 public import CommonExpression
-import FeedbackKit
+package import FeedbackKit
 public import Logging
 public import MediatorConfiguration
 import Synchronization
@@ -32,13 +32,15 @@ public final class Host: Sendable {
     let applies = Turnstile()
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
-    let time: HostTime
+    package let time: HostTime
     let logger: Logger
     /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
     public let healthChanges: AsyncStream<Void>
     let healthChanged: AsyncStream<Void>.Continuation
     /// What does about faults what concerns more than one system.
     let supervisor: Supervisor
+    /// Those who watch it as a whole.
+    let changes = Listeners<HostChange>()
 
     /// Builds everything, and starts nothing.
     ///
@@ -147,6 +149,7 @@ public final class Host: Sendable {
             for system in systems { group.addTask { await system.stop(within: limit) } }
         }
         for bus in set.buses { bus.close() }
+        changes.tell(.stopped)
         healthChanged.finish()
     }
 
@@ -230,7 +233,7 @@ public final class Host: Sendable {
         return definition.events[try Self.eventNumber(event, of: definition)]
     }
 
-    private static func eventNumber(_ event: String, of definition: SystemDefinition) throws(HostError) -> Int {
+    static func eventNumber(_ event: String, of definition: SystemDefinition) throws(HostError) -> Int {
         guard let found = definition.events.firstIndex(where: { $0.name == event }) else {
             let nearest = nearestName(to: event, among: definition.events.map(\.name))
             throw .noSuchEvent(system: definition.name, event: event, nearest: nearest)
@@ -238,25 +241,27 @@ public final class Host: Sendable {
         return found
     }
 
-    /// Sends an event to a system. `fields` are the event's, in the order of its definition.
-    public func emit(_ event: String, to name: String, fields: [Value]) throws(HostError) {
+    /// Sends an event to a system.
+    ///
+    /// - Parameters:
+    ///   - fields: the event's, in the order of its definition.
+    ///   - client: on whose behalf; nil: on the program's own.
+    public func emit(
+        _ event: String, to name: String, fields: [Value], by client: HostClient? = nil
+    ) throws(HostError) {
         let system = try named(name)
         let index = try Self.eventNumber(event, of: system.definition)
         let definition = system.definition.events[index]
-        guard fields.count == definition.type.fields.count else {
-            throw .wrongType(
-                path: event, expected: "\(definition.type.fields.count) fields", found: "\(fields.count)")
-        }
-        for (field, value) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
-            throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
-        }
+        try Self.check(fields, of: definition)
         let data = Value.structure(Structure(type: definition.type, fields: fields))
         if let breach = definition.breach(of: data) {
             throw .notAllowed(
                 path: "\(event).\(breach.path)", expected: breach.expected, found: breach.found, nearest: breach.nearest
             )
         }
-        switch system.loop.send(SystemEvent(index: index, data: data)) {
+        // The event is taken soon: the time need not be asked for.
+        let cause = Cause(.outside(Request(.emit, client)), at: nil)
+        switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
         case .accepted: break
         case .dropped(.mailboxFull):
             throw .notAccepted(system: name, reason: "its mailbox is full (\(system.definition.mailbox.limit) events)")
@@ -264,13 +269,27 @@ public final class Host: Sendable {
         }
     }
 
+    /// Holds the data of an event against its type.
+    static func check(_ fields: [Value], of definition: EventDefinition) throws(HostError) {
+        let event = definition.name
+        guard fields.count == definition.type.fields.count else {
+            throw .wrongType(
+                path: event, expected: "\(definition.type.fields.count) fields", found: "\(fields.count)")
+        }
+        for (field, value) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
+            throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
+        }
+    }
+
     /// Puts a value on a bus.
-    public func publish(_ value: Value, on name: String) throws(HostError) {
+    ///
+    /// - Parameter client: on whose behalf; nil: on the program's own.
+    public func publish(_ value: Value, on name: String, by client: HostClient? = nil) throws(HostError) {
         let bus = try bus(name)
         guard bus.definition.valueType.accepts(value) else {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
         }
-        bus.send(value)
+        bus.send(value, because: .outside(Request(.publish, client)))
     }
 
     // MARK: Watching
@@ -294,6 +313,13 @@ public final class Host: Sendable {
             $0
         }
         return (system.definition, changes)
+    }
+
+    /// Calls `see` with each state of a system, on its turn, the present one first.
+    package func onStates(
+        of name: String, _ see: @escaping @Sendable (SystemState) -> Void
+    ) throws(HostError) -> Subscription {
+        try named(name).loop.watch(see)
     }
 
     /// The values of a bus; of a current-value bus, its value first.

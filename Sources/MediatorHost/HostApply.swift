@@ -130,6 +130,7 @@ extension Host {
             return machine.phase
         }
         try Self.check(phaseNow)
+        changes.tell(.exchanged)
         return Change(plan: plan, old: old, new: new)
     }
 

@@ -36,6 +36,8 @@ public struct SystemStatus: Sendable {
     public let runs: [FeedbackRuns]
     /// When it begins anew, if it waits for that.
     public let begins: Timestamp?
+    /// That it is paused.
+    public let pause: Pause?
     /// The group of systems it belongs to.
     public let group: GroupDefinition?
     /// The names of the group's systems, in its order.

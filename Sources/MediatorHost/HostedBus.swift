@@ -6,8 +6,13 @@ import Synchronization
 
 /// A value on a bus, and when it was put there.
 struct BusValue: Sendable {
-    let value: Value
+    /// What put it there, which holds the value.
+    let cause: Cause
     let time: Timestamp
+    /// Whether it is shown to a link that comes late.
+    var isReplay = false
+
+    var value: Value { cause.value }
 }
 
 /// A configured bus: a mediator with a name.
@@ -37,16 +42,22 @@ final class HostedBus: Sendable {
     private let logger: Logger
 
     /// A bus; one that remembers begins with the value that is given, else with the one that is written as its first.
-    init(_ definition: BusDefinition, value: Value? = nil, time: HostTime, logger: Logger) {
+    init(_ definition: BusDefinition, continuing value: BusValue? = nil, time: HostTime, logger: Logger) {
         self.definition = definition
         self.time = time
         self.logger = logger
         let limit = definition.buffer.limit
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
         let inlets = inlets
-        switch (definition.kind, value ?? definition.initial) {
-        case (.currentValue, let initial?):
-            let first = BusValue(value: initial, time: time.now())
+        let first =
+            value
+            ?? definition.initial.map {
+                let now = time.now()
+                return BusValue(
+                    cause: Cause(.firstValue(definition.source), at: now, bus: definition.name, value: $0), time: now)
+            }
+        switch (definition.kind, first) {
+        case (.currentValue, let first?):
             let mediator = CurrentValueMediator(first, limit: limit, overflow: overflow)
             storage = .current(mediator)
             delivery = mediator.subscribe { inlets.show($0) }
@@ -54,6 +65,14 @@ final class HostedBus: Sendable {
             let mediator = PassthroughMediator<BusValue>(limit: limit, overflow: overflow)
             storage = .passthrough(mediator)
             delivery = mediator.subscribe { inlets.show($0) }
+        }
+    }
+
+    /// The value that a current-value bus has, to be carried over to another.
+    var carried: BusValue? {
+        switch storage {
+        case .passthrough: nil
+        case .current(let mediator): mediator.value
         }
     }
 
@@ -75,8 +94,14 @@ final class HostedBus: Sendable {
     }
 
     /// Puts a value on the bus.
-    func send(_ value: Value) {
-        let item = BusValue(value: value, time: time.now())
+    ///
+    /// - Parameters:
+    ///   - kind: who does.
+    ///   - next: what brought about the state that the kind tells of.
+    func send(_ value: Value, because kind: Cause.Kind, next: Cause? = nil) {
+        let now = time.now()
+        let item = BusValue(
+            cause: Cause(kind, at: now, bus: definition.name, value: value, next: next), time: now)
         logger.debug("value", metadata: ["value": "\(value)"])
         switch storage {
         case .passthrough(let mediator):
@@ -108,7 +133,8 @@ final class HostedBus: Sendable {
             mediator.subscribe { [inlets] item in
                 guard once.begin() else { return }
                 inlets.exchange(leaving, for: joining)
-                for joint in joining { joint.see(item) }
+                let shown = BusValue(cause: item.cause, time: item.time, isReplay: true)
+                for joint in joining { joint.see(shown) }
                 once.end()
                 done()
             })
@@ -123,7 +149,7 @@ final class HostedBus: Sendable {
             mediator.subscribe { [inlets] item in
                 guard once.begin() else { return }
                 before()
-                inlets.joint(link)?.see(item)
+                inlets.joint(link)?.see(BusValue(cause: item.cause, time: item.time, isReplay: true))
                 once.end()
             })
     }

@@ -4,6 +4,13 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
+/// What a link emitted: a value or the data of an event, and when.
+struct LinkFiring: Sendable {
+    let value: Value
+    let event: String?
+    let time: Timestamp
+}
+
 /// A configured link: how often it fired, and when last.
 ///
 /// It does nothing by itself: what it joins shows it its states or values, see ``HostedSet/join(after:done:)``.
@@ -31,6 +38,8 @@ final class HostedLink: Sendable {
     private let status: Mutex<Status>
     private let time: HostTime
     private let logger: Logger
+    /// Those who want to know when it fires.
+    let firings = Listeners<LinkFiring>()
 
     /// A link between parts of a set, which are given in the order of its graph.
     ///
@@ -44,6 +53,10 @@ final class HostedLink: Sendable {
         self.logger = logger
         status = Mutex(old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init)))
         let system = systems[definition.system]
+        let isTick =
+            definition.trigger.map { trigger in
+                system.definition.feedbacks.first { $0.name == trigger.feedback }?.schedule.hasTicks ?? false
+            } ?? false
         switch definition.form {
         case .systemToBus(let bus, let selector, let programs):
             let bus = buses[bus]
@@ -51,7 +64,11 @@ final class HostedLink: Sendable {
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
                 guard let value = link.emit(state, selector, programs, system) else { return }
-                bus.send(value)
+                if isTick {
+                    bus.send(value, because: .tick(definition, state.record))
+                } else {
+                    bus.send(value, because: .link(definition, state.record), next: state.cause)
+                }
             }
         case .systemToSystem(let target, let selector, let events):
             bus = nil
@@ -61,7 +78,8 @@ final class HostedLink: Sendable {
                     let data = link.emit(
                         state, selector, [state.index: event.data], system, as: target.definition.events[event.event])
                 else { return }
-                target.loop.send(SystemEvent(index: event.event, data: data))
+                let cause = Cause(.link(definition, state.record), at: nil, next: state.cause)
+                target.loop.send(SystemEvent(index: event.event, data: data, cause: cause))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
@@ -149,7 +167,11 @@ final class HostedLink: Sendable {
                 return system.note(Fault(place: place, message: breach.description))
             }
             guard fires(at: now) else { return }
-            let event = SystemEvent(index: event.event, data: data)
+            firings.tell(
+                LinkFiring(value: data, event: system.definition.events[event.event].name, time: now))
+            let event = SystemEvent(
+                index: event.event, data: data, via: SystemEvent.Via(link: definition, isReplay: item.isReplay),
+                cause: item.cause)
             if bus?.definition.kind == .currentValue {
                 system.take(event, from: ObjectIdentifier(self))
             } else {
@@ -176,7 +198,9 @@ final class HostedLink: Sendable {
                 system?.note(Fault(place: place, message: breach.description))
                 return nil
             }
-            return fires(at: now) ? value : nil
+            guard fires(at: now) else { return nil }
+            firings.tell(LinkFiring(value: value, event: event?.name, time: now))
+            return value
         } catch {
             system?.note(Fault(place: place, message: error.message))
             return nil

@@ -118,6 +118,7 @@ final class HostedSet: Sendable {
             nextRuns: system.nextRuns,
             runs: system.runs,
             begins: system.begins,
+            pause: system.pauseState,
             group: group,
             groupSystems: group?.systems.map { graph.systems[$0].name } ?? [])
     }

@@ -46,8 +46,14 @@ final class HostedSystem: Sendable {
         var resets: UInt64 = 0
         /// Whether it has been sent to its initial state, and is not there yet.
         var isResetting = false
+        /// That it is paused.
+        var pause: Pause?
         /// What is being done about a fault, in words, if it does not run.
         var treatment: String?
+        /// Why it begins anew, if it is being restarted.
+        var cause: Cause?
+        /// What it did of late.
+        var trace = Trace()
 
         /// Whether it has reached a state that counts as ready.
         var isReady = false
@@ -88,7 +94,9 @@ final class HostedSystem: Sendable {
             case .leaving: .stopped
             case .running:
                 watch.late != nil || failure != nil || inState == .failed
-                    ? .failed : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
+                    ? .failed
+                    : pause != nil
+                        ? .degraded : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
             }
         }
 
@@ -100,12 +108,22 @@ final class HostedSystem: Sendable {
             switch present {
             case .healthy, .stopped: return nil
             case .failed: return watch.late?.reason ?? failure.map(text) ?? byState
-            case .degraded: return inState == .degraded ? byState : lastFault.map(text)
+            case .degraded:
+                if let pause { return "paused by \(pause.by)" }
+                return inState == .degraded ? byState : lastFault.map(text)
             case .starting:
                 guard phase == .running else { return nil }
                 let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }
                 return wanted.isEmpty ? nil : "\(byState), and it is ready in \(wanted.joined(separator: " or "))"
             }
+        }
+
+        /// Forgets a fault that has been long enough ago; whether that is news.
+        mutating func forget(at elapsed: Duration, _ now: @autoclosure () -> Timestamp) -> Bool {
+            guard isFaulty, elapsed - faultAt >= HostedSystem.faultMemory else { return false }
+            isFaulty = false
+            let over = faultTime?.later(by: HostedSystem.faultMemory) ?? now()
+            return note(at: max(over, since))
         }
 
         /// Looks how it is; whether that is news.
@@ -125,8 +143,10 @@ final class HostedSystem: Sendable {
         }
 
         /// Claims it for a restart.
-        mutating func claim(_ treatment: String) -> UInt64 {
+        mutating func claim(_ treatment: String, because cause: Cause) -> UInt64 {
             phase = .restarting
+            pause = nil
+            self.cause = cause
             begins = nil
             self.treatment = treatment
             claim += 1
@@ -136,17 +156,18 @@ final class HostedSystem: Sendable {
         /// Ends it on account of a fault.
         mutating func giveUp(_ treatment: String) {
             phase = .givenUp
+            pause = nil
             self.treatment = treatment
             claim += 1
         }
 
         /// Makes it ready for what is to be done about a fault.
-        mutating func begin(_ decision: SupervisionMachine.Decision) {
+        mutating func begin(_ decision: SupervisionMachine.Decision, because cause: Cause) {
             let limit = supervision.policy.limit
             switch decision {
             case .none, .escalate: break
             case .reset: isResetting = true
-            case .restart(_, let attempt): _ = claim("being restarted (\(limit.text(attempt)))")
+            case .restart(_, let attempt): _ = claim("being restarted (\(limit.text(attempt)))", because: cause)
             case .stop(let isLimit): giveUp(limit.ending(isLimit))
             }
         }
@@ -171,8 +192,10 @@ final class HostedSystem: Sendable {
 
     /// The links that begin here.
     private let outlets = JointTable<SystemState>()
+    /// Those who want to know when another loop has taken the place of its own.
+    let renewals = Listeners<Void>()
     private let repeats: RepeatLog
-    private let reports = ReportBox()
+    private let reports: ReportBox
     /// What faults must not show.
     private let concealment: Concealment
     private let time: HostTime
@@ -180,8 +203,12 @@ final class HostedSystem: Sendable {
     /// What is to be done about a fault; called under no lock, and must not wait.
     private let supervise: Supervise
 
+    /// - Parameters:
+    ///   - make: makes what is inside.
+    ///   - kind: why there is the system.
     init(
-        _ definition: SystemDefinition, make: @escaping Maker, effects: EffectCatalogue, time: HostTime, logger: Logger,
+        _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.Kind, effects: EffectCatalogue,
+        time: HostTime, logger: Logger,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
@@ -192,12 +219,14 @@ final class HostedSystem: Sendable {
         self.healthChanged = healthChanged
         self.supervise = supervise
         self.time = time
+        reports = ReportBox(now: time.now)
         repeats = RepeatLog(time: time)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
-            1, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time, logger: logger,
+            1, of: definition, behaviour, outlets, because: Cause(kind, at: time.now()), effects: effects,
+            figures: figures, time: time, logger: logger,
             repeats: repeats,
             reports: reports.reports(of: 1))
         status = Mutex(
@@ -293,6 +322,7 @@ final class HostedSystem: Sendable {
     func beginStop() {
         let (incarnation, waiters) = status.withLock { status in
             status.phase = .leaving
+            status.pause = nil
             _ = status.note(at: time.now())
             status.treatment = nil
             return (status.incarnation, status.takeWaiters())
@@ -328,11 +358,14 @@ final class HostedSystem: Sendable {
 
     /// Claims it for a restart; nil if it is not started, is being restarted already, or leaves.
     ///
-    /// - Parameter isByHand: whether one that has ended on account of faults may begin anew, too.
-    func claim(_ treatment: String, isByHand: Bool = false) -> Claim? {
+    /// - Parameters:
+    ///   - treatment: what is being done, in words.
+    ///   - cause: why.
+    ///   - isByHand: whether one that has ended on account of faults may begin anew, too.
+    func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
         let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
             guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
-            return (status.claim(treatment), status.note(at: time.now()))
+            return (status.claim(treatment, because: cause), status.note(at: time.now()))
         }
         if isNews { healthChanged() }
         return number.map { Claim(system: self, number: $0) }
@@ -348,9 +381,10 @@ final class HostedSystem: Sendable {
         let wasOver = present.loop.phase == .stopped
         do throws(InitialStateError) {
             let behaviour = try make()
-            let number = status.withLock { $0.incarnation.number + 1 }
+            let (number, cause) = status.withLock { ($0.incarnation.number + 1, $0.cause) }
             let successor = Incarnation(
-                number, of: definition, behaviour, outlets, effects: effects, figures: figures, time: time,
+                number, of: definition, behaviour, outlets, because: cause ?? Cause(.start, at: time.now()),
+                effects: effects, figures: figures, time: time,
                 logger: logger,
                 repeats: repeats, reports: reports.reports(of: number))
             let isOver = status.withLock { status in
@@ -366,6 +400,7 @@ final class HostedSystem: Sendable {
                 return status.isOver && !wasOver
             }
             if isOver { settle(present) }
+            renewals.tell(())
             present.cancel()
             return present
         } catch {
@@ -395,6 +430,7 @@ final class HostedSystem: Sendable {
             status.phase = .running
             status.awaited = awaited
             status.treatment = nil
+            status.cause = nil
             status.failure = nil
             status.isResetting = false
             status.isReady = definition.readyStates.isEmpty
@@ -426,23 +462,62 @@ final class HostedSystem: Sendable {
     }
 
     /// Goes to its initial state before it takes another event; `false` if it does not run.
-    func reset() -> Bool {
+    func reset(because cause: Cause) -> Bool {
         let incarnation = status.withLock { status -> Incarnation? in
             guard status.phase == .running else { return nil }
             status.isResetting = true
             return status.incarnation
         }
         guard let incarnation else { return false }
-        return sendReset(to: incarnation)
+        return sendReset(to: incarnation, because: cause)
     }
 
-    private func sendReset(to incarnation: Incarnation) -> Bool {
-        let isAccepted = incarnation.loop.sendFirst(.reset) == .accepted
+    private func sendReset(to incarnation: Incarnation, because cause: Cause) -> Bool {
+        let isAccepted = incarnation.loop.sendFirst(.reset(cause)) == .accepted
         status.withLock { status in
             if isAccepted { status.resets += 1 } else { status.isResetting = false }
         }
         return isAccepted
     }
+
+    /// Takes no event and begins no side effect until it is resumed.
+    ///
+    /// - Returns: whether it was not paused already; nil: it does not run.
+    func pause(_ pause: Pause) -> Bool? {
+        // What it does about its loop is done under the lock: who resumes it or ends it at the same time comes before or
+        // after, and the loop calls nobody for it.
+        let (isNews, ticket) = status.withLock { status -> (Bool?, Waits.Ticket?) in
+            guard status.phase == .running else { return (nil, nil) }
+            guard status.pause == nil else { return (false, nil) }
+            guard status.incarnation.pause() else { return (nil, nil) }
+            status.pause = pause
+            _ = status.note(at: pause.since)
+            defer { status.readiness = nil }
+            return (true, status.readiness)
+        }
+        if let ticket { incarnation.interrupt(ticket) }
+        if isNews == true { healthChanged() }
+        return isNews
+    }
+
+    /// Goes on, if it is paused; whether it was.
+    func resume() -> Bool {
+        let incarnation = status.withLock { $0.pause == nil ? nil : $0.incarnation }
+        // Of several who resume it at a time one does; until that is noted, it counts as paused.
+        guard let incarnation, incarnation.resume() else { return false }
+        status.withLock { status in
+            guard status.incarnation === incarnation else { return }
+            status.pause = nil
+            _ = status.note(at: time.now())
+        }
+        healthChanged()
+        // Its time to become ready begins anew.
+        limitReadiness(of: incarnation)
+        return true
+    }
+
+    /// That it is paused.
+    var pauseState: Pause? { status.withLock { $0.pause } }
 
     /// Ends on account of a fault; `false` if it has been ended, or ends for good.
     func giveUp(_ treatment: String) -> Bool {
@@ -549,7 +624,7 @@ final class HostedSystem: Sendable {
     /// started.
     func migrate(from old: HostedSystem) -> Bool {
         let incarnation = incarnation
-        guard let state = old.loop.state.migrated(from: old.definition, to: definition),
+        guard let state = old.loop.state.migrated(from: old.definition, to: definition, at: time.now()),
             let adopted = incarnation.behaviour.adopt(state)
         else { return false }
         return incarnation.loop.setInitial(adopted)
@@ -562,15 +637,12 @@ final class HostedSystem: Sendable {
 
     /// How the system is, since when unless it is stopped, and why it is not healthy.
     ///
-    /// That a fault counts no longer is found out here, or at the next transition, whichever comes first.
+    /// That a fault counts no longer is found out here, at the next transition, or when somebody looks whether the loop
+    /// turns, whichever comes first.
     var wellness: (health: Health, since: Timestamp?, reason: String?) {
         let elapsed = time.elapsed()
         let (wellness, isNews) = status.withLock { status in
-            var isNews = false
-            if status.isFaulty, elapsed - status.faultAt >= Self.faultMemory {
-                status.isFaulty = false
-                isNews = status.note(at: status.faultTime?.later(by: Self.faultMemory) ?? time.now())
-            }
+            let isNews = status.forget(at: elapsed, time.now())
             let health = status.present
             return ((health, health == .stopped ? nil : status.since, status.reason(in: definition)), isNews)
         }
@@ -589,7 +661,8 @@ final class HostedSystem: Sendable {
     private func take(_ report: ReportBox.Report) {
         switch report {
         case .fault(let fault, let number, let isFailure): note(fault, of: number, isFailure: isFailure)
-        case .entered(let state, let number): entered(state, of: number)
+        case .entered(let state, let old, let number): entered(state, from: old, of: number)
+        case .traced(let happening, let number): trace(happening, of: number)
         case .broke(let fault, let number):
             note(Fault(place: "the loop", message: "\(fault.error)"), of: number, isOver: true)
         case .ended(let number):
@@ -616,11 +689,14 @@ final class HostedSystem: Sendable {
         }
     }
 
-    private func entered(_ state: SystemState, of number: UInt64) {
+    private func entered(_ state: SystemState, from old: SystemState?, of number: UInt64) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
         let elapsed = time.elapsed()
+        // What is no longer remembered is released when the lock has been.
+        var forgotten: Trace.Step?
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
+            forgotten = status.trace.note(.entered(state.record, from: old?.record))
             let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }
@@ -633,12 +709,26 @@ final class HostedSystem: Sendable {
             defer { status.readiness = nil }
             return (isNews, status.takeWaiters(), status.readiness)
         }
+        withExtendedLifetime(forgotten) {}
         if let readiness { incarnation.interrupt(readiness) }
         for tell in waiters { tell() }
         if isNews { healthChanged() }
         // One that was reset has its time to become ready anew.
-        if state.event?.isReset == true, !isReadyState { limitReadiness(of: incarnation) }
+        if state.record.event?.index == SystemEvent.resetIndex, !isReadyState { limitReadiness(of: incarnation) }
     }
+
+    /// Remembers what it has done.
+    private func trace(_ happening: Happening, of number: UInt64) {
+        let happening = happening.concealed(by: concealment)
+        let forgotten = status.withLock { status -> Trace.Step? in
+            guard number == status.incarnation.number else { return nil }
+            return status.trace.note(.other(happening))
+        }
+        withExtendedLifetime(forgotten) {}
+    }
+
+    /// What it did of late, the oldest first.
+    var trace: [Trace.Step] { status.withLock { $0.trace.steps } }
 
     /// Notes a fault of what it takes part in.
     func note(_ fault: Fault) { note(fault, of: nil) }
@@ -660,11 +750,13 @@ final class HostedSystem: Sendable {
         let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
+        var forgotten: Trace.Step?
         let (isNews, decision, claimed, waiters) = status.withLock {
             status -> (Bool, SupervisionMachine.Decision, (claim: UInt64, Incarnation), [@Sendable () -> Void]) in
             func untreated(_ isNews: Bool) -> (
                 Bool, SupervisionMachine.Decision, (claim: UInt64, Incarnation), [@Sendable () -> Void]
             ) { (isNews, .none, (status.claim, status.incarnation), []) }
+            forgotten = status.trace.note(.other(Happening(.failed, nil, nil, at: now, fault)))
             status.lastFault = fault
             status.faultAt = elapsed
             status.faultTime = now
@@ -676,29 +768,34 @@ final class HostedSystem: Sendable {
             let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
             guard !isTreated || (isOver && status.phase == .running) else { return untreated(status.note(at: now)) }
             let action = wanted ?? definition.supervision.onFault
+            let cause = Cause(.fault(Treatment("restart", of: definition.name, on: fault)), at: now)
             let decision = status.supervision.decide(
                 duringRestart && action != .escalate ? .restart : action, at: elapsed, isOver: isOver)
             // Decided and done at once, so that two faults at a time are not treated twice.
-            status.begin(decision)
+            status.begin(decision, because: cause)
             return (status.note(at: now), decision, (status.claim, status.incarnation), status.takeWaiters())
         }
+        withExtendedLifetime(forgotten) {}
         if isNews { healthChanged() }
         repeats.log(
             logger, .error, "a part of the system failed", key: fault.place, burst: 3,
             ["place": "\(fault.place)", "reason": "\(fault.message)"])
         for tell in waiters { tell() }
-        carryOut(decision, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed)
+        carryOut(
+            decision, on: fault, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed, now)
     }
 
     /// Does about a fault what concerns this system, for which its status is ready, and has the host do the rest.
     private func carryOut(
-        _ decision: SupervisionMachine.Decision, _ claim: Claim, _ incarnation: Incarnation, at elapsed: Duration
+        _ decision: SupervisionMachine.Decision, on fault: Fault, _ claim: Claim, _ incarnation: Incarnation,
+        at elapsed: Duration, _ now: Timestamp
     ) {
         let limit = definition.supervision.limit
         switch decision {
         case .none: return
         case .reset(let attempt):
-            guard sendReset(to: incarnation) else { return }
+            let cause = Cause(.fault(Treatment("reset", of: definition.name, on: fault)), at: now)
+            guard sendReset(to: incarnation, because: cause) else { return }
             logger.warning("reset to the initial state", metadata: ["attempt": "\(limit.text(attempt))"])
         case .restart(let delay, let attempt):
             logger.warning(
@@ -731,12 +828,13 @@ final class HostedSystem: Sendable {
             incarnation: incarnation.number, turns: incarnation.turns.value,
             events: isWatched ? loop.counters.events : 0)
         let (asks, silence, isNews) = status.withLock { status -> (Bool, Duration, Bool) in
+            let isForgotten = status.forget(at: now, self.time.now())
             guard isWatched, incarnation === status.incarnation else {
                 _ = status.watch.settle()
-                return (false, .zero, status.note(at: self.time.now()))
+                return (false, .zero, status.note(at: self.time.now()) || isForgotten)
             }
             let (asks, silence) = status.watch.look(sight, at: now, deadline: deadline)
-            return (asks, silence, false)
+            return (asks, silence, isForgotten)
         }
         if isNews { healthChanged() }
         if asks { loop.afterPending { [weak self] in self?.turned(incarnation.number) } }

@@ -10,7 +10,16 @@ final class Incarnation: Sendable {
     /// What it tells its system.
     struct Reports: Sendable {
         var fault: @Sendable (Fault) -> Void
-        var entered: @Sendable (SystemState) -> Void
+        /// It has entered a state, from another, unless it has just begun.
+        var entered: @Sendable (SystemState, _ old: SystemState?) -> Void
+        /// It has taken an event, at a time, and nothing has changed; on account of a fault, if there was one.
+        var stayed: @Sendable (SystemState, SystemEvent, Timestamp, Fault?) -> Void
+        /// It has not handled an event.
+        var unhandled: @Sendable (SystemState, SystemEvent) -> Void
+        /// It has dropped an event.
+        var dropped: @Sendable (SystemEvent, DropReason) -> Void
+        /// A side effect has ended.
+        var ran: @Sendable (EffectRun) -> Void
         /// It got an event that it must handle, and did not.
         var failed: @Sendable (Fault) -> Void
         /// Its loop has failed, and is being cancelled.
@@ -30,10 +39,14 @@ final class Incarnation: Sendable {
     let turns = TurnCount()
     /// Whether it turns on the shared pool.
     let isOnPool: Bool
+    /// Why it begins.
+    private let cause: Cause
     private let definition: SystemDefinition
     private let runners: [EffectRunner]
     /// What waits as long as it runs.
     private let waits: Waits
+    /// Holds up its schedules while it is paused.
+    private let gate = PauseGate()
     private let time: HostTime
 
     /// Makes one; nothing is started.
@@ -41,25 +54,26 @@ final class Incarnation: Sendable {
     /// - Parameters:
     ///   - outlets: the links that begin at the system.
     ///   - figures: where is counted what each feedback does.
+    ///   - cause: why it begins.
     init(
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
-        _ outlets: JointTable<SystemState>,
+        _ outlets: JointTable<SystemState>, because cause: Cause,
         effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
         reports: Reports
     ) {
         self.number = number
         self.definition = definition
         self.behaviour = behaviour
+        self.cause = cause
         self.time = time
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
         isOnPool = behaviour.executor == nil || behaviour.executor is SharedPool
         let executor = behaviour.executor ?? HostPool()
         let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
+        let stayed = reports.stayed
         loop = Loop(
-            initial: SystemState(
-                index: first.index, data: first.data, since: now(), previous: nil, event: nil, serial: 1,
-                original: first.original),
+            initial: SystemState(first: first, of: definition, since: now(), cause: cause),
             feedbacks: behaviour.makeFeedbacks(report),
             executor: CountingExecutor(base: executor, turns: turns),
             clock: time.clock,
@@ -70,7 +84,18 @@ final class Incarnation: Sendable {
                 wasReset()
                 return Self.reset(&state, event, to: first, definition, now(), report)
             }
-            return reduce(&state, event, now, report)
+            var taken: Timestamp?
+            var fault: Fault?
+            let reduction = reduce(
+                &state, event,
+                {
+                    let time = now()
+                    taken = time
+                    return time
+                }, { fault = $0 })
+            if reduction == .stay { stayed(state, event, taken ?? now(), fault) }
+            if let fault { report(fault) }
+            return reduction
         }
         var runners: [EffectRunner] = []
         for (feedback, figures) in zip(definition.feedbacks, figures) {
@@ -82,11 +107,12 @@ final class Incarnation: Sendable {
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 figures: figures,
+                pause: gate,
                 afterPending: { [weak loop] body in
                     if let loop { loop.afterPending(body) } else { body() }
                 },
                 publish: { [outlets] in outlets.show($0, by: feedback.name) },
-                note: report)
+                note: report, ended: reports.ran)
             runners.append(runner)
             loop.add(
                 Feedback(
@@ -110,9 +136,7 @@ final class Incarnation: Sendable {
     ) -> Reduction {
         do {
             let data = definition.kind == nil ? .structure(try definition.initialData(now: now)) : first.data
-            state = SystemState(
-                index: first.index, data: data, since: now, previous: state.index, event: event,
-                serial: state.serial + 1, original: first.original)
+            state = state.entering(first.index, data, at: now, on: event, original: first.original)
             return .handled
         } catch {
             report(Fault(place: "the initial state, \(definition.source)", message: error.message))
@@ -123,11 +147,8 @@ final class Incarnation: Sendable {
     /// Starts; `false` if it has ended before. One that has waited for its time begins in the initial state of now.
     func start(afterWaiting hasWaited: Bool) -> Bool {
         if hasWaited, definition.kind == nil, let data = try? definition.initialData(now: time.now()) {
-            let first = behaviour.initial
-            _ = loop.setInitial(
-                SystemState(
-                    index: first.index, data: .structure(data), since: time.now(), previous: nil, event: nil, serial: 1)
-            )
+            let first = SystemBehaviour.Snapshot(index: behaviour.initial.index, data: .structure(data))
+            _ = loop.setInitial(SystemState(first: first, of: definition, since: time.now(), cause: cause))
         }
         return loop.start()
     }
@@ -165,8 +186,23 @@ final class Incarnation: Sendable {
         endWaiting()
     }
 
+    /// Takes no event from now on, and begins no side effect. `false`: it does not run, or is paused already.
+    func pause() -> Bool {
+        guard loop.pause() else { return false }
+        gate.pause()
+        return true
+    }
+
+    /// Goes on; `false`: it was not paused.
+    func resume() -> Bool {
+        guard loop.resume() else { return false }
+        gate.resume()
+        return true
+    }
+
     private func endWaiting() {
         waits.close()
+        gate.close()
         for runner in runners { runner.endWaiting() }
     }
 }
@@ -184,6 +220,11 @@ extension Overflow {
 
 /// Carries reports to a system, which is made after what reports to it.
 final class ReportBox: Sendable {
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameter now: what the calendar says.
+    init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+
     /// Whom it tells. A function that a `Mutex` held by itself would be wrapped once more by each look at it, as what is
     /// generic is, and so be called ever deeper.
     private struct Receiver {
@@ -195,7 +236,8 @@ final class ReportBox: Sendable {
     /// What an incarnation reports, and its number.
     enum Report: Sendable {
         case fault(Fault, of: UInt64, isFailure: Bool)
-        case entered(SystemState, of: UInt64)
+        case entered(SystemState, from: SystemState?, of: UInt64)
+        case traced(Happening, of: UInt64)
         case broke(LoopFault, of: UInt64)
         case wasReset(UInt64)
         case ended(UInt64)
@@ -209,7 +251,17 @@ final class ReportBox: Sendable {
     func reports(of number: UInt64) -> Incarnation.Reports {
         Incarnation.Reports(
             fault: { [self] in tell(.fault($0, of: number, isFailure: false)) },
-            entered: { [self] in tell(.entered($0, of: number)) },
+            entered: { [self] in tell(.entered($0, from: $1, of: number)) },
+            stayed: { [self] state, event, time, fault in
+                tell(.traced(Happening(.stayed, state.record, event, at: time, fault), of: number))
+            },
+            unhandled: { [self] state, event in
+                tell(.traced(Happening(.unhandled, state.record, event, at: now()), of: number))
+            },
+            dropped: { [self] event, reason in
+                tell(.traced(Happening(.dropped(reason), nil, event, at: now()), of: number))
+            },
+            ran: { [self] run in tell(.traced(Happening(run), of: number)) },
             failed: { [self] in tell(.fault($0, of: number, isFailure: true)) },
             broke: { [self] in tell(.broke($0, of: number)) },
             wasReset: { [self] in tell(.wasReset(number)) },

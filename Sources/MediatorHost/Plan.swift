@@ -122,6 +122,8 @@ public struct Plan: Sendable, Hashable {
     public var links: [LinkStep]
     /// Every group of either graph, by name.
     public var groups: [LinkStep]
+    /// What becomes of who may do what; nil if neither graph says anything of it.
+    public var access: LinkStep?
 
     /// Compares what runs with what is to run. About linear.
     ///
@@ -162,12 +164,26 @@ public struct Plan: Sendable, Hashable {
             return LinkStep(
                 name: name, fate: isSame ? .keep : .change, reason: isSame ? nil : "its definition has changed")
         }
+        switch (old.access.grants.isEmpty, new.access.grants.isEmpty) {
+        case (true, true): access = nil
+        case (true, false): access = LinkStep(name: Self.accessName, fate: .add)
+        case (false, true): access = LinkStep(name: Self.accessName, fate: .remove)
+        case (false, false):
+            let isSame = old.access.means(new.access)
+            access = LinkStep(
+                name: Self.accessName, fate: isSame ? .keep : .change,
+                reason: isSame ? nil : "others may do other things")
+        }
     }
+
+    /// What the step about who may do what is called.
+    public static let accessName = "access"
 
     /// Whether everything stays as it is.
     public var isEmpty: Bool {
         systems.allSatisfy { $0.fate == .keep } && buses.allSatisfy { $0.fate == .keep }
             && links.allSatisfy { $0.fate == .keep } && groups.allSatisfy { $0.fate == .keep }
+            && access?.fate ?? .keep == .keep
     }
 
     /// What becomes of the systems, in a line: `3 kept, 1 restarted, 2 added; 1 link changed`.
@@ -185,7 +201,8 @@ public struct Plan: Sendable, Hashable {
             (groups.count { $0.fate != .keep }, "group", "groups"),
         ]
         let others = changed.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2) changed" }
-        return ([words.compactMap { $0 }.joined(separator: ", ")] + others).joined(separator: "; ")
+        let rights = access?.fate ?? .keep == .keep ? [] : ["access changed"]
+        return ([words.compactMap { $0 }.joined(separator: ", ")] + others + rights).joined(separator: "; ")
     }
 
     // MARK: Parts
@@ -262,12 +279,18 @@ extension SystemState {
     /// The same state in another definition of its system; nil if there is none with the same fields.
     ///
     /// It counts as one that was entered by no event, when it was.
-    func migrated(from old: SystemDefinition, to new: SystemDefinition) -> SystemState? {
+    ///
+    /// - Parameter time: when that is done.
+    func migrated(from old: SystemDefinition, to new: SystemDefinition, at time: Timestamp) -> SystemState? {
         let type = old.states[index].type
         guard let match = new.states.firstIndex(where: { $0.name == type.name && $0.type == type }),
             case .structure(let structure) = data
         else { return nil }
         let value = Value.structure(Structure(type: new.states[match].type, fields: structure.fields))
-        return SystemState(index: match, data: value, since: since, previous: nil, event: nil, serial: serial + 1)
+        return SystemState(
+            record: StateRecord(
+                definition: new, index: match, data: value, since: since, previous: nil, event: nil, serial: serial + 1,
+                original: nil),
+            cause: Cause(.migration(record), at: time, next: cause))
     }
 }

@@ -1,10 +1,10 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Logs what comes now and then, and of what comes in a flood only how much it was.
 ///
 /// What is withheld is told when its interval is over, or when the system stops: nothing goes without a word.
-final class RepeatLog: Sendable {
+package final class RepeatLog: Sendable {
     /// The first line that was withheld, and how many there were.
     private struct Withheld {
         var logger: Logger
@@ -28,20 +28,21 @@ final class RepeatLog: Sendable {
     }
 
     /// How long an interval is.
-    static let interval = Duration.seconds(1)
+    package static let interval = Duration.seconds(1)
     /// How many kinds are told apart; beyond, it begins anew.
     static let limit = 256
 
     private let machine = Mutex(Machine())
     private let time: HostTime
 
-    init(time: HostTime) {
+    /// - Parameter time: by which intervals are measured.
+    package init(time: HostTime) {
         self.time = time
     }
 
     /// Logs a line, unless `burst` of the same kind were logged within the last ``interval``; of those the first is
     /// logged when that is over, and says how many more there were.
-    func log(
+    package func log(
         _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> String,
         burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata
     ) {

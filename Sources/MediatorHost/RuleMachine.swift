@@ -20,13 +20,8 @@ struct RuleMachine: Sendable {
                 switch rule.outcome {
                 case .stay: return .stay
                 case .to(let program):
-                    state = SystemState(
-                        index: program.state,
-                        data: try make(program, from: state.data, variables),
-                        since: now,
-                        previous: state.index,
-                        event: event,
-                        serial: state.serial + 1)
+                    let data = try make(program, from: state.data, variables)
+                    state = state.entering(program.state, data, at: now, on: event)
                     return .handled
                 }
             } catch {

@@ -29,7 +29,9 @@ struct SetBuilder: Sendable {
         let threads = graph.systems.contains { $0.kind != nil } ? 1 : Concurrency.threads(for: graph.systems.count)
         let built = Self.each(graph.systems, threads) { definition -> Result<HostedSystem, InitialStateError> in
             if fates[definition.name] == .keep, let kept = old?.system(definition.name) { return .success(kept) }
-            return Result { () throws(InitialStateError) in try system(definition) }
+            return Result { () throws(InitialStateError) in
+                try system(definition, because: before == nil ? .start : .reload)
+            }
         }
         var systems: [HostedSystem] = []
         systems.reserveCapacity(built.count)
@@ -46,8 +48,9 @@ struct SetBuilder: Sendable {
             let step = busFates[definition.name]
             let present = old?.bus(definition.name)
             if step?.fate == .keep, let present { return present }
-            let value = step?.value == .keep ? present?.current.value : nil
-            return HostedBus(definition, value: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
+            let value = step?.value == .keep ? present?.carried : nil
+            return HostedBus(
+                definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
         }
         let links = Self.each(graph.links, threads) { [systems] definition in
             let present = old?.link(definition.name)
@@ -111,10 +114,13 @@ struct SetBuilder: Sendable {
         }
     }
 
-    private func system(_ definition: SystemDefinition) throws(InitialStateError) -> HostedSystem {
+    private func system(
+        _ definition: SystemDefinition, because kind: Cause.Kind
+    ) throws(InitialStateError) -> HostedSystem {
         let own = logger.with(["system": "\(definition.name)"])
         return try HostedSystem(
-            definition, make: { () throws(InitialStateError) in try begin(definition) }, effects: effects, time: time,
-            logger: own, healthChanged: { [healthChanged] in healthChanged.yield() }, supervise: supervise)
+            definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
+            effects: effects,
+            time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() }, supervise: supervise)
     }
 }

@@ -77,10 +77,14 @@ final class Supervisor: Sendable {
         switch decision {
         case .none: break
         case .reset:
-            for other in others where other.reset() { log(other, "reset with a system of its group", name, group) }
+            let cause = Cause(.fault(Treatment("reset", of: name, on: system.faults.last)), at: time.now())
+            for other in others where other.reset(because: cause) {
+                log(other, "reset with a system of its group", name, group)
+            }
         case .restart(let delay, _):
+            let cause = Cause(.fault(Treatment("restart", of: name, on: system.faults.last)), at: time.now())
             let concerned = others.compactMap { other -> HostedSystem.Claim? in
-                guard let claim = other.claim("being restarted with '\(name)'") else { return nil }
+                guard let claim = other.claim("being restarted with '\(name)'", because: cause) else { return nil }
                 log(other, "restarting with a system of its group", name, group)
                 return claim
             }
@@ -249,10 +253,12 @@ extension Host {
     /// that waits to begin anew, with those that begin with it. What had been done about faults counts no longer. Others of
     /// its group go on.
     ///
+    /// - Parameter client: on whose behalf; nil: on the program's own.
     /// - Returns: when it has begun. Its side effects have ended then, or have been left behind after some seconds.
-    public func restart(_ name: String) async throws(HostError) {
+    public func restart(_ name: String, by client: HostClient? = nil) async throws(HostError) {
         let system = try named(name)
-        let claim = isStopped ? nil : system.claim("being restarted, as asked", isByHand: true)
+        let cause = Cause(.outside(Request(.restart, client)), at: time.now())
+        let claim = isStopped ? nil : system.claim("being restarted, as asked", because: cause, isByHand: true)
         guard let task = claim.map({ supervisor.restart([$0], at: .zero) }) ?? supervisor.hurry(system) else {
             throw .notAccepted(system: name, reason: Self.obstacle(to: system))
         }
@@ -265,9 +271,12 @@ extension Host {
 
     /// Sends a system to its initial state, before it takes another event; what waits for it, and its side effects that
     /// continue on a new state, stay as they are.
-    public func reset(_ name: String) throws(HostError) {
+    ///
+    /// - Parameter client: on whose behalf; nil: on the program's own.
+    public func reset(_ name: String, by client: HostClient? = nil) throws(HostError) {
         let system = try named(name)
-        guard !isStopped, system.reset() else {
+        let cause = Cause(.outside(Request(.reset, client)), at: time.now())
+        guard !isStopped, system.reset(because: cause) else {
             throw .notAccepted(system: name, reason: Self.obstacle(to: system))
         }
         system.forgetFaults()

@@ -11,12 +11,12 @@ struct SystemObserver: LoopObserver {
     let reports: Incarnation.Reports
 
     func loopDidStart(with state: SystemState) {
-        reports.entered(state)
+        reports.entered(state, nil)
         logger.info("started", metadata: ["state": "\(name(state))"])
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
-        reports.entered(new)
+        reports.entered(new, old)
         // A state that only repeats itself is not news.
         let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
         // Nor is one that comes a thousand times a second: then it is told how often.
@@ -27,6 +27,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
+        reports.unhandled(state, event)
         let event = definition.eventName(event)
         switch definition.unhandled {
         case .ignore:
@@ -44,6 +45,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {
+        reports.dropped(event, reason)
         if reason == .stopped || reason == .cancelled {
             logger.debug("event dropped", metadata: ["event": "\(definition.eventName(event))"])
         } else {

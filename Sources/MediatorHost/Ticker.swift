@@ -39,17 +39,20 @@ final class Ticker: Sendable {
     private let machine: Mutex<Machine>
     private let time: HostTime
     private let waits: Waits
+    private let pause: PauseGate
     private let report: @Sendable (MissedCount) -> Void
 
     /// - Parameters:
     ///   - isCalendar: whether there are ticks by the calendar, rather than by intervals.
+    ///   - pause: holds up its ticks; those that are missed meanwhile are dealt with as after any time asleep.
     ///   - report: is told of ticks that are left out.
     init(
         time: HostTime, waits: Waits, missed: MissedTicks = .once, isCalendar: Bool = false,
-        report: @escaping @Sendable (MissedCount) -> Void = { _ in }
+        pause: PauseGate = PauseGate(), report: @escaping @Sendable (MissedCount) -> Void = { _ in }
     ) {
         self.time = time
         self.waits = waits
+        self.pause = pause
         self.report = report
         machine = Mutex(
             Machine(
@@ -95,6 +98,7 @@ final class Ticker: Sendable {
     /// Waits for the next run; `false` if there is none.
     private func wait(_ generation: UInt64, _ plan: Plan, _ jitter: Duration) async -> Bool {
         while !Task.isCancelled {
+            await pause.pass()
             switch step(generation, plan, jitter) {
             case .leave: return false
             case .run: return true
@@ -105,7 +109,9 @@ final class Ticker: Sendable {
     }
 
     private func step(_ generation: UInt64, _ plan: Plan, _ jitter: Duration) -> Step {
-        let (elapsed, now, zone) = (time.elapsed(), time.now(), time.zone())
+        let (elapsed, now) = (time.elapsed(), time.now())
+        // Looked up for calendar times only: it may mean a look at a file.
+        let zone = if case .at = plan { time.zone() } else { ZoneOffsets.utc }
         let random = jitter > .zero ? jitter * time.random() : .zero
         var missed: [MissedCount] = []
         let step: Step = machine.withLock { machine in
@@ -119,7 +125,8 @@ final class Ticker: Sendable {
                 let step = cadence.step(at: elapsed, every: interval, extra: extra) { missed.append($0) }
                 machine.cadence = .interval(cadence)
                 guard case .wait(let due) = step else { break }
-                guard let ticket = waits.begin({ [time] in try await time.sleep(due) }) else { return .leave }
+                let moment = IntervalCadence.gathered(due, interval)
+                guard let ticket = waits.begin({ [time] in try await time.sleep(moment) }) else { return .leave }
                 machine.waiting = ticket
                 machine.next = now.advanced(by: due - elapsed)
                 return .wait(ticket)

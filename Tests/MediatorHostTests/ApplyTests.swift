@@ -37,12 +37,7 @@ private final class Fixture: Sendable {
     let effect = WorkEffect()
 
     init(_ text: String) throws {
-        let clock = clock
-        let time = HostTime(clock: clock) {
-            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
-            else { preconditionFailure("the test runs for thousands of years") }
-            return now
-        }
+        let time = HostTime.manual(clock)
         let catalogue = EffectCatalogue([effect])
         host = try Host(
             graph: try graph(text, effects: catalogue.schemas), effects: catalogue, time: time,

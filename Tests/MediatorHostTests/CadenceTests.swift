@@ -29,6 +29,37 @@ import Testing
         #expect(reports.isEmpty)
     }
 
+    @Test func `what is hardly late does not creep`() {
+        let (steps, _) = Self.interval(.once, every: 10, at: [0, 11, 20.5, 30.9, 41.1, 41.2, 52])
+        #expect(steps == ["run", "run", "run", "run", "run", "51.1", "run"])
+        // A day of ticks that are each a little late.
+        var cadence = IntervalCadence(missed: .once)
+        var runs = 0
+        var now = Duration.zero
+        while now < .seconds(86_400) {
+            switch cadence.step(at: now, every: .seconds(1), extra: .zero, report: { _ in }) {
+            case .run: runs += 1
+            case .wait(let due): now = due + .microseconds(700)
+            case .never: Issue.record("there is always another")
+            }
+        }
+        #expect(runs == 86_400)
+    }
+
+    @Test(arguments: [
+        // The interval, when a tick is due, and when it is waited for, in nanoseconds.
+        (1_000_000_000, 1_000_300_000, 1_010_000_000), (1_000_000_000, 1_010_000_000, 1_010_000_000),
+        (50_000_000, 123_456_789, 123_456_789), (123_456_789, 370_370_367, 371_604_667),
+        (3_600_000_000_000, 3_600_000_000_001, 3_600_050_000_000), (1_000_000_000, 0, 0),
+    ])
+    func `ticks that are due at about the same time wake together`(interval: Int, due: Int, expected: Int) {
+        let moment = IntervalCadence.gathered(.nanoseconds(due), .nanoseconds(interval))
+        #expect(moment == .nanoseconds(expected))
+        #expect(IntervalCadence.gathered(moment, .nanoseconds(interval)) == moment)
+        let odd = Duration.nanoseconds(due) + Duration(secondsComponent: 0, attosecondsComponent: 1)
+        #expect(IntervalCadence.gathered(odd, .nanoseconds(interval)) >= odd)
+    }
+
     @Test func `skip: one that is late is made, those before it are left out, and the grid stays`() {
         let (steps, reports) = Self.interval(.skip, every: 10, at: [0, 10, 34, 34, 40, 51, 51])
         #expect(steps == ["run", "run", "run", "40.0", "run", "run", "60.0"])
@@ -215,5 +246,24 @@ import Testing
         #expect(try step("21T11:59:30", 0) == .wait(until: Self.time("21T13:00:00")))
         // Set back further, it is another time.
         #expect(try step("21T11:30:00", 0) == .wait(until: Self.time("21T12:00:00")))
+    }
+    @Test(arguments: MissedTicks.allCases)
+    func `a tick that is to come later is not lost where its state is left for a moment`(missed: MissedTicks) throws {
+        var cadence = CalendarCadence(missed: missed)
+        let expression = try CalendarExpression("02:30")
+        func step(_ now: String) throws -> TickStep<Timestamp> {
+            try cadence.step(at: Self.time(now), extra: .seconds(420), next: { expression.next(after: $0, in: .utc) }) {
+                _ in
+            }
+        }
+        #expect(try step("21T02:00:00") == .wait(until: Self.time("21T02:30:00")))
+        cadence.pause()
+        #expect(try step("21T02:33:00") == .wait(until: Self.time("21T02:30:00")))
+        #expect(try step("21T02:37:00") == .run)
+        cadence.pause()
+        #expect(try step("21T02:38:00") == .wait(until: Self.time("22T02:30:00")))
+        cadence.pause()
+        // It was not asked for when it would have come.
+        #expect(try step("22T02:38:00") == .wait(until: Self.time("23T02:30:00")))
     }
 }

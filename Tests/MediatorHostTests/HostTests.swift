@@ -111,14 +111,8 @@ private final class Fixture: Sendable {
             Issue.record("\(diagnostic.rendered())")
         }
         let graph = try #require(result.graph)
-        let clock = clock
         let door = door
-        let time = HostTime(clock: clock) {
-            door.pass()
-            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
-            else { preconditionFailure("the test runs for thousands of years") }
-            return now
-        }
+        let time = HostTime.manual(clock) { door.pass() }
         host = try Host(
             graph: graph, effects: catalogue, time: time, logger: logger)
         began.withLock { $0 = { [weak self] name in self?.began.withLock { $0.append(name) } } }
@@ -216,6 +210,21 @@ private let counter = """
         status = try fixture.host.systemStatus("counter")
         #expect(status.health == .healthy)
         #expect(status.faults == 1)
+    }
+
+    @Test func `that a fault counts no longer is told where nobody asks and nothing happens`() async throws {
+        let fixture = try Fixture(counter)
+        fixture.host.start()
+        await fixture.settle()
+        var changes = fixture.host.healthChanges.makeAsyncIterator()
+        try fixture.host.emit("Divide", to: "counter", fields: [.int(0)])
+        await fixture.settle()
+        _ = await changes.next()
+        fixture.clock.advance(by: .seconds(60))
+        // As whoever watches the loops does now and then.
+        _ = fixture.host.lookAtLoops(deadline: .seconds(120))
+        _ = await changes.next()
+        #expect(fixture.host.health == .healthy)
     }
 
     @Test(arguments: [("ignore", Health.healthy), ("warn", .healthy), ("fault", .failed)])

@@ -182,12 +182,7 @@ final class KindFixture: Sendable {
         _ text: String, also others: [any SystemImplementation] = [], values: ExternalValues = .none
     ) throws {
         kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter(), try Kinds.server()] + others)
-        let clock = clock
-        let time = HostTime(clock: clock) {
-            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
-            else { preconditionFailure("the test runs for thousands of years") }
-            return now
-        }
+        let time = HostTime.manual(clock)
         host = try Host(
             graph: try Self.graph(text, kinds.kinds, values), effects: EffectCatalogue([]), kinds: kinds, time: time,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

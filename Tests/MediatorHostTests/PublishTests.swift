@@ -11,12 +11,7 @@ private struct Fixture {
     let host: Host
 
     init(_ text: String) throws {
-        let clock = clock
-        let time = HostTime(clock: clock) {
-            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
-            else { preconditionFailure("the test runs for thousands of years") }
-            return now
-        }
+        let time = HostTime.manual(clock)
         host = try Host(
             graph: try graph(text), effects: EffectCatalogue([]), time: time,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -89,9 +89,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             transitions: made.transitions.map { (name($0.from), name($0.event), name($0.to)) },
             adopt: { state in
                 guard let value = try? states.decode(state.index, state.data) else { return nil }
-                var adopted = state
-                adopted.original = Original(value)
-                return adopted
+                return state.with(original: Original(value))
             })
     }
 
@@ -130,9 +128,9 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
     private func event(_ value: E) -> SystemEvent {
         do throws(KindError) {
             let (index, data) = try events.encode(value)
-            return SystemEvent(index: index, data: data, original: Original(value))
+            return SystemEvent(index: index, data: data, original: Original(value), cause: nil)
         } catch {
-            return SystemEvent(index: -1, data: .null, original: Stranger(error.description))
+            return SystemEvent(index: -1, data: .null, original: Stranger(error.description), cause: nil)
         }
     }
 
@@ -149,9 +147,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             let reduction = reduce(&new, cause)
             guard reduction == .handled else { return reduction }
             let made = try snapshot(new)
-            state = SystemState(
-                index: made.index, data: made.data, since: now(), previous: state.index, event: event,
-                serial: state.serial + 1, original: made.original)
+            state = state.entering(made.index, made.data, at: now(), on: event, original: made.original)
             return .handled
         } catch {
             report(Fault(place: "\(place), kind \(kind.name)", message: error.description))
@@ -165,7 +161,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
     ) -> Feedback<SystemState, SystemEvent> {
         feedback.reportingErrors { [name = kind.name] feedback, error in
             report(Fault(place: "feedback \(feedback), kind \(name)", message: "\(error)"))
-        }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) })
+        }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses()
     }
 
     // MARK: Names

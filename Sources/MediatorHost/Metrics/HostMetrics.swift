@@ -22,6 +22,7 @@ private struct SystemMetrics {
     private var faults = Metric("mediatord_system_faults_total", .counter, "Parts of the system that failed.")
     private var restarts = Metric("mediatord_system_restarts_total", .counter, "How often the system was restarted.")
     private var resets = Metric("mediatord_system_resets_total", .counter, "How often the system was reset.")
+    private var paused = Metric("mediatord_system_paused", .gauge, "1 while the system is paused.")
     private var waiting = Metric("mediatord_system_mailbox_events", .gauge, "Events that wait in the mailbox.")
     private var limit = Metric("mediatord_system_mailbox_limit", .gauge, "How many events may wait in the mailbox.")
     private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that are at work.")
@@ -37,7 +38,8 @@ private struct SystemMetrics {
         for system in set.systems { all.add(system) }
         return [
             all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
-            all.resets, all.waiting, all.limit, all.running, all.pending, all.outcomes, all.retries, all.durations,
+            all.resets, all.paused, all.waiting, all.limit, all.running, all.pending, all.outcomes, all.retries,
+            all.durations,
         ]
     }
 
@@ -59,6 +61,7 @@ private struct SystemMetrics {
         let treatments = system.treatments
         restarts.add(treatments.restarts, labels)
         resets.add(treatments.resets, labels)
+        paused.add(system.pauseState == nil ? 0.0 : 1.0, labels)
         waiting.add(Double(snapshot.waiting), labels)
         limit.add(Double(definition.mailbox.limit), labels)
         let runs = system.runs

@@ -1,0 +1,281 @@
+public import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+
+/// Why a system is in its state: what happened, from the latest back to what came from outside.
+public struct CauseChain: Sendable {
+    /// What happened, the latest first. The first is the state itself.
+    public let hops: [CauseHop]
+    /// Whether what came before is no longer kept.
+    public let isCut: Bool
+}
+
+/// One step of the story why a system is in its state.
+public struct CauseHop: Sendable {
+    /// What it is.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// A system entered a state.
+        case state
+        /// On an event.
+        case event
+        /// A link sent an event, or put a value on a bus.
+        case link
+        /// A value of a bus.
+        case value
+        /// A feedback emitted.
+        case feedback
+        /// A feedback was due by the clock. The end of the chain.
+        case tick
+        /// A system that is written in Swift did it by itself. The end of the chain.
+        case inside
+        /// A client asked for it. The end of the chain.
+        case client
+        /// The program of which the host is a part asked for it. The end of the chain.
+        case program
+        /// The system began at the start. The end of the chain.
+        case start
+        /// The system began on account of a reload. The end of the chain.
+        case reload
+        /// A reload put the system in the place of another, in whose state it is.
+        case migration
+        /// The system began anew on account of a fault. The end of the chain.
+        case fault
+        /// The value that is written as a bus's first. The end of the chain.
+        case firstValue
+    }
+
+    /// What it is.
+    public let kind: Kind
+    /// When.
+    public let time: Timestamp?
+    /// The system that it is about.
+    public internal(set) var system: String?
+    /// The name of its state.
+    public internal(set) var state: String?
+    /// The name of its event.
+    public internal(set) var event: String?
+    /// The data of the state or the event.
+    public internal(set) var data: Value?
+    /// The link.
+    public internal(set) var link: String?
+    /// The bus.
+    public internal(set) var bus: String?
+    /// The value of the bus, or the result of the side effect.
+    public internal(set) var value: Value?
+    /// The feedback.
+    public internal(set) var feedback: String?
+    /// The outcome of its side effect; nil: it emits by itself.
+    public internal(set) var outcome: String?
+    /// The client.
+    public internal(set) var client: HostClient?
+    /// Whether the bus had the value already when the link was shown it, as after a reload.
+    public internal(set) var isReplay = false
+    /// The same in words, for people; without the time.
+    public internal(set) var text = ""
+
+    init(_ kind: Kind, at time: Timestamp?) {
+        self.kind = kind
+        self.time = time
+    }
+}
+
+extension CauseChain {
+    /// The chain that a state holds.
+    init(of state: SystemState) {
+        var story = Story()
+        isCut = story.tell(state)
+        hops = story.hops
+    }
+}
+
+/// Puts a chain of causes into words.
+private struct Story {
+    var hops: [CauseHop] = []
+
+    /// Tells how a state came about; whether there was more.
+    mutating func tell(_ state: SystemState) -> Bool {
+        var record = state.record
+        var next = state.cause
+        while true {
+            tellState(record)
+            if let event = record.event, event.index != SystemEvent.resetIndex { tell(event, of: record, next) }
+            guard let cause = next else {
+                add(.inside, at: record.since) { hop in
+                    hop.system = record.definition.name
+                    hop.text = "from inside \(record.definition.name), which is written in Swift"
+                }
+                return false
+            }
+            if let bus = cause.bus { tell(cause, on: bus, isReplay: record.event?.via?.isReplay ?? false) }
+            guard let seen = tell(cause) else { return false }
+            guard !cause.isCut else {
+                tellState(seen)
+                return true
+            }
+            record = seen
+            next = cause.next
+        }
+    }
+
+    private mutating func tellState(_ record: StateRecord) {
+        let verb = hops.isEmpty ? "is" : "was"
+        add(.state, at: record.since) { hop in
+            hop.system = record.definition.name
+            hop.state = record.definition.states[record.index].name
+            hop.data = record.data
+            hop.text = "\(record.definition.name) \(verb) in \(Self.described(record))"
+        }
+    }
+
+    private mutating func tell(_ event: StateRecord.Event, of record: StateRecord, _ cause: Cause?) {
+        add(.event, at: record.since) { hop in
+            let name = record.definition.eventName(event.index)
+            hop.system = record.definition.name
+            hop.event = name
+            hop.data = event.data
+            hop.text = "by the event \(Shown.text(name, event.data))"
+        }
+        guard let via = event.via else { return }
+        add(.link, at: record.since) { hop in
+            hop.link = via.link.name
+            hop.bus = cause?.bus
+            hop.text = "which the link \(via.link.name) made of a value of the bus \(cause?.bus ?? "")"
+        }
+    }
+
+    private mutating func tell(_ cause: Cause, on bus: String, isReplay: Bool) {
+        add(.value, at: cause.time) { hop in
+            hop.bus = bus
+            hop.value = cause.value
+            hop.isReplay = isReplay
+            let value = cause.value.description(longest: Shown.longestValue)
+            hop.text =
+                isReplay
+                ? "the bus \(bus) had \(value) already when the link was joined" : "the bus \(bus) got \(value)"
+        }
+    }
+
+    /// Tells what happened; the state that was seen, if the story goes on with it.
+    private mutating func tell(_ cause: Cause) -> StateRecord? {
+        let verb = cause.bus == nil ? "sent by" : "put there by"
+        switch cause.kind {
+        case .link(let link, let record):
+            add(.link, at: cause.time) { hop in
+                hop.link = link.name
+                hop.bus = cause.bus
+                hop.feedback = link.trigger?.feedback
+                hop.text = "\(verb) the link \(link.name)"
+            }
+            return record
+        case .feedback(let source, let record):
+            add(.feedback, at: cause.time) { hop in
+                hop.system = record.definition.name
+                hop.feedback = source.name
+                hop.outcome = source.outcome
+                hop.value = source.outcome == nil ? nil : cause.value
+                hop.text =
+                    source.outcome.map {
+                        "since the feedback \(source.name) came to \(Shown.text($0, cause.value))"
+                    } ?? "emitted by the feedback \(source.name)"
+            }
+            guard source.isTick else { return record }
+            tellTick(source.name, record, at: cause.time)
+            return nil
+        case .tick(let link, let record):
+            add(.link, at: cause.time) { hop in
+                hop.link = link.name
+                hop.bus = cause.bus
+                hop.feedback = link.trigger?.feedback
+                hop.text = "\(verb) the link \(link.name)"
+            }
+            tellTick(link.trigger?.feedback ?? link.name, record, at: cause.time)
+        case .outside(let request):
+            add(request.client == nil ? .program : .client, at: cause.time) { hop in
+                hop.client = request.client
+                let who =
+                    request.client.map { "a client (user \($0.userID), process \($0.processID))" } ?? "the program"
+                hop.text = request.verb.text(by: who)
+            }
+        case .start: add(.start, at: cause.time) { $0.text = "as it began at the start" }
+        case .reload: add(.reload, at: cause.time) { $0.text = "as it began on account of a reload" }
+        case .migration(let record):
+            add(.migration, at: cause.time) { $0.text = "carried over by a reload, which changed the system" }
+            return record
+        case .fault(let treatment):
+            add(.fault, at: cause.time) { hop in
+                hop.system = treatment.system
+                let reason = treatment.fault.map { ": \($0.place): \($0.message)" } ?? ""
+                hop.text = "\(treatment.action) on account of a fault of \(treatment.system)\(Shown.cut(reason))"
+            }
+        case .firstValue(let source):
+            add(.firstValue, at: cause.time) { $0.text = "the first value of the bus, \(source)" }
+        }
+        return nil
+    }
+
+    private mutating func tellTick(_ feedback: String, _ record: StateRecord, at time: Timestamp?) {
+        add(.tick, at: time) { hop in
+            let definition = record.definition.feedbacks.first { $0.name == feedback }
+            hop.system = record.definition.name
+            hop.state = record.definition.states[record.index].name
+            hop.data = record.data
+            hop.feedback = feedback
+            hop.text =
+                "by the clock, while \(record.definition.name) was in \(Self.described(record))"
+                + (definition.map { " (\($0.summary))" } ?? "")
+        }
+    }
+
+    private static func described(_ record: StateRecord) -> String {
+        Shown.text(record.definition.states[record.index].name, record.data)
+    }
+
+    private mutating func add(_ kind: CauseHop.Kind, at time: Timestamp?, _ fill: (inout CauseHop) -> Void) {
+        var hop = CauseHop(kind, at: time)
+        fill(&hop)
+        hops.append(hop)
+    }
+}
+
+extension Request.Verb {
+    fileprivate func text(by who: String) -> String {
+        switch self {
+        case .emit: "emitted by \(who)"
+        case .publish: "published by \(who)"
+        case .restart: "restarted by \(who)"
+        case .reset: "reset by \(who)"
+        }
+    }
+}
+
+/// How values are shown to people: not longer than anybody would read.
+package enum Shown {
+    /// In code points.
+    package static let longestValue = 120
+    /// Of a structure.
+    static let mostFields = 12
+
+    /// A name and the fields of a structure: `Filling { used: 83 }`.
+    package static func text(_ name: String, _ data: Value) -> String {
+        guard case .structure(let structure) = data, !structure.fields.isEmpty else { return name }
+        var fields = zip(structure.type.fields, structure.fields).prefix(mostFields).map { field, value in
+            "\(field.name): \(value.description(longest: longestValue))"
+        }
+        if structure.fields.count > mostFields { fields.append("…") }
+        return "\(name) { \(fields.joined(separator: ", ")) }"
+    }
+
+    /// A text that is cut off after so many code points.
+    static func cut(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard scalars.count > 4 * longestValue else { return text }
+        return String(String.UnicodeScalarView(scalars.prefix(4 * longestValue))) + "…"
+    }
+}
+
+extension Host {
+    /// Why a system is in its state: what happened, back to what came from outside.
+    public func why(_ name: String) throws(HostError) -> CauseChain {
+        CauseChain(of: try named(name).loop.state)
+    }
+}

@@ -1,0 +1,224 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+import Synchronization
+
+/// What a system did of late: the last ``capacity`` things, and so many more from before that were no mere repetition. Of a
+/// row of repetitions only the last is kept, so that what one does again and again neither pushes anything else out nor
+/// keeps more alive than the processor's caches hold.
+///
+/// It holds states without what brought them about, so that what it keeps alive is bounded.
+package struct Trace {
+    /// Something that a system did.
+    enum Step: Sendable {
+        /// It entered a state, from another, unless it has just begun.
+        case entered(StateRecord, from: StateRecord?)
+        /// Anything else.
+        case other(Happening)
+    }
+
+    /// How many of either kind are kept.
+    package static let capacity = 32
+
+    /// Things, of which the oldest gives way to a new one.
+    private struct Ring {
+        private var steps: [(step: Step, isDull: Bool)] = []
+        private var first = 0
+
+        /// The oldest first.
+        var all: [Step] { (steps[first...] + steps[..<first]).map(\.step) }
+
+        var last: Step? { steps.isEmpty ? nil : steps[(first + steps.count - 1) % steps.count].step }
+
+        /// Keeps a repetition in the place of the one before; what gave way to it.
+        mutating func repeatLast(_ step: Step) -> Step {
+            var old = step
+            swap(&old, &steps[(first + steps.count - 1) % steps.count].step)
+            return old
+        }
+
+        /// Whether the last is a repetition.
+        var endsDull: Bool { !steps.isEmpty && steps[(first + steps.count - 1) % steps.count].isDull }
+
+        /// Keeps a step; what gave way to it.
+        mutating func add(_ step: Step, isDull: Bool) -> (step: Step, isDull: Bool)? {
+            guard steps.count == Trace.capacity else {
+                steps.append((step, isDull))
+                return nil
+            }
+            var old = (step: step, isDull: isDull)
+            swap(&old, &steps[first])
+            first = first + 1 == Trace.capacity ? 0 : first + 1
+            return old
+        }
+    }
+
+    /// What makes one step a repetition of the one before.
+    fileprivate struct Likeness: Equatable {
+        var kind: Int
+        var before: Int
+        var after: Int
+        var event: Int
+    }
+
+    private var recent = Ring()
+    /// Those that are no longer among the recent ones, and no mere repetitions.
+    private var kept = Ring()
+    private var last: Likeness?
+    /// By the name of a feedback, what the outcomes of its last run were.
+    private var lastOutcomes: [String: [String]] = [:]
+
+    /// All that is kept, the oldest first.
+    var steps: [Step] { kept.all + recent.all }
+
+    /// Remembers something; what is no longer remembered, to be released without the lock.
+    mutating func note(_ step: Step) -> Step? {
+        if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
+        let isDull = isDull(step)
+        // Repetitions of one and the same thing, with nothing between them: what is dull is like the one of its kind before.
+        if isDull, recent.endsDull, let kind = kind(step), kind == self.kind(recent.last) {
+            return recent.repeatLast(step)
+        }
+        guard let old = recent.add(step, isDull: isDull) else { return nil }
+        return old.isDull ? old.step : kept.add(old.step, isDull: false)?.step
+    }
+
+    /// What kind of likeness a step has; nil: a side effect's, or none.
+    private func kind(_ step: Step?) -> Int? {
+        switch step {
+        case .entered: 0
+        case .other(let happening):
+            switch happening.kind {
+            case .stayed: happening.fault == nil ? 2 : 1
+            case .unhandled: 3
+            case .dropped: 4
+            case .failed, .ran: nil
+            }
+        case nil: nil
+        }
+    }
+
+    /// Whether a fault is the one of the event that was taken just before.
+    private func repeats(_ failure: Happening) -> Bool {
+        guard case .other(let before)? = recent.last, case .stayed = before.kind else { return false }
+        return before.fault == failure.fault
+    }
+
+    private mutating func isDull(_ step: Step) -> Bool {
+        let likeness: Likeness
+        switch step {
+        case .entered(let new, let old):
+            likeness = Likeness(
+                kind: 0, before: old?.index ?? -1, after: new.index, event: new.event?.index ?? -1)
+            // A state that repeats itself for the second time.
+            guard new.index == old?.index else {
+                last = likeness
+                return false
+            }
+        case .other(let happening):
+            switch happening.kind {
+            case .failed: return false
+            case .ran(let run):
+                let outcomes = run.outcomes.map(\.name)
+                return lastOutcomes.updateValue(outcomes, forKey: run.feedback) == outcomes
+            case .stayed where happening.fault != nil: likeness = happening.likeness(1)
+            case .stayed: likeness = happening.likeness(2)
+            case .unhandled: likeness = happening.likeness(3)
+            case .dropped: likeness = happening.likeness(4)
+            }
+        }
+        defer { last = likeness }
+        return last == likeness
+    }
+}
+
+extension Happening {
+    fileprivate func likeness(_ kind: Int) -> Trace.Likeness {
+        Trace.Likeness(kind: kind, before: before?.index ?? -1, after: -1, event: event?.index ?? -1)
+    }
+}
+
+/// Something that a system did other than to enter a state.
+final class Happening: Sendable {
+    enum Kind: Sendable {
+        /// It took an event, and nothing changed.
+        case stayed
+        /// It has no transition for an event.
+        case unhandled
+        /// It did not take an event.
+        case dropped(DropReason)
+        /// A part of it failed.
+        case failed
+        /// A side effect ran.
+        case ran(EffectRun)
+    }
+
+    let kind: Kind
+    /// When; of a side effect, when it had ended.
+    let time: Timestamp
+    /// The state in which it was.
+    let before: StateRecord?
+    let event: (index: Int, data: Value)?
+    let fault: Fault?
+
+    init(_ kind: Kind, _ before: StateRecord?, _ event: SystemEvent?, at time: Timestamp, _ fault: Fault? = nil) {
+        self.kind = kind
+        self.time = time
+        self.before = before
+        self.event = event.map { ($0.index, $0.data) }
+        self.fault = fault
+    }
+
+    convenience init(_ run: EffectRun) {
+        self.init(.ran(run), run.record, nil, at: run.ended)
+    }
+
+    private init(_ other: Happening, fault: Fault) {
+        kind = other.kind
+        time = other.time
+        before = other.before
+        event = other.event
+        self.fault = fault
+    }
+
+    /// The same without what must not be shown.
+    func concealed(by concealment: Concealment) -> Happening {
+        guard let fault else { return self }
+        return Happening(self, fault: Fault(place: fault.place, message: concealment(fault.message)))
+    }
+}
+
+/// A run of a side effect.
+struct EffectRun: Sendable {
+    let feedback: String
+    /// The state that asked for it.
+    let record: StateRecord
+    let begun: Timestamp
+    let ended: Timestamp
+    /// What it reported, the last of it.
+    let outcomes: [(name: String, result: Value)]
+    /// How often it reported something before.
+    let others: Int
+    /// Whether it was told to end.
+    let isCancelled: Bool
+}
+
+/// What a run has reported so far: the last few outcomes.
+final class OutcomeLog: Sendable {
+    /// How many are kept.
+    static let capacity = 4
+
+    private let outcomes = Mutex<(last: [(name: String, result: Value)], others: Int)>(([], 0))
+
+    func note(_ name: String, _ result: Value) {
+        let forgotten = outcomes.withLock { outcomes -> Value? in
+            outcomes.last.append((name, result))
+            guard outcomes.last.count > Self.capacity else { return nil }
+            outcomes.others += 1
+            return outcomes.last.removeFirst().result
+        }
+        withExtendedLifetime(forgotten) {}
+    }
+
+    var all: (last: [(name: String, result: Value)], others: Int) { outcomes.withLock { $0 } }
+}

@@ -1,0 +1,191 @@
+public import CommonExpression
+import FeedbackKit
+public import MediatorConfiguration
+
+/// Something that a system did, as it is told.
+public struct TraceStep: Sendable {
+    /// What it is.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// It began.
+        case began
+        /// An event led to a new state.
+        case transition
+        /// An event was taken, and nothing changed.
+        case stay
+        /// An event has no transition in the state.
+        case unhandled
+        /// An event was not taken.
+        case dropped
+        /// Something failed.
+        case fault
+        /// A side effect ran.
+        case run
+    }
+
+    /// A condition that was looked at.
+    public struct Guard: Sendable, Hashable {
+        /// As written.
+        public let text: String
+        /// Where.
+        public let source: SourceLocation
+        /// Whether it held.
+        public let holds: Bool
+        /// Why: its operands with their values.
+        public let reason: String
+    }
+
+    /// What a side effect has reported.
+    public struct Outcome: Sendable {
+        /// The outcome.
+        public let name: String
+        /// Its result.
+        public let result: Value
+    }
+
+    /// What it is.
+    public let kind: Kind
+    /// When; of a side effect, when it began.
+    public let time: Timestamp
+    /// When a side effect had ended.
+    public internal(set) var ended: Timestamp?
+    /// The name of the state in which that was, and its data.
+    public internal(set) var state: (name: String, data: Value)?
+    /// The name of the event, and its data.
+    public internal(set) var event: (name: String, data: Value)?
+    /// The name of the new state, and its data.
+    public internal(set) var new: (name: String, data: Value)?
+    /// The conditions of the transitions that were tried, up to the one that was taken.
+    public internal(set) var guards: [Guard] = []
+    /// The feedback whose side effect ran.
+    public internal(set) var feedback: String?
+    /// What it reported, the last of it.
+    public internal(set) var outcomes: [Outcome] = []
+    /// How often it reported something before.
+    public internal(set) var otherOutcomes = 0
+    /// Why: what failed, or why an event was dropped.
+    public internal(set) var reason: String?
+    /// The same in words, for people; without the time and the guards.
+    public internal(set) var text = ""
+
+    private init(_ kind: Kind, at time: Timestamp) {
+        self.kind = kind
+        self.time = time
+    }
+}
+
+extension Host {
+    /// What a system did of late, the oldest first; of what repeats itself only the last.
+    public func trace(_ name: String) throws(HostError) -> [TraceStep] {
+        let system = try named(name)
+        let machine = TraceTeller(definition: system.definition)
+        return system.trace.map(machine.tell)
+    }
+}
+
+/// Puts what a system did into words. Conditions are evaluated anew, from what they were evaluated with.
+private struct TraceTeller {
+    let definition: SystemDefinition
+
+    func tell(_ step: Trace.Step) -> TraceStep {
+        switch step {
+        case .entered(let new, nil):
+            var told = TraceStep(.began, at: new.since, of: nil)
+            told.new = described(new)
+            told.text = "began in \(text(new))"
+            return told
+        case .entered(let new, let old?):
+            var told = TraceStep(.transition, at: new.since, of: described(old))
+            told.new = described(new)
+            if let event = new.event {
+                told.event = (definition.eventName(event.index), event.data)
+                told.guards = guards(old, event.index, event.data, at: new.since)
+            }
+            told.text = "\(text(old)) → \(text(new))" + on(told.event)
+            return told
+        case .other(let happening): return tell(happening)
+        }
+    }
+
+    private func tell(_ happening: Happening) -> TraceStep {
+        let state = happening.before.map(described)
+        let event = happening.event.map { (name: definition.eventName($0.index), data: $0.data) }
+        let place = happening.before.map { " in \(text($0))" } ?? ""
+        func step(_ kind: TraceStep.Kind, _ text: String, at time: Timestamp? = nil) -> TraceStep {
+            var told = TraceStep(kind, at: time ?? happening.time, of: state)
+            told.event = event
+            told.text = text
+            return told
+        }
+        func withGuards(_ told: TraceStep) -> TraceStep {
+            guard let before = happening.before, let event = happening.event else { return told }
+            var told = told
+            told.guards = guards(before, event.index, event.data, at: happening.time)
+            return told
+        }
+        let fault = happening.fault.map { "\($0.place): \($0.message)" }
+        switch happening.kind {
+        case .stayed:
+            var told = step(
+                fault == nil ? .stay : .fault,
+                fault.map { "failed\(on(event))\(place): \(Shown.cut($0))" } ?? "stayed\(place)" + on(event))
+            told.reason = fault
+            return withGuards(told)
+        case .unhandled: return withGuards(step(.unhandled, "did not handle\(on(event, with: ""))\(place)"))
+        case .dropped(let reason):
+            var told = step(.dropped, "dropped\(on(event, with: "")): \(reason.rawValue)")
+            told.reason = reason.rawValue
+            return told
+        case .failed:
+            var told = step(.fault, Shown.cut(fault ?? ""))
+            told.reason = fault
+            return told
+        case .ran(let run):
+            let outcomes = run.outcomes.map { Shown.text($0.name, $0.result) }.joined(separator: ", ")
+            let end =
+                outcomes.isEmpty ? (run.isCancelled ? "was ended" : "ended without a word") : "came to \(outcomes)"
+            let more = run.others > 0 ? " (and \(run.others) before)" : ""
+            var told = step(.run, "the feedback \(run.feedback)\(place) \(end)\(more)", at: run.begun)
+            told.feedback = run.feedback
+            told.ended = run.ended
+            told.outcomes = run.outcomes.map { TraceStep.Outcome(name: $0.name, result: $0.result) }
+            told.otherOutcomes = run.others
+            return told
+        }
+    }
+
+    /// The conditions that were looked at when an event was taken.
+    private func guards(_ before: StateRecord, _ event: Int, _ data: Value, at time: Timestamp) -> [TraceStep.Guard] {
+        guard definition.kind == nil, definition.events.indices.contains(event) else { return [] }
+        let variables = [before.data, data, .timestamp(time)]
+        var guards: [TraceStep.Guard] = []
+        for rule in definition.rules[before.index][event] {
+            guard let condition = rule.condition else { break }
+            let explanation = condition.explain(variables)
+            var holds = false
+            if case .success(.bool(true)) = explanation.result { holds = true }
+            guards.append(
+                TraceStep.Guard(
+                    text: condition.source, source: rule.source, holds: holds, reason: explanation.summary))
+            if holds { break }
+            if case .failure = explanation.result { break }
+        }
+        return guards
+    }
+
+    private func on(_ event: (name: String, data: Value)?, with word: String = " on") -> String {
+        event.map { "\(word) \(Shown.text($0.name, $0.data))" } ?? ""
+    }
+
+    private func described(_ record: StateRecord) -> (name: String, data: Value) {
+        (definition.states[record.index].name, record.data)
+    }
+
+    private func text(_ record: StateRecord) -> String { Shown.text(definition.states[record.index].name, record.data) }
+}
+
+extension TraceStep {
+    fileprivate init(_ kind: Kind, at time: Timestamp, of state: (name: String, data: Value)?) {
+        self.init(kind, at: time)
+        self.state = state
+    }
+}

@@ -1,0 +1,255 @@
+public import CommonExpression
+import FeedbackKit
+public import MediatorConfiguration
+
+/// What stands in the way of an event, and of what would send it.
+public struct WhyNot: Sendable {
+    /// The system's definition.
+    public let definition: SystemDefinition
+    /// Its state, for which all this is told.
+    public let state: SystemState
+    /// Why it takes no events at all, if so.
+    public let obstacle: String?
+    /// The transitions that there are for the event in this state, in the order in which they are tried.
+    public let transitions: [Candidate]
+    /// The other states in which there are some.
+    public let otherStates: [String]
+    /// Whether it is written in Swift, so that nothing is known of its transitions.
+    public let isOpaque: Bool
+    /// What would send the event.
+    public let senders: [Sender]
+
+    /// A transition.
+    public struct Candidate: Sendable, Hashable {
+        /// The state as written, or `any`.
+        public let from: String
+        /// The event as written, or `any`.
+        public let event: String
+        /// The new state, or `stay`.
+        public let to: String
+        /// The condition as written.
+        public let condition: String?
+        /// Where it is written.
+        public let source: SourceLocation
+        /// Whether the condition holds; nil: that cannot be told, or does not matter.
+        public let holds: Bool?
+        /// Why, if there is a condition.
+        public let reason: String?
+    }
+
+    /// A link or a feedback that would send the event.
+    public struct Sender: Sendable, Hashable {
+        /// Whether it is a link, or else a feedback of the system.
+        public let isLink: Bool
+        /// Its name.
+        public let name: String
+        /// What it does in a line.
+        public let summary: String
+        /// Where it is written.
+        public let source: SourceLocation
+        /// What stands in its way; none: it waits for nothing but what ``waits`` says.
+        public let reasons: [String]
+        /// What it waits for, or what it did last.
+        public let waits: String
+    }
+}
+
+extension Host {
+    /// What stands in the way of an event of a system, and of what would send it.
+    ///
+    /// - Parameter fields: the event's, in the order of its definition; nil: they are not known.
+    public func whyNot(_ name: String, event: String, fields: [Value]? = nil) throws(HostError) -> WhyNot {
+        let set = current
+        let number = try set.systemNumber(name)
+        let definition = set.systems[number].definition
+        let index = try Self.eventNumber(event, of: definition)
+        if let fields { try Self.check(fields, of: definition.events[index]) }
+        return set.whyNot(number, index, fields, now: time.now())
+    }
+}
+
+extension HostedSet {
+    fileprivate func whyNot(_ number: Int, _ event: Int, _ fields: [Value]?, now: Timestamp) -> WhyNot {
+        let system = systems[number]
+        let definition = system.definition
+        let state = system.loop.state
+        let isOpaque = definition.kind != nil
+        let data = Value.structure(Structure(type: definition.events[event].type, fields: fields ?? []))
+        let variables = [state.data, data, .timestamp(now)]
+        let rules = isOpaque ? [] : definition.rules[state.index][event]
+        let handling = definition.states.indices.filter { other in
+            !isOpaque && other != state.index && !definition.rules[other][event].isEmpty
+        }
+        return WhyNot(
+            definition: definition, state: state,
+            obstacle: system.phase == .running
+                ? system.pauseState.map { "it is paused by \($0.by)" } : Host.obstacle(to: system),
+            transitions: WhyNot.Candidate.all(
+                rules, of: definition, state.index, event, variables, isKnown: fields != nil),
+            otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
+            senders: links(sending: event, to: number, now)
+                + feedbacks(sending: event, of: system, state, now))
+    }
+
+    /// The links that would send an event.
+    private func links(sending event: Int, to number: Int, _ now: Timestamp) -> [WhyNot.Sender] {
+        zip(graph.links, links).compactMap { definition, link in
+            var reasons: [String] = []
+            var waits = ""
+            let last = link.fired.last.map { "; it fired last at \($0)" } ?? "; it has not fired yet"
+            switch definition.form {
+            case .systemToBus: return nil
+            case .busToSystem(let index, let filter, let program):
+                guard definition.system == number, program.event == event else { return nil }
+                let bus = buses[index]
+                if let value = bus.current.value {
+                    reasons += filter.obstacles(to: value, now)
+                    waits = "it fires at each value of the bus \(bus.definition.name)" + last
+                } else {
+                    waits = "it waits for a value of the bus \(bus.definition.name)"
+                    waits += definition.conditionText.map { " for which \($0)" } ?? ""
+                    waits += bus.current.since.map { ", which came last at \($0)" } ?? ", on which none has come yet"
+                    waits += last
+                }
+            case .systemToSystem(let target, let selector, let programs):
+                let matching = programs.filter { $0.value.event == event }
+                guard target == number, !matching.isEmpty else { return nil }
+                let source = systems[definition.system]
+                reasons += source.obstacles(to: selector, only: Set(matching.keys), now)
+                waits = "it fires when such a state of \(source.definition.name) is entered" + last
+            }
+            if link.held.isOpen, let limit = definition.loop {
+                reasons.append(
+                    "it is held back, since it would fire more often than \(limit.count) per \(limit.period.brief)")
+            }
+            return WhyNot.Sender(
+                isLink: true, name: definition.name, summary: definition.summary, source: definition.source,
+                reasons: reasons, waits: waits)
+        }
+    }
+
+    /// The feedbacks of a system that would send it an event.
+    private func feedbacks(
+        sending event: Int, of system: HostedSystem, _ state: SystemState, _ now: Timestamp
+    ) -> [WhyNot.Sender] {
+        let runs = system.runs
+        let next = system.nextRuns
+        return system.definition.feedbacks.compactMap { feedback in
+            let matching = feedback.outcomes.filter { _, outcomes in
+                outcomes.values.contains { $0.contains { $0.event.event == event } }
+            }
+            guard !matching.isEmpty else { return nil }
+            let reasons = system.obstacles(to: feedback.selector, only: Set(matching.keys), now)
+            // What it has to come to, in this state or else in any.
+            let outcomes = (matching[state.index] ?? matching.values.first ?? [:]).flatMap { name, rules in
+                rules.filter { $0.event.event == event }.map { rule in
+                    name == EffectSchema.emit.name
+                        ? rule.condition.map { "if \($0.source)" } ?? ""
+                        : name + (rule.condition.map { " with \($0.source)" } ?? "")
+                }
+            }.filter { !$0.isEmpty }.sorted()
+            var waits = outcomes.isEmpty ? "it emits it" : "it emits it on \(outcomes.joined(separator: ", "))"
+            if let run = runs.first(where: { $0.feedback == feedback.name }), run.running > 0 {
+                waits += "; it runs now"
+            }
+            if let time = next[feedback.name] { waits += "; its time is at \(time)" }
+            return WhyNot.Sender(
+                isLink: false, name: feedback.name, summary: feedback.summary, source: feedback.source,
+                reasons: reasons, waits: waits)
+        }
+    }
+}
+
+extension HostedSystem {
+    /// Why what looks at a system's states does not fire at the present one.
+    ///
+    /// - Parameter only: the states in which it does what is asked for.
+    fileprivate func obstacles(to selector: StateSelector, only: Set<Int>, _ now: Timestamp) -> [String] {
+        var reasons: [String] = []
+        if phase != .running { reasons.append("\(definition.name) does not run: \(Host.obstacle(to: self))") }
+        let state = loop.state
+        let name = definition.states[state.index].name
+        guard selector.states.contains(state.index), only.contains(state.index) else {
+            return reasons + ["it looks at \(selector.text), and \(definition.name) is in \(name)"]
+        }
+        if case .structure(let data) = state.data {
+            for (field, value) in selector.equals where data.fields[field] != value {
+                let shown = value.description(longest: Shown.longestValue)
+                let found = data.fields[field].description(longest: Shown.longestValue)
+                reasons.append("it looks at \(data.type.fields[field].name) = \(shown), and that is \(found)")
+            }
+        }
+        if let condition = selector.conditions[state.index] {
+            let explanation = condition.explain([state.data, .timestamp(now)])
+            if explanation.value != true { reasons.append(explanation.summary) }
+        }
+        return reasons
+    }
+}
+
+extension ValueFilter {
+    /// Why it does not let a value through.
+    fileprivate func obstacles(to value: Value, _ now: Timestamp) -> [String] {
+        switch self {
+        case .all: return []
+        case .equals(let expected):
+            guard value != expected else { return [] }
+            let texts = [expected, value].map { $0.description(longest: Shown.longestValue) }
+            return ["it wants the value \(texts[0]), and the bus has \(texts[1])"]
+        case .condition(let condition):
+            let explanation = condition.explain([value, .timestamp(now)])
+            return explanation.value == true ? [] : [explanation.summary]
+        }
+    }
+}
+
+extension Explanation {
+    /// What a condition came to; nil: it failed.
+    fileprivate var value: Bool? {
+        if case .success(.bool(let value)) = result { return value }
+        return nil
+    }
+}
+
+extension WhyNot.Candidate {
+    /// The transitions of a state on an event.
+    ///
+    /// - Parameter isKnown: whether the event's data is known; else it has no fields, and what reads one fails.
+    fileprivate static func all(
+        _ rules: [TransitionRule], of definition: SystemDefinition, _ state: Int, _ event: Int, _ variables: [Value],
+        isKnown: Bool
+    ) -> [WhyNot.Candidate] {
+        var isDecided = false
+        return rules.map { rule in
+            let written = definition.transitions.first { $0.source == rule.source }
+            var holds: Bool?
+            var reason: String?
+            if isDecided {
+                reason = "not tried, since one before it may hold"
+            } else if let condition = rule.condition {
+                let explanation = condition.explain(variables)
+                let reads = condition.references.filter { $0.first == "event" }.map { $0.joined(separator: ".") }
+                if isKnown || reads.isEmpty
+                    || (explanation.value != nil && !condition.source.contains("has("))
+                {
+                    holds = explanation.value ?? false
+                    reason = explanation.summary
+                } else {
+                    reason = "it depends on \(reads.sorted().joined(separator: ", "))"
+                }
+            } else {
+                holds = true
+            }
+            if holds == true { isDecided = true }
+            let to: String =
+                switch rule.outcome {
+                case .stay: "stay"
+                case .to(let program): definition.states[program.state].name
+                }
+            return WhyNot.Candidate(
+                from: written?.from ?? definition.states[state].name,
+                event: written?.event ?? definition.events[event].name, to: to, condition: rule.condition?.source,
+                source: rule.source, holds: holds, reason: reason)
+        }
+    }
+}

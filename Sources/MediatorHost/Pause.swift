@@ -1,0 +1,45 @@
+public import CommonExpression
+
+/// That a system is paused: since when, and on whose behalf.
+public struct Pause: Sendable, Hashable {
+    /// Since when.
+    public let since: Timestamp
+    /// Who asked for it.
+    public let user: UInt32
+    /// The name of that user, if it is known.
+    public let userName: String?
+
+    /// A pause.
+    public init(since: Timestamp, user: UInt32, userName: String?) {
+        self.since = since
+        self.user = user
+        self.userName = userName
+    }
+
+    /// Who asked for it, for people: `alice`, or `user 1000`.
+    public var by: String { userName ?? "user \(user)" }
+}
+
+extension Host {
+    /// Pauses a system: it takes no event, and begins no side effect, until it is resumed, restarted, or replaced by a new
+    /// configuration. What waits for it is bounded by its mailbox, as ever. One that is paused already stays so, on behalf of
+    /// who paused it first.
+    ///
+    /// - Returns: `false` if it was paused already.
+    @discardableResult
+    public func pause(_ name: String, by user: UInt32, named userName: String?) throws(HostError) -> Bool {
+        let system = try named(name)
+        guard let isNews = system.pause(Pause(since: time.now(), user: user, userName: userName)) else {
+            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+        }
+        return isNews
+    }
+
+    /// Lets a system go on that was paused.
+    ///
+    /// - Returns: `false` if it was not paused.
+    @discardableResult
+    public func resume(_ name: String) throws(HostError) -> Bool {
+        try named(name).resume()
+    }
+}

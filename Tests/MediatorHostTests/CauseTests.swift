@@ -1,0 +1,328 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// Fails when it is told to, after a while.
+private struct ProbeEffect: EffectImplementation {
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "look", parameters: [.init(name: "for", type: .duration, required: true)], shortForm: "for",
+            outcomes: [
+                .init(
+                    name: "onLost", result: StructureType(name: "result", fields: [.init(name: "why", type: .string)]))
+            ])
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard case .duration(let span)? = arguments["for"],
+            (try? await context.clock.sleep(for: span.swiftDuration)) != nil
+        else { return }
+        context.report(
+            "onLost", .structure(Structure(type: schema.outcomes[0].result, fields: [.string("no answer")])))
+    }
+}
+
+/// A host with a clock that is moved by hand.
+final class CauseFixture: Sendable {
+    let clock = ManualClock()
+    let host: Host
+    private let effects = EffectCatalogue([ProbeEffect()])
+
+    init(_ text: String) throws {
+        host = try Host(
+            graph: try graph(text, effects: effects.schemas), effects: effects, time: .manual(clock),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    func apply(_ text: String) async throws {
+        _ = try await host.apply(try graph(text, effects: effects.schemas), stopLimit: .seconds(60))
+    }
+
+    func settle() async {
+        for _ in 0..<8 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+
+    /// Moves the clock when that many wait for it, and returns when all has come to rest.
+    func pass(_ time: Duration, waiting count: Int = 1) async {
+        await clock.sleepers(atLeast: count)
+        clock.advance(by: time)
+        await settle()
+    }
+
+    /// The story in words.
+    func why(_ system: String) throws -> [String] { try host.why(system).hops.map(\.text) }
+
+    /// Waits until a system is in a state.
+    func reach(_ state: String, in system: String) async throws {
+        let (definition, changes) = try host.watch(system: system)
+        for await change in changes where definition.states[change.subject.index].name == state { return }
+    }
+}
+
+private let backup = """
+    system: backup
+    states: { Waiting: {}, Paused: { reason: string } }
+    events: { Pause: { reason: string }, Start: {} }
+    external: any
+    initialState: Waiting
+    transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
+    ---
+    system: uplink
+    states: { Up: {}, Down: { why: string } }
+    events: { Lost: { why: string }, Back: {} }
+    external: any
+    initialState: Up
+    feedbacks:
+      probe: { onState: Up, look: 3s, onLost: { Lost: { why: "${result.why}" } } }
+    transitions:
+      Up: { Lost: { to: Down, set: { why: "${event.why}" } } }
+      Down: { Back: Up }
+
+    """
+
+private let bus = """
+    ---
+    buses:
+      uplink.status: { kind: currentValue, value: string, initial: up, external: write }
+    links:
+      tell: { attach: uplink, to: uplink.status, onState: Down, emitValue: "${'down: ' + state.why}" }
+      pause: { attach: backup, to: uplink.status, when: value != "up", emitEvent: { Pause: { reason: "${value}" } } }
+    """
+
+@Suite(.timeLimit(.minutes(5))) struct `Why a system is in its state` {
+    @Test func `goes over event, link, bus, link and side effect to the start`() async throws {
+        let fixture = try CauseFixture(backup + bus)
+        fixture.host.start()
+        await fixture.pass(.seconds(3))
+        try await fixture.reach("Paused", in: "backup")
+        let chain = try fixture.host.why("backup")
+        #expect(
+            chain.hops.map(\.text) == [
+                #"backup is in Paused { reason: "down: no answer" }"#,
+                #"by the event Pause { reason: "down: no answer" }"#,
+                "which the link pause made of a value of the bus uplink.status",
+                #"the bus uplink.status got "down: no answer""#,
+                "put there by the link tell",
+                #"uplink was in Down { why: "no answer" }"#,
+                #"by the event Lost { why: "no answer" }"#,
+                #"since the feedback probe came to onLost { why: "no answer" }"#,
+                "uplink was in Up",
+                "as it began at the start",
+            ])
+        #expect(!chain.isCut)
+        #expect(chain.hops.map { $0.time?.seconds ?? 0 }.map { $0 - 1_700_000_000 } == [3, 3, 3, 3, 3, 3, 3, 0, 0, 0])
+        #expect(
+            chain.hops.map(\.kind) == [
+                .state, .event, .link, .value, .link, .state, .event, .feedback, .state, .start,
+            ])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `names the client, and the program where there is none`() async throws {
+        let fixture = try CauseFixture(backup + bus)
+        fixture.host.start()
+        let client = HostClient(userID: 1000, processID: 4711)
+        try fixture.host.emit("Pause", to: "backup", fields: [.string("by hand")], by: client)
+        await fixture.settle()
+        #expect(try fixture.why("backup").last == "emitted by a client (user 1000, process 4711)")
+        #expect(try fixture.host.why("backup").hops.last?.client == client)
+        try fixture.host.publish(.string("odd"), on: "uplink.status", by: client)
+        await fixture.settle()
+        #expect(
+            try fixture.why("backup").suffix(2) == [
+                #"the bus uplink.status got "odd""#, "published by a client (user 1000, process 4711)",
+            ])
+        try fixture.host.emit("Start", to: "backup", fields: [])
+        await fixture.settle()
+        #expect(
+            try fixture.why("backup") == ["backup is in Waiting", "by the event Start", "emitted by the program"])
+        try fixture.host.reset("backup", by: client)
+        await fixture.settle()
+        #expect(
+            try fixture.why("backup") == ["backup is in Waiting", "reset by a client (user 1000, process 4711)"])
+    }
+
+    @Test func `ends with the clock, where that brought it about`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: watch
+            states: { Idle: { ticks: int }, Alarmed: {} }
+            events: { Tick: {}, Late: {} }
+            initialState: { Idle: { ticks: 0 } }
+            feedbacks:
+              tick: { onState: Idle, every: 10s, emit: Tick }
+              late: { onState: Idle, when: state.ticks == 2, after: 4s, emit: Late }
+            transitions: { Idle: { Tick: { to: Idle, set: { ticks: "${state.ticks + 1}" } }, Late: Alarmed } }
+            """)
+        fixture.host.start()
+        await fixture.settle()
+        await fixture.pass(.seconds(10))
+        #expect(
+            try fixture.why("watch") == [
+                "watch is in Idle { ticks: 2 }", "by the event Tick", "emitted by the feedback tick",
+                "by the clock, while watch was in Idle { ticks: 1 } (every 10s: emit Tick)",
+            ])
+        await fixture.pass(.seconds(4), waiting: 2)
+        // What waits goes on to the state that asked for it.
+        #expect(
+            try fixture.why("watch") == [
+                "watch is in Alarmed", "by the event Late", "emitted by the feedback late",
+                "watch was in Idle { ticks: 2 }", "by the event Tick", "emitted by the feedback tick",
+                "by the clock, while watch was in Idle { ticks: 1 } (every 10s: emit Tick)",
+            ])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `ends with a fault, where that made it begin anew`() async throws {
+        func system(_ action: String) -> String {
+            """
+            system: divider
+            states: { Ready: { n: int } }
+            events: { Divide: { by: int } }
+            external: any
+            initialState: { Ready: { n: 1 } }
+            supervision: { onFault: \(action)\(action == "restart" ? ", delay: 1s" : "") }
+            transitions: { Ready: { Divide: { to: Ready, set: { n: "${state.n / event.by}" } } } }
+            """
+        }
+        for action in ["reset", "restart"] {
+            let fixture = try CauseFixture(system(action))
+            fixture.host.start()
+            try fixture.host.emit("Divide", to: "divider", fields: [.int(0)])
+            await fixture.settle()
+            if action == "restart" {
+                let changes = fixture.host.healthChanges
+                await fixture.pass(.seconds(1))
+                for await _ in changes where try fixture.host.systemStatus("divider").restarts == 1 { break }
+                await fixture.settle()
+            }
+            let hops = try fixture.host.why("divider").hops
+            #expect(hops.map(\.kind) == [.state, .fault])
+            #expect(
+                hops.last?.text.hasPrefix(
+                    "\(action) on account of a fault of divider: transition from Ready on Divide, test0.yaml:7:")
+                    == true)
+            try await fixture.host.restart("divider")
+            #expect(try fixture.why("divider") == ["divider is in Ready { n: 1 }", "restarted by the program"])
+            await fixture.host.stop(within: .seconds(1))
+        }
+    }
+
+    @Test func `outlives a reload, which a changed system goes on from, and marks what a link is shown anew`()
+        async throws
+    {
+        let fixture = try CauseFixture(backup + bus)
+        fixture.host.start()
+        await fixture.pass(.seconds(3))
+        try await fixture.reach("Paused", in: "backup")
+        let before = try fixture.why("backup")
+        fixture.clock.advance(by: .seconds(100))
+        try await fixture.apply(
+            backup + bus + "\n  other: { attach: backup, to: uplink.status, when: \"false\", emitEvent: Start }")
+        #expect(try fixture.why("backup") == before)
+        // The system itself changes, and is joined to the bus anew.
+        let changed = backup.replacing("system: uplink\n", with: "system: uplink\nmailbox: { limit: 77 }\n")
+        try await fixture.apply(changed + bus)
+        await fixture.settle()
+        let carried = [
+            #"in Down { why: "no answer" }"#, "carried over by a reload, which changed the system",
+            #"uplink was in Down { why: "no answer" }"#, #"by the event Lost { why: "no answer" }"#,
+        ]
+        #expect(try fixture.why("uplink").prefix(4) == ["uplink is " + carried[0]] + carried[1...])
+        // Its new link has told the bus of the state once more, over which the story of the old one goes on.
+        #expect(try fixture.why("backup")[5...8] == ["uplink was " + carried[0]] + carried[1...])
+        let again = changed.replacing("states: { Waiting: {},", with: "states: { Waiting: { n: int },").replacing(
+            "initialState: Waiting", with: "initialState: { Waiting: { n: 1 } }"
+        ).replacing("Start: Waiting", with: "Start: { to: Waiting, set: { n: 2 } }").replacing(
+            "Paused: { reason: string }", with: "Paused: { reason: string, more: int }"
+        ).replacing("set: { reason: \"${event.reason}\" }", with: "set: { reason: \"${event.reason}\", more: 1 }")
+        try await fixture.apply(again + bus)
+        try await fixture.reach("Paused", in: "backup")
+        let story = try fixture.host.why("backup").hops
+        #expect(story.contains { $0.kind == .value && $0.isReplay })
+        #expect(story[3].text == #"the bus uplink.status had "down: no answer" already when the link was joined"#)
+        try await fixture.apply(again + bus + "\n---\nsystem: extra\nstates: { On: {} }\ninitialState: On\n")
+        #expect(
+            try fixture.why("extra") == ["extra is in On", "as it began on account of a reload"])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `of a system written in Swift names its own feedback`() async throws {
+        let fixture = try KindFixture("system: kitchen\nkind: speaker\nwith: { target: 12 }\n")
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 12")
+        await fixture.settle()
+        #expect(
+            try fixture.host.why("kitchen").hops.map(\.text) == [
+                "kitchen is in VolumeState { value: 12 }", "by the event IncreaseEvent",
+                "emitted by the feedback on VolumeState", "kitchen was in VolumeState { value: 11 }",
+                "by the event IncreaseEvent", "emitted by the feedback on VolumeState",
+                "kitchen was in VolumeState { value: 10 }", "as it began at the start",
+            ])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `stays bounded in a ring that goes round a hundred thousand times`() async throws {
+        let size = 10
+        let hops = 100_000
+        let systems = (0..<size).map { number in
+            """
+            system: s\(number)
+            states: { At: { n: int } }
+            events: { Go: { n: int } }
+            external: any
+            initialState: { At: { n: \(hops) } }
+            transitions: { At: { Go: { to: At, set: { n: "${event.n}" } } } }
+            """
+        }
+        let links = (0..<size).map { number in
+            """
+              up\(number): { attach: s\(number), to: b\(number), onState: At, when: state.n < \(hops), emitValue: "${state.n + 1}" }
+              down\(number): { attach: s\((number + 1) % size), to: b\(number), emitEvent: { Go: { n: "${value}" } } }
+            """
+        }
+        let buses = (0..<size).map { "  b\($0): { kind: passthrough, value: int }" }
+        let fixture = try CauseFixture(
+            (systems + [
+                "buses:\n" + buses.joined(separator: "\n") + "\nloop: { limit: 1000000 per 1s }\nlinks:\n"
+                    + links.joined(separator: "\n")
+            ]).joined(separator: "\n---\n"))
+        let seen = Mutex<(causes: [WeakCause], records: [WeakRecord])>(([], []))
+        let ended = AsyncStream<Void>.makeStream()
+        let subscriptions = try (0..<size).map { number in
+            try fixture.host.onStates(of: "s\(number)") { state in
+                seen.withLock { seen in
+                    seen.records.append(WeakRecord(record: state.record))
+                    if let cause = state.cause { seen.causes.append(WeakCause(cause: cause)) }
+                }
+                if case .structure(let data) = state.data, data.fields == [.int(Int64(hops))], state.serial > 1 {
+                    ended.continuation.finish()
+                }
+            }
+        }
+        fixture.host.start()
+        try fixture.host.emit("Go", to: "s0", fields: [.int(0)])
+        for await _ in ended.stream {}
+        await fixture.settle()
+        let (causes, records) = seen.withLock { seen in
+            (seen.causes.count { $0.cause != nil }, seen.records.count { $0.record != nil })
+        }
+        #expect(seen.withLock { $0.records.count } > hops)
+        #expect(causes <= size * Cause.longest)
+        // What each did of late, and what its state came from.
+        #expect(records <= size * (2 * Trace.capacity + 2 + Cause.longest))
+        let chain = try fixture.host.why("s3")
+        #expect(chain.isCut)
+        #expect((16..<48).contains(chain.hops.count { $0.kind == .state }))
+        for subscription in subscriptions { subscription.cancel() }
+        await fixture.host.stop(within: .seconds(1))
+    }
+}
+
+private struct WeakCause: Sendable { weak let cause: Cause? }
+private struct WeakRecord: Sendable { weak let record: StateRecord? }

@@ -1,0 +1,17 @@
+import CommonExpression
+import FeedbackKitTesting
+import MediatorHost
+
+extension HostTime {
+    /// Time that is moved by hand, by the calendar too, which begins in November 2023.
+    ///
+    /// - Parameter look: called each time somebody looks at the calendar.
+    static func manual(_ clock: ManualClock, look: @escaping @Sendable () -> Void = {}) -> HostTime {
+        HostTime(clock: clock) {
+            look()
+            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
+            else { preconditionFailure("the test runs for thousands of years") }
+            return now
+        }
+    }
+}

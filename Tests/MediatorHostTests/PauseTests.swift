@@ -1,0 +1,195 @@
+import CommonExpression
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Testing
+
+/// Systems that are paused, with a clock that is moved by hand.
+@Suite(.timeLimit(.minutes(2))) struct `A system that is paused` {
+    private final class Fixture: Sendable {
+        let clock = ManualClock()
+        let host: Host
+
+        init(_ text: String) throws {
+            host = try Host(
+                graph: try graph(text, effects: EffectCatalogue([]).schemas), effects: EffectCatalogue([]),
+                time: .manual(clock),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            host.start()
+        }
+
+        func state(_ name: String) throws -> String {
+            let status = try host.systemStatus(name)
+            guard case .structure(let data) = status.state.data else { return "" }
+            return ([status.definition.states[status.state.index].name] + data.fields.map(\.description))
+                .joined(separator: " ")
+        }
+
+        func settle() async {
+            for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        }
+    }
+
+    private static let counter = """
+        system: counter
+        states: { Count: { n: int } }
+        events: { Add: { by: int } }
+        external: any
+        mailbox: { limit: 3, overflow: dropNewest }
+        initialState: { Count: { n: 0 } }
+        transitions: { Count: { Add: { to: Count, set: { n: "${state.n + event.by}" } } } }
+        ---
+        buses: { seen: { kind: currentValue, value: int, initial: -1, external: read } }
+        links: { tell: { attach: counter, to: seen, onState: Count, emitValue: "${state.n}" } }
+
+        """
+
+    private func add(_ number: Int64, _ host: Host) throws {
+        try host.emit("Add", to: "counter", fields: [.int(number)])
+    }
+
+    @Test func `takes no event, shows its links nothing, and keeps to its mailbox's limit`() async throws {
+        let fixture = try Fixture(Self.counter)
+        try add(1, fixture.host)
+        await fixture.settle()
+        #expect(try fixture.host.pause("counter", by: 1_000, named: "alice"))
+        #expect(try !fixture.host.pause("counter", by: 0, named: "root"), "it is paused already")
+        for number in 1...3 { try add(Int64(number) * 10, fixture.host) }
+        #expect(throws: HostError.self) { try add(1_000, fixture.host) }
+        await fixture.settle()
+        let status = try fixture.host.systemStatus("counter")
+        #expect(try fixture.state("counter") == "Count 1" && status.loop.waiting == 3)
+        #expect(try fixture.host.busStatus("seen").value == .int(1))
+        #expect(status.pause?.userName == "alice" && status.pause?.user == 1_000)
+        #expect(status.health == .degraded && status.healthReason == "paused by alice")
+        #expect(fixture.host.health == .degraded)
+        #expect(try fixture.host.resume("counter"))
+        #expect(try !fixture.host.resume("counter"), "it is not paused")
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Count 61")
+        #expect(try fixture.host.busStatus("seen").value == .int(61))
+        let after = try fixture.host.systemStatus("counter")
+        #expect(after.health == .healthy && after.pause == nil)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `is not late for the watchdog`() async throws {
+        let fixture = try Fixture(Self.counter)
+        try fixture.host.pause("counter", by: 0, named: nil)
+        try add(1, fixture.host)
+        _ = fixture.host.lookAtLoops(deadline: .seconds(10))
+        await fixture.settle()
+        fixture.clock.advance(by: .seconds(60))
+        #expect(fixture.host.lookAtLoops(deadline: .seconds(10)).isEmpty)
+        #expect(try fixture.host.systemStatus("counter").healthReason == "paused by user 0")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `has no ticks, and makes up for one when it is resumed`() async throws {
+        let fixture = try Fixture(
+            """
+            system: clock
+            states: { Count: { n: int } }
+            events: { Tick: {} }
+            external: any
+            initialState: { Count: { n: 0 } }
+            feedbacks: { tick: { onState: any, strategy: continueOnNewState, every: 10s, emit: Tick } }
+            transitions: { Count: { Tick: { to: Count, set: { n: "${state.n + 1}" } } } }
+
+            """)
+        while try fixture.state("clock") != "Count 1" { await fixture.settle() }
+        try fixture.host.pause("clock", by: 0, named: "root")
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(100))
+        await fixture.settle()
+        #expect(try fixture.state("clock") == "Count 1")
+        #expect(try fixture.host.systemStatus("clock").loop.waiting == 0)
+        try fixture.host.resume("clock")
+        while try fixture.state("clock") != "Count 2" { await fixture.settle() }
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(11))
+        while try fixture.state("clock") != "Count 3" { await fixture.settle() }
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `goes on being paused when a reload keeps it, and not when it is replaced or restarted`() async throws {
+        let fixture = try Fixture(Self.counter)
+        try fixture.host.pause("counter", by: 0, named: "root")
+        try add(5, fixture.host)
+        let other = Self.counter.replacing("initial: -1", with: "initial: -2")
+        _ = try await fixture.host.apply(try graph(other))
+        #expect(try fixture.host.systemStatus("counter").pause != nil)
+        #expect(try fixture.state("counter") == "Count 0")
+        try await fixture.host.restart("counter")
+        #expect(try fixture.host.systemStatus("counter").pause == nil)
+        try add(2, fixture.host)
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Count 2")
+        try fixture.host.pause("counter", by: 0, named: "root")
+        let migrated = other.replacing("limit: 3", with: "limit: 4")
+        _ = try await fixture.host.apply(try graph(migrated))
+        #expect(try fixture.host.systemStatus("counter").pause == nil)
+        try add(2, fixture.host)
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Count 4")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `is reset when it is resumed, and stops with the host`() async throws {
+        let fixture = try Fixture(Self.counter)
+        try add(7, fixture.host)
+        await fixture.settle()
+        try fixture.host.pause("counter", by: 0, named: "root")
+        try fixture.host.reset("counter")
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Count 7")
+        try fixture.host.resume("counter")
+        await fixture.settle()
+        #expect(try fixture.state("counter") == "Count 0")
+        try fixture.host.pause("counter", by: 0, named: "root")
+        try add(1, fixture.host)
+        await fixture.host.stop(within: .seconds(60))
+        #expect(try fixture.state("counter") == "Count 0")
+        #expect(throws: HostError.self) { try fixture.host.pause("counter", by: 0, named: "root") }
+        #expect(try !fixture.host.resume("counter"))
+    }
+
+    @Test func `has its time to become ready anew when it is resumed`() async throws {
+        let fixture = try Fixture(
+            """
+            system: slow
+            states: { Waiting: {}, There: {} }
+            events: { Come: {} }
+            external: any
+            initialState: Waiting
+            ready: { in: There, within: 10s, otherwise: stop }
+            transitions: { Waiting: { Come: There } }
+
+            """)
+        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
+        try fixture.host.pause("slow", by: 0, named: "root")
+        fixture.clock.advance(by: .seconds(60))
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("slow").health == .degraded)
+        try fixture.host.resume("slow")
+        #expect(try fixture.host.systemStatus("slow").health == .starting)
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.clock.advance(by: .seconds(11))
+        while try fixture.host.systemStatus("slow").health != .failed { await Task.yield() }
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `there is a figure for it`() async throws {
+        let fixture = try Fixture(Self.counter)
+        func value() -> [Double] {
+            fixture.host.snapshot.metrics.first { $0.name == "mediatord_system_paused" }?.samples.map(\.value) ?? []
+        }
+        #expect(value() == [0])
+        try fixture.host.pause("counter", by: 0, named: "root")
+        #expect(value() == [1])
+        await fixture.host.stop(within: .seconds(1))
+    }
+}

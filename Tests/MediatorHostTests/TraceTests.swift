@@ -1,0 +1,216 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+import MediatorHost
+import Testing
+
+private let guarded = """
+    system: store
+    states: { Filling: { used: int }, Full: {} }
+    events: { Add: { by: int }, Empty: {}, Odd: {}, Divide: { by: int }, Nudge: {} }
+    external: any
+    initialState: { Filling: { used: 80 } }
+    mailbox: { limit: 3 }
+    transitions:
+      Filling:
+        Add:
+          - { when: state.used + event.by < 90, to: Filling, set: { used: "${state.used + event.by}" } }
+          - { when: "state.used < 83 && event.by > 5", to: Full }
+        Divide: { to: Filling, set: { used: "${state.used / event.by}" } }
+        Nudge: stay
+      Full:
+        Empty: { to: Filling, set: { used: 0 } }
+
+    """
+
+@Suite(.timeLimit(.minutes(5))) struct `What a system did of late` {
+    private func emit(_ fixture: CauseFixture, _ event: String, _ number: Int64? = nil) async throws {
+        try fixture.host.emit(event, to: "store", fields: number.map { [.int($0)] } ?? [])
+        await fixture.settle()
+    }
+
+    @Test func `is told with conditions and what they read`() async throws {
+        let fixture = try CauseFixture(guarded)
+        fixture.host.start()
+        await fixture.settle()
+        try await emit(fixture, "Add", 2)
+        try await emit(fixture, "Add", 5)
+        try await emit(fixture, "Nudge")
+        try await emit(fixture, "Divide", 0)
+        try await emit(fixture, "Empty")
+        try await emit(fixture, "Add", 50)
+        let steps = try fixture.host.trace("store")
+        let place = "transition from Filling on Divide, test0.yaml:12:13"
+        #expect(
+            steps.map(\.text) == [
+                "began in Filling { used: 80 }",
+                "Filling { used: 80 } → Filling { used: 82 } on Add { by: 2 }",
+                "Filling { used: 82 } → Filling { used: 87 } on Add { by: 5 }",
+                "stayed in Filling { used: 87 } on Nudge",
+                "failed on Divide { by: 0 } in Filling { used: 87 }: \(place): 87 / 0: division by zero",
+                "did not handle Empty in Filling { used: 87 }",
+                "did not handle Add { by: 50 } in Filling { used: 87 }",
+            ])
+        #expect(steps.map(\.kind) == [.began, .transition, .transition, .stay, .fault, .unhandled, .unhandled])
+        #expect(
+            steps[1].guards.map(\.reason) == ["state.used + event.by < 90 — true, state.used is 80, event.by is 2"])
+        let guards = try #require(steps.last).guards
+        #expect(guards.map(\.holds) == [false, false])
+        #expect(
+            guards.map(\.reason) == [
+                "state.used + event.by < 90 — false, state.used is 87, event.by is 50",
+                "state.used < 83 — false, state.used is 87",
+            ])
+        #expect(guards.map { "\($0.source)" } == ["test0.yaml:10:9", "test0.yaml:11:9"])
+    }
+
+    @Test func `tells of side effects when they began, ended, and what they came to`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: uplink
+            states: { Up: {}, Down: { why: string } }
+            events: { Lost: { why: string } }
+            initialState: Up
+            feedbacks:
+              probe: { onState: Up, look: 3s, onLost: { Lost: { why: "${result.why}" } } }
+            transitions: { Up: { Lost: { to: Down, set: { why: "${event.why}" } } } }
+            """)
+        fixture.host.start()
+        await fixture.pass(.seconds(3))
+        try await fixture.reach("Down", in: "uplink")
+        // The run ends by itself after it has told.
+        while try fixture.host.trace("uplink").count < 3 { await fixture.settle() }
+        let steps = try fixture.host.trace("uplink")
+        let run = try #require(steps.first { $0.kind == .run })
+        #expect(run.text == #"the feedback probe in Up came to onLost { why: "no answer" }"#)
+        #expect(run.ended?.seconds == run.time.seconds + 3)
+        #expect(run.outcomes.map(\.name) == ["onLost"])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `forgets mere repetitions first, and keeps no more than so many`() async throws {
+        let fixture = try CauseFixture(guarded)
+        fixture.host.start()
+        await fixture.settle()
+        try await emit(fixture, "Odd")
+        try await emit(fixture, "Add", 9)
+        for _ in 0..<200 { try await emit(fixture, "Nudge") }
+        var kinds = try fixture.host.trace("store").map(\.kind)
+        // The first of those that stayed was no repetition, and of these the last is kept.
+        #expect(kinds == [.began, .unhandled, .transition, .stay, .stay])
+        for _ in 0..<200 {
+            try await emit(fixture, "Odd")
+            try await emit(fixture, "Divide", 0)
+        }
+        kinds = try fixture.host.trace("store").map(\.kind)
+        #expect(kinds.count == 2 * Trace.capacity)
+        #expect(Set(kinds) == [.unhandled, .fault])
+    }
+}
+
+private let waiting = """
+    system: backup
+    states: { Waiting: {}, Paused: { retries: int }, Held: {} }
+    events: { Start: {}, Pause: {}, Hold: { long: bool }, Never: {} }
+    external: any
+    initialState: { Paused: { retries: 3 } }
+    feedbacks:
+      retry: { onState: Paused, when: state.retries < 3, after: 5m, emit: Start }
+      hurry: { onState: Waiting, emit: Start }
+    transitions:
+      Paused:
+        Start: { when: state.retries < 3, to: Waiting }
+        Hold:
+          - { when: "event.long && state.retries > 2", to: Held }
+          - { when: "event.long && state.retries > 5", to: Waiting }
+          - to: stay
+      Held: { Start: Waiting }
+      any: { Pause: { to: Paused, set: { retries: 0 } } }
+    ---
+    system: uplink
+    states: { Up: { speed: int }, Down: {} }
+    events: { Change: {} }
+    external: any
+    initialState: { Up: { speed: 1 } }
+    transitions: { Up: { Change: Down } }
+    ---
+    buses:
+      status: { kind: currentValue, value: string, initial: down, external: write }
+      calls: { kind: passthrough, value: int, external: write }
+    links:
+      by-status: { attach: backup, to: status, when: value == "up", emitEvent: Start }
+      by-value: { attach: backup, to: status, onValue: idle, emitEvent: Start }
+      by-call: { attach: backup, to: calls, when: value > 3, emitEvent: Start }
+      by-speed: { attach: uplink, toSystem: backup, onState: Up, when: state.speed > 5, emitEvent: Start }
+      by-down: { attach: uplink, toSystem: backup, onState: Down, emitEvent: Start }
+      other: { attach: backup, to: calls, emitEvent: Pause }
+
+    """
+
+@Suite(.timeLimit(.minutes(5))) struct `Why an event does nothing, or does not come` {
+    @Test func `is told of the transition, and of each that would send it`() async throws {
+        let fixture = try CauseFixture(waiting)
+        fixture.host.start()
+        await fixture.settle()
+        let answer = try fixture.host.whyNot("backup", event: "Start")
+        #expect(answer.obstacle == nil && !answer.isOpaque)
+        #expect(answer.otherStates == ["Held"])
+        #expect(answer.transitions.map(\.to) == ["Waiting"])
+        #expect(answer.transitions.map(\.holds) == [false])
+        #expect(answer.transitions.map(\.reason) == ["state.retries < 3 — false, state.retries is 3"])
+        #expect(answer.transitions.map { "\($0.source)" } == ["test0.yaml:11:12"])
+        let reasons = Dictionary(uniqueKeysWithValues: answer.senders.map { ($0.name, $0.reasons) })
+        #expect(
+            reasons == [
+                "by-status": [#"value == "up" — false, value is "down""#],
+                "by-value": [#"it wants the value "idle", and the bus has "down""#],
+                "by-call": [],
+                "by-speed": ["state.speed > 5 — false, state.speed is 1"],
+                "by-down": ["it looks at Down, and uplink is in Up"],
+                "retry": ["state.retries < 3 — false, state.retries is 3"],
+                "hurry": ["it looks at Waiting, and backup is in Paused"],
+            ])
+        let call = try #require(answer.senders.first { $0.name == "by-call" })
+        #expect(call.waits.hasPrefix("it waits for a value of the bus calls for which "))
+        #expect(call.waits.hasSuffix("on which none has come yet; it has not fired yet"))
+        // Nothing has been sent.
+        #expect(try fixture.host.systemStatus("backup").loop.counters.events == 0)
+    }
+
+    @Test func `leaves open what depends on data that is not given`() async throws {
+        let fixture = try CauseFixture(waiting)
+        fixture.host.start()
+        await fixture.settle()
+        let open = try fixture.host.whyNot("backup", event: "Hold").transitions
+        #expect(open.map(\.holds) == [nil, false, true])
+        #expect(open[0].reason == "it depends on event.long")
+        let long = try fixture.host.whyNot("backup", event: "Hold", fields: [.bool(true)]).transitions
+        #expect(long.map(\.holds) == [true, nil, nil])
+        let short = try fixture.host.whyNot("backup", event: "Hold", fields: [.bool(false)]).transitions
+        #expect(short.map(\.holds) == [false, false, true])
+        #expect(throws: HostError.self) { try fixture.host.whyNot("backup", event: "Hold", fields: [.int(1)]) }
+        #expect(throws: HostError.self) { try fixture.host.whyNot("backup", event: "Holt") }
+        let never = try fixture.host.whyNot("backup", event: "Never")
+        #expect(never.transitions.isEmpty && never.otherStates.isEmpty && never.senders.isEmpty)
+    }
+
+    @Test func `names a breaker that is open, and a system that does not run`() async throws {
+        let fixture = try CauseFixture(
+            waiting.replacing(
+                "by-down: { attach: uplink, toSystem: backup, onState: Down, emitEvent: Start }",
+                with:
+                    "by-down: { attach: uplink, toSystem: backup, onState: any, emitEvent: Start, loop: { limit: 1 per 1h } }"
+            ))
+        fixture.host.start()
+        await fixture.settle()
+        try fixture.host.emit("Change", to: "uplink", fields: [])
+        await fixture.settle()
+        var sender = try #require(
+            try fixture.host.whyNot("backup", event: "Start").senders.first { $0.name == "by-down" })
+        #expect(sender.reasons == ["it is held back, since it would fire more often than 1 per 1h"])
+        await fixture.host.stop(within: .seconds(1))
+        sender = try #require(try fixture.host.whyNot("backup", event: "Start").senders.first { $0.name == "by-down" })
+        #expect(sender.reasons.first == "uplink does not run: it is stopping")
+        #expect(try fixture.host.whyNot("backup", event: "Start").obstacle == "it is stopping")
+    }
+}
