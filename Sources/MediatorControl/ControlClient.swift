@@ -81,17 +81,27 @@ public struct ControlClient: Sendable {
     /// The present state of a system, then every change. Takes the connection for itself: see
     /// ``/Varlink/VarlinkClient``.
     public func watchSystem(_ name: String) async throws -> ControlWatch<WatchSystemReply> {
-        ControlWatch(try await client.callMore(ControlInterface.qualified("WatchSystem"), NameParameters(name: name)))
+        ControlWatch(
+            try await client.callMore(ControlInterface.qualified("WatchSystem"), NameParameters(name: name)),
+            of: "WatchSystem")
     }
 
     /// The value of a bus if it remembers one, then every value. Takes the connection for itself.
     public func watchBus(_ name: String) async throws -> ControlWatch<WatchBusReply> {
-        ControlWatch(try await client.callMore(ControlInterface.qualified("WatchBus"), NameParameters(name: name)))
+        ControlWatch(
+            try await client.callMore(ControlInterface.qualified("WatchBus"), NameParameters(name: name)),
+            of: "WatchBus")
+    }
+
+    /// Present states and values of all parts that are chosen, then every change. Takes the connection for itself.
+    public func watch(_ parameters: WatchParameters) async throws -> ControlWatch<WatchReply> {
+        ControlWatch(try await client.callMore(ControlInterface.qualified("Watch"), parameters), of: "Watch")
     }
 
     /// Sends an event to a system.
     public func emit(_ event: String, to system: String, data: JSONObject? = nil) async throws {
-        let _: Nothing = try await call("Emit", EmitParameters(system: system, event: event, data: data))
+        let _: Nothing = try await call(
+            "Emit", EmitParameters(system: system, event: event, data: data), target: system)
     }
 
     /// Ends a system and begins it anew.
@@ -104,6 +114,28 @@ public struct ControlClient: Sendable {
         let _: Nothing = try await call("ResetSystem", NameParameters(name: system))
     }
 
+    /// Pauses a system; whether it was not paused already.
+    public func pause(_ system: String) async throws -> Bool {
+        let reply: PauseReply = try await call("PauseSystem", NameParameters(name: system))
+        return reply.changed
+    }
+
+    /// Lets a system go on; whether it was paused.
+    public func resume(_ system: String) async throws -> Bool {
+        let reply: PauseReply = try await call("ResumeSystem", NameParameters(name: system))
+        return reply.changed
+    }
+
+    /// What is logged.
+    public func logLevel() async throws -> LogLevelReply {
+        try await call("ReadLogLevel", Nothing())
+    }
+
+    /// Says what is logged from now on; nil: what was given at the daemon's start.
+    public func setLogLevel(_ level: LogLevel?) async throws -> LogLevelReply {
+        try await call("SetLogLevel", SetLogLevelParameters(level: level))
+    }
+
     /// Every figure of the daemon, in Prometheus' text format.
     public func metrics() async throws -> String {
         let reply: ReadMetricsReply = try await call("ReadMetrics", Nothing())
@@ -112,7 +144,7 @@ public struct ControlClient: Sendable {
 
     /// Publishes a value on a bus.
     public func publish(_ value: JSONValue, on bus: String) async throws {
-        let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value))
+        let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value), target: bus)
     }
 
     /// Compares what runs with what is written, in the daemon's own directories or another.
@@ -171,23 +203,43 @@ public struct ControlClient: Sendable {
                 return try await group.next() ?? []
             }
         } catch let reply as ErrorReply {
-            throw Self.typed(reply)
+            throw Self.typed(reply, to: "ReadConfiguration")
         }
     }
 
-    private func call<Reply: Decodable>(_ method: String, _ parameters: some Encodable) async throws -> Reply {
+    /// Why a system is in its state.
+    public func why(_ system: String) async throws -> WhyReply {
+        try await call("Why", NameParameters(name: system))
+    }
+
+    /// What stands in the way of an event of a system; nothing is sent.
+    public func whyNot(_ event: String, of system: String, data: JSONObject? = nil) async throws -> WhyNotReply {
+        try await call("WhyNot", WhyNotParameters(name: system, event: event, data: data))
+    }
+
+    /// What a system did of late, the oldest first.
+    public func trace(_ system: String, limit: Int? = nil) async throws -> [TraceStep] {
+        let reply: TraceReply = try await call("Trace", TraceParameters(name: system, limit: limit))
+        return reply.steps
+    }
+
+    /// - Parameter target: the system or bus that is injected into.
+    private func call<Reply: Decodable>(
+        _ method: String, _ parameters: some Encodable, target: String? = nil
+    ) async throws -> Reply {
         do {
             return try await client.call(ControlInterface.qualified(method), parameters)
         } catch let reply as ErrorReply {
-            throw Self.typed(reply)
+            throw Self.typed(reply, to: method, target: target)
         }
     }
 
-    /// An error reply as the typed error it stands for, or itself.
-    static func typed(_ reply: ErrorReply) -> any Error {
+    /// An error reply to a method as the typed error it stands for, or itself.
+    static func typed(_ reply: ErrorReply, to method: String, target: String? = nil) -> any Error {
         if let error = ControlError(reply) { return error }
-        if let error = ServiceError(reply) { return error }
-        return reply
+        guard let error = ServiceError(reply) else { return reply }
+        guard error == .permissionDenied, let right = ControlInterface.rights[method] else { return error }
+        return MissingRight(right, target: target)
     }
 }
 
@@ -196,27 +248,31 @@ public struct ControlClient: Sendable {
 /// Throws ``ControlError/watchEnded(name:reason:)`` when there is no more.
 public struct ControlWatch<Reply: Sendable>: AsyncSequence, Sendable {
     private let replies: ReplySequence<Reply>
+    private let method: String
 
-    init(_ replies: ReplySequence<Reply>) {
+    /// - Parameter method: what was called.
+    init(_ replies: ReplySequence<Reply>, of method: String) {
         self.replies = replies
+        self.method = method
     }
 
     /// Takes what comes one by one.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var replies: ReplySequence<Reply>.Iterator
+        fileprivate let method: String
 
         /// The next reply.
         public mutating func next() async throws -> Reply? {
             do {
                 return try await replies.next()
             } catch let reply as ErrorReply {
-                throw ControlClient.typed(reply)
+                throw ControlClient.typed(reply, to: method)
             }
         }
     }
 
     /// An iterator over what has not been taken yet.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(replies: replies.makeAsyncIterator())
+        Iterator(replies: replies.makeAsyncIterator(), method: method)
     }
 }

@@ -51,6 +51,18 @@ public protocol ControlHandler: Sendable {
     /// Sends a system to its initial state.
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws
 
+    /// Pauses a system.
+    func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply
+
+    /// Lets a system go on.
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply
+
+    /// What is logged.
+    func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply
+
+    /// Says what is logged from now on.
+    func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply
+
     /// Every figure, in Prometheus' text format.
     func readMetrics(peer: VarlinkPeer) async throws -> String
 
@@ -74,4 +86,20 @@ public protocol ControlHandler: Sendable {
 
     /// The files that the configuration that runs was made of, each behind its drop-ins' owner.
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply]
+
+    /// Why a system is in its state.
+    func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply
+
+    /// What stands in the way of an event.
+    func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply
+
+    /// What a system did of late.
+    func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply
+
+    /// What happens to all parts that are chosen, their present states and values first.
+    ///
+    /// As for ``watchSystem(_:peer:)``.
+    func watch(_ parameters: WatchParameters, peer: VarlinkPeer) async throws -> AsyncThrowingStream<
+        WatchReply, any Error
+    >
 }

@@ -16,6 +16,9 @@ public enum ControlInterface {
         # How a system, or the daemon as a whole, is doing.
         type Health (starting, healthy, degraded, failed, stopped)
 
+        # What a caller may do: look; put in events and values, and look; everything.
+        type Right (read, inject, administer)
+
         # Whether a bus remembers its last value.
         type BusKind (passthrough, currentValue)
 
@@ -47,8 +50,12 @@ public enum ControlInterface {
           resets: int
         )
 
+        # That a system is paused: since when, and by whom, a user's number and name.
+        type Pause (since: string, uid: int, user: ?string)
+
         # A system at a glance; since is when its state was entered. healthSince is since
-        # when it has been healthy or not, healthReason why it is not.
+        # when it has been healthy or not, healthReason why it is not. waiting counts the
+        # events in its mailbox.
         type SystemSummary (
           name: string,
           description: ?string,
@@ -60,7 +67,9 @@ public enum ControlInterface {
           counters: Counters,
           effectsRunning: int,
           effectsWaiting: int,
-          begins: ?string
+          begins: ?string,
+          waiting: int,
+          paused: ?Pause
         )
 
         # From one state to another on an event; "any" stands for every state or event.
@@ -91,6 +100,10 @@ public enum ControlInterface {
           beyond: string
         )
 
+        # The states in which a system is ready, how long it may take to reach one, and
+        # what is done about it otherwise, in the words of onFault.
+        type Readiness (states: []string, within: ?string, otherwise: string)
+
         # Systems that belong together when one of them fails; strategy is one, all or
         # rest.
         type GroupSummary (name: string, strategy: string, systems: []string)
@@ -110,7 +123,9 @@ public enum ControlInterface {
           links: []string,
           lastFault: ?string,
           supervision: Supervision,
-          group: ?GroupSummary
+          group: ?GroupSummary,
+          ready: ?Readiness,
+          watchdog: ?string
         )
 
         # A bus at a glance. value and since are there when it remembers a value.
@@ -167,11 +182,11 @@ public enum ControlInterface {
         )
 
         # What a step of a plan is about.
-        type PartKind (system, bus, link, group)
+        type PartKind (system, bus, link, group, access)
 
         # What becomes of a part: a system is kept, migrated (begins anew in the state in
-        # which it is), restarted, added or removed; a bus, link or group kept, changed,
-        # added or removed.
+        # which it is), restarted, added or removed; a bus, a link, a group, or who may do
+        # what, kept, changed, added or removed.
         type Fate (keep, migrate, restart, change, add, remove)
 
         # What value a bus that remembers has afterwards: its present or its first one.
@@ -232,7 +247,8 @@ public enum ControlInterface {
 
         # The daemon as a whole, and every system at a glance. configuration lists the
         # directories it was read from; generation counts the configurations that have run,
-        # the first one included; transient counts the changes that are in no file.
+        # the first one included; transient counts the changes that are in no file. rights
+        # are those of the caller; that to inject may be for some systems and buses only.
         method Status() -> (
           version: string,
           pid: int,
@@ -246,7 +262,8 @@ public enum ControlInterface {
           transient: int,
           systems: []SystemSummary,
           buses: int,
-          links: int
+          links: int,
+          rights: []Right
         )
 
         # Every system, by name.
@@ -427,6 +444,183 @@ public enum ControlInterface {
           owner: ?string,
           text: string,
           transient: bool
+        )
+
+        # Pauses a system: it takes no event and begins no side effect until it is resumed,
+        # restarted or replaced; what comes waits in its mailbox, whose limit holds. changed
+        # is false if it was paused already.
+        method PauseSystem(name: string) -> (changed: bool)
+
+        # Lets a system go on. changed is false if it was not paused.
+        method ResumeSystem(name: string) -> (changed: bool)
+
+        # The levels of the log, from the least grave.
+        type LogLevel (trace, debug, info, notice, warning, error, critical)
+
+        # What is logged: events of level and graver ones; given is the level with which
+        # the daemon was started.
+        method ReadLogLevel() -> (level: LogLevel, given: LogLevel)
+
+        # Says what is logged from now on, until the daemon ends; without level, what was
+        # given at its start.
+        method SetLogLevel(level: ?LogLevel) -> (level: LogLevel, given: LogLevel)
+
+        # What a step of a story is: a system entered a state on an event; a link, or a
+        # feedback, sent that; a bus got a value. A story ends with the clock (tick), a client,
+        # the daemon's own program, the start, a reload, a fault, the first value of a bus, or
+        # inside a system that is written in Swift. After a migration the story of the system
+        # before it goes on.
+        type CauseKind (
+          state,
+          event,
+          link,
+          value,
+          feedback,
+          tick,
+          inside,
+          client,
+          program,
+          start,
+          reload,
+          migration,
+          fault,
+          firstValue
+        )
+
+        # A step of the story why a system is in its state. value is that of the bus, or the
+        # result of the side effect; data is that of the state or the event. Either is left
+        # out where it is longer than 4096 bytes. replayed: the bus had the value already when
+        # the link was shown it. text is the same in words, without the time.
+        type CauseHop (
+          kind: CauseKind,
+          time: ?string,
+          system: ?string,
+          state: ?string,
+          event: ?string,
+          data: ?[string]object,
+          link: ?string,
+          bus: ?string,
+          value: ?object,
+          feedback: ?string,
+          outcome: ?string,
+          who: ?string,
+          replayed: bool,
+          text: string
+        )
+
+        # Why a system is in its state: what happened, the latest first, back to what came from
+        # outside, across systems, links, buses and side effects. cut says that what came
+        # before the last step is no longer kept.
+        method Why(name: string) -> (hops: []CauseHop, cut: bool)
+
+        # A transition on an event, as it is written. holds is missing where it cannot be told,
+        # since it depends on data of the event that is not given, or does not matter.
+        type Candidate (
+          from: string,
+          event: string,
+          to: string,
+          condition: ?string,
+          source: string,
+          holds: ?bool,
+          reason: ?string
+        )
+
+        # What sends an event: a link, or a feedback of the system itself.
+        type SenderKind (link, feedback)
+
+        # What would send an event, what stands in its way now, and what it waits for.
+        type Sender (
+          kind: SenderKind,
+          name: string,
+          description: string,
+          source: string,
+          reasons: []string,
+          waits: string
+        )
+
+        # What stands in the way of an event of a system, and of what would send it. Nothing is
+        # sent. data has every field of the event, or is left out. obstacle is why the system
+        # takes no events at all; transitions are those of its state on this event, in the order
+        # in which they are tried, and otherStates the states that have some. opaque: nothing is
+        # known of its transitions, since it is written in Swift. detached names the links that
+        # are detached, whatever they would send.
+        method WhyNot(name: string, event: string, data: ?[string]object) -> (
+          state: State,
+          since: string,
+          obstacle: ?string,
+          transitions: []Candidate,
+          otherStates: []string,
+          opaque: bool,
+          senders: []Sender,
+          detached: []string
+        )
+
+        # What a step of a trace is.
+        type TraceKind (began, transition, stay, unhandled, dropped, fault, run)
+
+        # A condition that was looked at, and its operands with their values.
+        type TraceGuard (condition: string, source: string, holds: bool, reason: string)
+
+        # What a side effect has reported.
+        type TraceOutcome (name: string, result: ?[string]object)
+
+        # Something that a system did: it began, or took an event (event, data) in a state, and
+        # entered another one or not; it did not take an event; something failed; a side effect
+        # of a feedback ran from time to ended, and reported outcomes, and more before these.
+        # Data that is longer than 4096 bytes is left out. text is the same in words, without
+        # the time and the conditions.
+        type TraceStep (
+          kind: TraceKind,
+          time: string,
+          ended: ?string,
+          state: ?State,
+          event: ?string,
+          data: ?[string]object,
+          entered: ?State,
+          guards: []TraceGuard,
+          feedback: ?string,
+          outcomes: []TraceOutcome,
+          more: int,
+          reason: ?string,
+          text: string
+        )
+
+        # What a system did of late, the oldest first: the last 32 steps, and 32 from before
+        # that were no mere repetitions; of repetitions in a row only the last. limit: no more
+        # than so many, the last ones.
+        method Trace(name: string, limit: ?int) -> (steps: []TraceStep)
+
+        # What is told of a watch: a system is in a state, a value came on a bus, a link has
+        # fired; a part is new or has begun anew, or has ended; some changes were left out.
+        type WatchTopic (state, value, fired, began, ended, leftOut)
+
+        # Watches systems, buses and links at once; must be called with 'more'. A pattern is
+        # a name in which * stands for any letters and ? for one, if need be behind system:,
+        # bus: or link:; no pattern is everything. where is an expression that must hold of
+        # state and stateName of a system, value of a bus, value of a link; each has name
+        # and eventName. A part whose types do not fit it is left out. Present states and
+        # values come first (replayed), then every change, also of parts that are new or
+        # begin anew. With limit, no more changes than that are told in each period (such
+        # as 1s), and leftOut then says how many were not. dropped says how many changes
+        # this watcher missed just before this one. Ends with the error WatchEnded.
+        method Watch(
+          patterns: []string,
+          where: ?string,
+          limit: ?int,
+          period: ?string
+        ) -> (
+          time: string,
+          topic: WatchTopic,
+          kind: ?PartKind,
+          name: ?string,
+          replayed: bool,
+          state: ?State,
+          previous: ?string,
+          event: ?string,
+          eventData: ?[string]object,
+          value: ?object,
+          dropped: int,
+          leftOut: ?int
         )
 
         # There is no system of this name; nearest is the most similar one.

@@ -39,7 +39,27 @@ public enum ControlService {
             try await handler.reload(parameters, peer: call.peer)
         }
         try registerChanges(in: &interface, handler)
+        try registerSteering(in: &interface, handler)
+        try registerExplanations(in: &interface, handler)
         return interface
+    }
+
+    private static func registerSteering(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("PauseSystem") { (parameters: NameParameters, call) in
+            try await handler.pauseSystem(parameters.name, peer: call.peer)
+        }
+        try interface.register("ResumeSystem") { (parameters: NameParameters, call) in
+            try await handler.resumeSystem(parameters.name, peer: call.peer)
+        }
+        try interface.register("ReadLogLevel") { (_: Nothing, call) in
+            try await handler.readLogLevel(peer: call.peer)
+        }
+        try interface.register("SetLogLevel") { (parameters: SetLogLevelParameters, call) in
+            try await handler.setLogLevel(parameters, peer: call.peer)
+        }
     }
 
     private static func registerChanges(
@@ -63,6 +83,21 @@ public enum ControlService {
             let files = try await handler.readConfiguration(peer: call.peer)
             for file in files.dropLast() { try await call.send(file) }
             return files.last ?? ReadConfigurationReply(path: nil, text: "")
+        }
+    }
+
+    private static func registerExplanations(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("Why") { (parameters: NameParameters, call) in
+            try await handler.why(parameters.name, peer: call.peer)
+        }
+        try interface.register("WhyNot") { (parameters: WhyNotParameters, call) in
+            try await handler.whyNot(parameters, peer: call.peer)
+        }
+        try interface.register("Trace") { (parameters: TraceParameters, call) in
+            try await handler.trace(parameters, peer: call.peer)
         }
     }
 
@@ -111,6 +146,11 @@ public enum ControlService {
             }
             let values = try await handler.watchBus(parameters.name, peer: call.peer)
             return try await watch(values, parameters.name, call)
+        }
+        try interface.register("Watch") { (parameters: WatchParameters, call) -> WatchReply in
+            guard call.wantsMore else { throw ServiceError.expectedMore }
+            let happenings = try await handler.watch(parameters, peer: call.peer)
+            return try await watch(happenings, parameters.patterns.joined(separator: " "), call)
         }
     }
 

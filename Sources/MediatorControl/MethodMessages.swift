@@ -45,6 +45,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var buses: Int
     /// How many links there are.
     public var links: Int
+    /// What the caller may do; to inject perhaps only into some systems and on some buses.
+    public var rights: [Right]
 
     /// A reply.
     public init(
@@ -60,7 +62,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         transient: Int = 0,
         systems: [SystemSummary],
         buses: Int,
-        links: Int
+        links: Int,
+        rights: [Right] = Right.allCases
     ) {
         self.version = version
         self.pid = pid
@@ -75,6 +78,7 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.systems = systems
         self.buses = buses
         self.links = links
+        self.rights = rights
     }
 }
 

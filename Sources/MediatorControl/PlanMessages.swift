@@ -8,6 +8,8 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
     case link
     /// A group of systems.
     case group
+    /// Who may do what.
+    case access
 }
 
 /// What becomes of a part of the configuration.

@@ -126,6 +126,10 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var effectsWaiting: Int
     /// When it begins anew (RFC 3339, UTC), if it waits for that.
     public var begins: String?
+    /// How many events wait in its mailbox.
+    public var waiting: Int
+    /// That it is paused.
+    public var paused: Pause?
 
     /// A summary.
     public init(
@@ -139,8 +143,12 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         counters: Counters = Counters(),
         effectsRunning: Int = 0,
         effectsWaiting: Int = 0,
-        begins: String? = nil
+        begins: String? = nil,
+        waiting: Int = 0,
+        paused: Pause? = nil
     ) {
+        self.waiting = waiting
+        self.paused = paused
         self.name = name
         self.description = description
         self.health = health
@@ -233,6 +241,23 @@ public struct Supervision: Codable, Sendable, Hashable {
     }
 }
 
+/// When a system counts as ready, and how long that may take.
+public struct Readiness: Codable, Sendable, Hashable {
+    /// The names of the states in which it is ready.
+    public var states: [String]
+    /// How long it may take to reach one of them; nil: as long as the daemon waits for all.
+    public var within: String?
+    /// What is done about it when that has passed, in the words of ``Supervision/onFault``.
+    public var otherwise: String
+
+    /// A readiness.
+    public init(states: [String], within: String?, otherwise: String) {
+        self.states = states
+        self.within = within
+        self.otherwise = otherwise
+    }
+}
+
 /// Systems that belong together when one of them fails.
 public struct GroupSummary: Codable, Sendable, Hashable {
     /// The name of the group.
@@ -276,6 +301,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var supervision: Supervision
     /// The group it belongs to.
     public var group: GroupSummary?
+    /// When it counts as ready; nil: as soon as it runs.
+    public var ready: Readiness?
+    /// How long its loop may take for a turn, if it says so itself.
+    public var watchdog: String?
 
     /// A description.
     public init(
@@ -290,7 +319,9 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         links: [String] = [],
         lastFault: String? = nil,
         supervision: Supervision,
-        group: GroupSummary? = nil
+        group: GroupSummary? = nil,
+        ready: Readiness? = nil,
+        watchdog: String? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -304,5 +335,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.lastFault = lastFault
         self.supervision = supervision
         self.group = group
+        self.ready = ready
+        self.watchdog = watchdog
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import MediatorConfiguration
 import MediatorHost
 
@@ -12,6 +13,8 @@ struct Basis: Sendable {
     var layer: TransientLayer
     /// What was compiled of its parts, for the next to use again.
     var parts: CompiledParts
+    /// Who may do what, with the accounts that there were.
+    var access: AccessTable
     /// What there was to be said about all that.
     var findings: Set<Diagnostic>
 }
@@ -39,16 +42,25 @@ extension Daemon {
     }
 
     /// Checks a configuration that was read, with changes on top of it.
+    ///
+    /// - Parameter known: who may do what, if that is known already; nil: accounts are looked up.
     func draft(
         _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues,
-        reusing known: CompiledParts
+        reusing known: CompiledParts, access: AccessTable? = nil
     ) -> Draft {
-        let (result, moot) = ConfigurationCompiler.compile(
+        var (result, moot) = ConfigurationCompiler.compile(
             contents: contents, layer: layer, effects: effects.schemas, kinds: kinds.kinds, values: values,
             now: Self.now(), reusing: known)
+        let access =
+            access ?? AccessTable(result.graph?.access ?? AccessRules(), own: geteuid(), accounts: accounts)
+        if !access.findings.isEmpty {
+            result = CompilationResult(
+                graph: result.graph, diagnostics: (result.diagnostics + access.findings).sorted(), files: result.files,
+                unavailable: result.unavailable, parts: result.parts)
+        }
         let basis = Basis(
             contents: contents, values: values, layer: layer.without(moot), parts: result.parts,
-            findings: Set(result.diagnostics))
+            access: access, findings: Set(result.diagnostics))
         return Draft(
             result: result, basis: basis, moot: moot,
             // That a change of a link has become moot is told, but is no fault of what is written.

@@ -34,10 +34,14 @@ public struct Daemon: Sendable {
     package var recorded: RecordedMetrics?
     /// Where values that the configuration only names are found.
     public var values = ExternalValues.process()
+    /// The users and groups that there are.
+    package var accounts = Accounts.machine
     /// Whether a configuration with a warning is not valid.
     public var deniesWarnings = false
     /// Where to say what happens.
     public var logger: Logger
+    /// By which the level of ``logger`` can be changed while the daemon runs; nil: it cannot.
+    public var logLevels: LogLevelSwitch?
     /// Who is told how the daemon is.
     public var notifier = Notifier()
     /// Where diagnostics of the configuration go, one call for each.
@@ -185,19 +189,25 @@ public struct Daemon: Sendable {
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
         let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
+        let acts = ActLog(logger: logger, names: reloader.names, time: host.time)
         let control = HostControl(
             host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
-            started: started, logger: logger)
+            started: started, acts: acts, logLevels: logLevels)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
         )
-        let own = geteuid()
-        settings.authorize = { _, peer in peer.userID == 0 || peer.userID == own }
-        settings.observe = { [logger] event in Self.log(event, logger) }
-        return try await VarlinkService.start(
-            at: .path(socket, mode: 0o660), interfaces: [try ControlService.interface(handler: control)],
+        settings.authorize = { request, peer in control.authorizes(request, peer) }
+        let repeats = RepeatLog(time: host.time)
+        settings.observe = { [logger] event in Self.log(event, logger, repeats) }
+        let systemd = SystemdInterfaces(
+            reloader: reloader, metrics: metrics, levels: logLevels, acts: acts)
+        let service = try await VarlinkService.start(
+            at: .path(socket, mode: SocketAudience.firstMode),
+            interfaces: [try ControlService.interface(handler: control)] + systemd.implementations(),
             configuration: settings)
+        reloader.audience.serve(service, to: reloader.basis.access.audience)
+        return service
     }
 
     private func serve(
@@ -260,18 +270,25 @@ public struct Daemon: Sendable {
         return LoopWatchService(host: host, deadline: deadline, watchdog: watchdog)
     }
 
-    private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger) {
+    /// How many lines a second are logged of what clients do, of each kind; of what is more only the number.
+    private static let clientLinesPerSecond = 5
+
+    private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger, _ repeats: RepeatLog) {
         switch event {
         case .connected(let peer), .disconnected(let peer):
             logger.trace("control client", metadata: ["event": "\(event)", "uid": "\(peer.userID)"])
         case .refused(let peer):
-            logger.warning("control client refused", metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
+            repeats.log(
+                logger, .warning, "control client refused", key: "refused", burst: clientLinesPerSecond,
+                ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
         case .dropped(let peer, let error):
-            logger.warning(
-                "control client dropped",
-                metadata: ["uid": "\(peer.userID)", "pid": "\(peer.processID)", "reason": "\(error)"])
+            repeats.log(
+                logger, .warning, "control client dropped", key: "dropped", burst: clientLinesPerSecond,
+                ["uid": "\(peer.userID)", "pid": "\(peer.processID)", "reason": "\(error)"])
         case .failed(let method, let error):
-            logger.error("control call failed", metadata: ["method": "\(method)", "reason": "\(error)"])
+            repeats.log(
+                logger, .error, "control call failed", key: "failed \(method)", burst: clientLinesPerSecond,
+                ["method": "\(method)", "reason": "\(error)"])
         case .abandoned(let count):
             logger.warning("control calls did not end in time", metadata: ["count": "\(count)"])
         }

@@ -145,13 +145,14 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard StandardOutput.write(try KindFile(catalogue.kinds).json()) else { throw Self.notWritten() }
             return
         }
-        let level = logLevel.level
-        let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(level: level) }
+        let levels = LogLevelSwitch(logLevel.level)
+        let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(levels: levels) }
         let path = socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
         var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
         }
+        daemon.logLevels = levels
         daemon.kinds = catalogue
         daemon.effects = daemon.effects.with(Self.launch.effects)
         daemon.recorded = Self.launch.recorded

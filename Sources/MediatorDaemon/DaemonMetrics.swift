@@ -14,12 +14,16 @@ struct DaemonMetrics: Sendable {
 
     /// In Prometheus' text format. Told off the loops that must not wait.
     var text: String {
-        get async {
-            await Task.detached(priority: .management) {
-                (own + ProcessFigures.metrics + reloader.host.snapshot.metrics + (recorded?.metrics ?? []))
-                    .prometheusText
-            }.value
-        }
+        get async { await Task.detached(priority: .management) { now.prometheusText }.value }
+    }
+
+    /// All of them. Told off the loops that must not wait.
+    var all: [Metric] {
+        get async { await Task.detached(priority: .management) { now }.value }
+    }
+
+    private var now: [Metric] {
+        own + ProcessFigures.metrics + reloader.host.snapshot.metrics + (recorded?.metrics ?? [])
     }
 
     private var own: [Metric] {

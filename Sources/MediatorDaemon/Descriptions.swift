@@ -51,7 +51,11 @@ extension SystemSummary {
                 resets: Int(clamping: status.resets)),
             effectsRunning: status.runs.reduce(0) { $0 + $1.running },
             effectsWaiting: status.runs.reduce(0) { $0 + $1.waiting },
-            begins: status.begins.map { "\($0)" })
+            begins: status.begins.map { "\($0)" },
+            waiting: status.loop.waiting,
+            paused: status.pause.map {
+                MediatorControl.Pause(since: "\($0.since)", uid: Int($0.user), user: $0.userName)
+            })
     }
 }
 
@@ -83,7 +87,18 @@ extension SystemDescription {
             supervision: Supervision(definition.supervision),
             group: status.group.map { group in
                 GroupSummary(name: group.name, strategy: group.strategy.rawValue, systems: status.groupSystems)
-            })
+            },
+            ready: definition.readyStates.isEmpty ? nil : Readiness(definition),
+            watchdog: definition.watchdog?.brief)
+    }
+}
+
+extension Readiness {
+    init(_ definition: SystemDefinition) {
+        let limit = definition.readinessLimit
+        self.init(
+            states: definition.readyStates.map { definition.states[$0].name }, within: limit.within?.brief,
+            otherwise: limit.otherwise.rawValue)
     }
 }
 

@@ -4,6 +4,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import Systemd
 import Varlink
 
 /// Answers the control interface from a host.
@@ -15,7 +16,60 @@ struct HostControl: ControlHandler {
     let configuration: [String]
     /// When the daemon was started.
     let started: Timestamp
-    let logger: Logger
+    /// Says who did what.
+    let acts: ActLog
+    /// What is logged; nil: that is nobody's business here.
+    let logLevels: LogLevelSwitch?
+
+    /// Who may do what now.
+    private var access: AccessTable { reloader.basis.access }
+
+    /// Whether a peer may connect, or call a method at all. A refusal is logged.
+    func authorizes(_ request: ServiceConfiguration.Request, _ peer: VarlinkPeer) -> Bool {
+        switch request {
+        case .connection:
+            if access.allows(.read, peer) { return true }
+            acts.refused("connect", to: peer, missing: .read)
+            return false
+        case .call(let method):
+            // What is not known needs all rights.
+            let right = ControlInterface.right(for: method) ?? Self.otherRights[method] ?? .administer
+            if access.allows(AccessTable.Request(right), peer) { return true }
+            acts.refused(ControlInterface.verb(for: method), to: peer, missing: right)
+            return false
+        }
+    }
+
+    /// The rights that methods of other interfaces need. What every service tells of itself is told to whoever may connect.
+    static let otherRights: [String: Right] = [
+        "org.varlink.service.GetInfo": .read,
+        "org.varlink.service.GetInterfaceDescription": .read,
+        "io.systemd.service.Ping": .read,
+        "io.systemd.service.Reload": .administer,
+        "io.systemd.service.SetLogLevel": .administer,
+        "io.systemd.Metrics.List": .read,
+        "io.systemd.Metrics.Describe": .read,
+    ]
+
+    /// Lets go on who may inject something where they want to.
+    private func check(
+        _ request: AccessTable.Request, _ peer: VarlinkPeer, _ verb: String, target: String, _ subject: Logger.Metadata
+    ) throws(MissingRight) {
+        guard !access.allows(request, peer) else { return }
+        acts.refused(verb, to: peer, missing: .inject, subject)
+        throw MissingRight(.inject, target: target)
+    }
+
+    /// What comes, for as long as who watches may read.
+    private func watch<Subject, Reply: Sendable>(
+        _ changes: Changes<Subject>, _ peer: VarlinkPeer, _ reply: @escaping @Sendable (Change<Subject>) -> Reply
+    ) -> AsyncThrowingStream<Reply, any Error> {
+        AsyncThrowingStream {
+            guard let change = await changes.next() else { return nil }
+            guard access.allows(.read, peer) else { throw MissingRight(.read) }
+            return reply(change)
+        }
+    }
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
         let (snapshot, basis) = reloader.running
@@ -36,7 +90,8 @@ struct HostControl: ControlHandler {
             transient: basis.layer.links.count,
             systems: systems.map { SystemSummary($0) },
             buses: graph.buses.count,
-            links: graph.links.count)
+            links: graph.links.count,
+            rights: Right.allCases.filter { basis.access.allows(AccessTable.Request($0), peer) })
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {
@@ -71,8 +126,7 @@ struct HostControl: ControlHandler {
         _ name: String, peer: VarlinkPeer
     ) async throws -> AsyncThrowingStream<WatchSystemReply, any Error> {
         let (definition, changes) = try translate { () throws(HostError) in try host.watch(system: name) }
-        return AsyncThrowingStream {
-            guard let change = await changes.next() else { return nil }
+        return watch(changes, peer) { change in
             let state = change.subject
             return WatchSystemReply(
                 time: "\(change.time)",
@@ -87,15 +141,25 @@ struct HostControl: ControlHandler {
 
     func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
         let changes = try translate { () throws(HostError) in try host.watchBus(name) }
-        return AsyncThrowingStream {
-            guard let change = await changes.next() else { return nil }
-            return WatchBusReply(
+        return watch(changes, peer) { change in
+            WatchBusReply(
                 time: "\(change.time)", replayed: change.isReplayed, value: ValueCoding.json(change.subject),
                 dropped: change.dropped)
         }
     }
 
+    func watch(
+        _ parameters: WatchParameters, peer: VarlinkPeer
+    ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
+        let condition = try WatchCondition(parameters)
+        try condition.check(host.watchedParts)
+        let happenings = host.watch(rate: try WatchRate(parameters)) { condition.filter(of: $0) }
+        return AsyncThrowingStream { await happenings.next().map { WatchReply($0) } }
+    }
+
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+        let subject: Logger.Metadata = ["system": "\(parameters.system)", "event": "\(parameters.event)"]
+        try check(.injectInto(system: parameters.system), peer, "emit", target: parameters.system, subject)
         let event = try translate { () throws(HostError) in
             try host.event(parameters.event, of: parameters.system)
         }
@@ -103,36 +167,73 @@ struct HostControl: ControlHandler {
             try ValueCoding.fields(parameters.data ?? [:], as: event.type, at: parameters.event)
         }
         try translate { () throws(HostError) in
-            try host.emit(parameters.event, to: parameters.system, fields: fields)
+            try host.emit(parameters.event, to: parameters.system, fields: fields, by: HostClient(peer))
         }
-        logger.info(
-            "event emitted by a client",
-            metadata: ["system": "\(parameters.system)", "event": "\(parameters.event)", "uid": "\(peer.userID)"])
+        await acts.done("emit", by: peer, .info, "event emitted by a client", subject)
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+        try check(
+            .injectOn(bus: parameters.bus), peer, "publish", target: parameters.bus, ["bus": "\(parameters.bus)"])
         let status = try translate { () throws(HostError) in try host.busStatus(parameters.bus) }
         let value = try decode { () throws(ValueCoding.Mismatch) in
             try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
         }
-        try translate { () throws(HostError) in try host.publish(value, on: parameters.bus) }
-        logger.info(
-            "value published by a client",
-            metadata: ["bus": "\(parameters.bus)", "value": "\(value)", "uid": "\(peer.userID)"])
+        try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
+        await acts.done(
+            "publish", by: peer, .info, "value published by a client",
+            ["bus": "\(parameters.bus)", "value": "\(value)"])
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
-        logger.notice("restart asked for by a client", metadata: ["system": "\(name)", "uid": "\(peer.userID)"])
+        await acts.done("restart", by: peer, .notice, "restart asked for by a client", ["system": "\(name)"])
         do throws(HostError) {
-            try await host.restart(name)
+            try await host.restart(name, by: HostClient(peer))
         } catch {
             throw Self.translated(error)
         }
     }
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
-        try translate { () throws(HostError) in try host.reset(name) }
-        logger.notice("reset by a client", metadata: ["system": "\(name)", "uid": "\(peer.userID)"])
+        try translate { () throws(HostError) in try host.reset(name, by: HostClient(peer)) }
+        await acts.done("reset", by: peer, .notice, "reset by a client", ["system": "\(name)"])
+    }
+
+    func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        let userName = await acts.name(of: peer)
+        let isNews = try translate { () throws(HostError) in
+            try host.pause(name, by: peer.userID, named: userName)
+        }
+        await acts.done(
+            "pause", by: peer, .notice, isNews ? "paused by a client" : "paused already, a client is told",
+            ["system": "\(name)"])
+        return PauseReply(changed: isNews)
+    }
+
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        let wasPaused = try translate { () throws(HostError) in try host.resume(name) }
+        await acts.done(
+            "resume", by: peer, .notice, wasPaused ? "resumed by a client" : "not paused, a client is told",
+            ["system": "\(name)"])
+        return PauseReply(changed: wasPaused)
+    }
+
+    func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply {
+        LogLevelReply(try levelSwitch())
+    }
+
+    func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {
+        let levels = try levelSwitch()
+        await acts.set(
+            levels, to: parameters.level.flatMap { Logger.Level(rawValue: $0.rawValue) } ?? levels.initial, by: peer)
+        return LogLevelReply(levels)
+    }
+
+    private func levelSwitch() throws(ControlError) -> LogLevelSwitch {
+        guard let logLevels else {
+            throw .notAccepted(name: "log", reason: "what is logged is a matter of the program the daemon is part of")
+        }
+        return logLevels
     }
 
     func readMetrics(peer: VarlinkPeer) async throws -> String {
@@ -144,8 +245,9 @@ struct HostControl: ControlHandler {
     }
 
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
-        try await reloader.reload(
-            dropsTransient: parameters.dropTransient ?? false, ["cause": "client", "uid": "\(peer.userID)"])
+        let who = await acts.metadata(of: peer, "reload")
+        return try await reloader.reload(
+            dropsTransient: parameters.dropTransient ?? false, who.merging(["cause": "client"]) { $1 })
     }
 
     func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
@@ -159,14 +261,14 @@ struct HostControl: ControlHandler {
         return try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer))
+                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "attach")))
     }
 
     func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
         try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: .detach), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer))
+                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "detach")))
     }
 
     func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
@@ -174,7 +276,7 @@ struct HostControl: ControlHandler {
         return try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer))
+                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "set")))
     }
 
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
@@ -184,6 +286,37 @@ struct HostControl: ControlHandler {
                 + file.dropIns.map { ReadConfigurationReply($0, owner: file.path) }
         }
     }
+
+    func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
+        WhyReply(try translate { () throws(HostError) in try host.why(name) })
+    }
+
+    func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
+        let event = try translate { () throws(HostError) in
+            try host.event(parameters.event, of: parameters.name)
+        }
+        let fields = try parameters.data.map { data in
+            try decode { () throws(ValueCoding.Mismatch) in
+                try ValueCoding.fields(data, as: event.type, at: parameters.event)
+            }
+        }
+        let answer = try translate { () throws(HostError) in
+            try host.whyNot(parameters.name, event: parameters.event, fields: fields)
+        }
+        let detached = reloader.basis.layer.list.filter { $0.kind == .detached }.map(\.link)
+        return WhyNotReply(answer, detached: detached)
+    }
+
+    func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
+        let steps = try translate { () throws(HostError) in try host.trace(parameters.name) }
+        let limit = parameters.limit ?? steps.count
+        guard limit >= 0 else {
+            throw ControlError.invalidValue(path: "limit", expected: "int", message: "limit must not be negative")
+        }
+        return TraceReply(steps: steps.suffix(limit).map { TraceStep($0) })
+    }
+
+    // MARK: Words
 
     /// The host's errors in the words of the interface.
     private func translate<R>(_ body: () throws(HostError) -> R) throws(ControlError) -> R {
@@ -212,6 +345,37 @@ struct HostControl: ControlHandler {
             return try body()
         } catch {
             throw .invalidValue(path: error.path, expected: error.expected, message: error.message)
+        }
+    }
+}
+
+extension LogLevelReply {
+    init(_ levels: LogLevelSwitch) {
+        self.init(level: MediatorControl.LogLevel(levels.get()), given: MediatorControl.LogLevel(levels.initial))
+    }
+}
+
+extension MediatorControl.LogLevel {
+    fileprivate init(_ level: Logger.Level) {
+        switch level {
+        case .trace: self = .trace
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+}
+
+extension AccessTable.Request {
+    /// What needs a right, wherever.
+    init(_ right: Right) {
+        switch right {
+        case .read: self = .read
+        case .inject: self = .inject
+        case .administer: self = .administer
         }
     }
 }

@@ -1,3 +1,4 @@
+import CommonExpression
 import Logging
 import MediatorConfiguration
 import MediatorControl
@@ -13,6 +14,8 @@ struct LinkChangeRequest: Sendable {
     var isDryRun: Bool
     /// Who asks.
     var peer: VarlinkPeer
+    /// Who that is, in the log.
+    var who: Logger.Metadata
 
     /// What was done, in the log.
     fileprivate var done: String {
@@ -24,7 +27,7 @@ struct LinkChangeRequest: Sendable {
     }
 
     fileprivate var metadata: Logger.Metadata {
-        ["link": "\(change.link)", "cause": "client", "uid": "\(peer.userID)", "pid": "\(peer.processID)"]
+        who.merging(["link": "\(change.link)", "cause": "client"]) { $1 }
     }
 
     /// Who changed a file, and when.
@@ -125,6 +128,10 @@ extension Reloader {
             case .detached(let name): throw .linkDetached(name: name)
             case .oneOfMany(let name, let link): throw .linkOfInstances(name: name, link: link)
             case .published(let name):
+                let names = host.graph.links.map(\.name)
+                guard names.contains(name) else {
+                    throw .noSuchLink(name: name, nearest: nearestName(to: name, among: names))
+                }
                 return .failure(
                     Rejection(
                         summary: "'\(name)' is no link: what a feedback publishes is changed in its system's file"))
@@ -141,7 +148,8 @@ extension Reloader {
                 return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
             }
         }
-        let draft = daemon.draft(basis.contents, layer, basis.values.branch(), reusing: basis.parts)
+        let draft = daemon.draft(
+            basis.contents, layer, basis.values.branch(), reusing: basis.parts, access: basis.access)
         let findings = draft.result.diagnostics.filter { !basis.findings.contains($0) }
         guard let graph = draft.graph else {
             return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
@@ -159,7 +167,8 @@ extension Reloader {
             guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
             var contents = basis.contents
             contents.files = file.files
-            let written = daemon.draft(contents, file.layer, draft.basis.values, reusing: draft.basis.parts)
+            let written = daemon.draft(
+                contents, file.layer, draft.basis.values, reusing: draft.basis.parts, access: basis.access)
             guard let same = written.graph else {
                 let findings = written.result.diagnostics.filter { !basis.findings.contains($0) }
                 return .failure(

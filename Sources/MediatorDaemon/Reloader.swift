@@ -33,11 +33,17 @@ final class Reloader: Sendable {
     /// One reload or change at a time, reading included: the last to ask gets what was written when it asked, or later.
     private let turns = Turnstile(limit: waitingLimit)
     private let machine: Mutex<Machine>
+    /// The names of users, as they were found since the last reload.
+    let names: AccountNames
+    /// Who can open the control socket.
+    let audience: SocketAudience
 
     /// - Parameter basis: what the host's configuration was made of.
     init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
+        names = AccountNames(look: daemon.accounts.userName)
+        audience = SocketAudience(logger: daemon.logger)
         machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
     }
 
@@ -290,12 +296,16 @@ final class Reloader: Sendable {
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
         // Known before it runs, so that whoever looks at what runs knows what it was made of.
         let present = host.generation
+        // Who may connect from the exchange on can open the socket from before it, and who may not any more until after it.
+        audience.set(self.basis.access.audience.with(basis.access.audience))
         machine.withLock { $0.bases.expect(basis, of: present + 1) }
         defer {
             let runs = host.generation
             let old = machine.withLock { $0.bases.settle(on: runs) }
             // What is over is let go outside the lock.
             withExtendedLifetime(old) {}
+            names.forget()
+            audience.set(self.basis.access.audience)
         }
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)
@@ -362,6 +372,9 @@ extension PlanStep {
                     value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason)
             } + plan.links.map { PlanStep(kind: .link, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
             + plan.groups.map { PlanStep(kind: .group, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
+            + (plan.access.map { [$0] } ?? []).map {
+                PlanStep(kind: .access, name: $0.name, fate: Fate($0.fate), reason: $0.reason)
+            }
     }
 }
 

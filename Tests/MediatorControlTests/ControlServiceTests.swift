@@ -79,6 +79,19 @@ private struct SmallHandler: ControlHandler {
         ChangeReply(valid: true, applied: parameters.dryRun != true, generation: 8, summary: parameters.link)
     }
 
+    func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
+        WhyReply(hops: [CauseHop(kind: .state, system: name, text: "it is")], cut: true)
+    }
+
+    func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
+        WhyNotReply(state: SystemState(name: parameters.event, data: parameters.data ?? [:]), since: parameters.name)
+    }
+
+    func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
+        TraceReply(
+            steps: (0..<(parameters.limit ?? 2)).map { TraceStep(kind: .stay, time: "\($0)", text: parameters.name) })
+    }
+
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
         [
             ReadConfigurationReply(path: "a.yaml", text: "a"),
@@ -90,6 +103,16 @@ private struct SmallHandler: ControlHandler {
         AsyncThrowingStream { continuation in
             continuation.yield(WatchBusReply(time: "2026-01-02T03:04:05Z", replayed: true, value: nil))
             continuation.finish(throwing: ControlError.watchEnded(name: name, reason: "removed"))
+        }
+    }
+
+    func watch(
+        _ parameters: WatchParameters, peer: VarlinkPeer
+    ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
+        AsyncThrowingStream { continuation in
+            let name = parameters.condition ?? "none"
+            continuation.yield(WatchReply(time: "2026-01-02T03:04:05Z", topic: .began, kind: .link, name: name))
+            continuation.finish()
         }
     }
 
@@ -105,6 +128,16 @@ private struct SmallHandler: ControlHandler {
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
         throw ControlError.notAccepted(name: name, reason: "reset")
+    }
+
+    func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: true) }
+
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: false) }
+
+    func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
+
+    func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {
+        LogLevelReply(level: parameters.level ?? .info, given: .info)
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
@@ -182,6 +215,11 @@ struct ControlServiceTests {
             await #expect(throws: ServiceError.expectedMore.errorReply) {
                 try await control.client.call(read, parameters: [:])
             }
+            #expect(try await control.why("disk").hops.map(\.system) == ["disk"])
+            let answer = try await control.whyNot("Full", of: "disk", data: ["percent": 97])
+            #expect(answer.state == SystemState(name: "Full", data: ["percent": 97]) && answer.since == "disk")
+            #expect(try await control.trace("disk").map(\.text) == ["disk", "disk"])
+            #expect(try await control.trace("disk", limit: 1).count == 1)
             #expect(try await control.readConfiguration().map(\.path) == ["a.yaml", "<control x>"])
         }
     }

@@ -34,7 +34,9 @@ struct DefinitionTests {
         counters: Counters(events: 1, transitions: 2, unhandled: 3, dropped: 4, faults: 5),
         effectsRunning: 1,
         effectsWaiting: 2,
-        begins: "2026-01-02T03:04:06Z"
+        begins: "2026-01-02T03:04:06Z",
+        waiting: 3,
+        paused: Pause(since: "2026-01-02T03:04:07Z", uid: 1_000, user: "alice")
     )
     static let system = SystemDescription(
         summary: summary,
@@ -53,7 +55,9 @@ struct DefinitionTests {
         lastFault: "none",
         supervision: Supervision(
             onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "escalate"),
-        group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"])
+        group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"]),
+        ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
+        watchdog: "2m"
     )
     static let busSummary = BusSummary(
         name: "alarms",
@@ -101,6 +105,23 @@ struct DefinitionTests {
         valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
         findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], transient: ["tell"],
         file: WrittenFile(path: "a.yaml", text: "links: {}"))
+
+    static let hop = CauseHop(
+        kind: .feedback, time: "2026-01-02T03:04:05Z", system: "disk", state: "Full", event: "Measured",
+        data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe", outcome: "onSuccess",
+        who: "uid 0, process 7", replayed: true, text: "it did")
+    static let candidate = Candidate(
+        from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
+        holds: true, reason: "it is 97")
+    static let sender = Sender(
+        kind: .link, name: "tell", description: "disk to alarms", source: "a.yaml:1:2", reasons: ["no"], waits: "for it"
+    )
+    static let traceGuard = TraceGuard(condition: "true", source: "a.yaml:1:2", holds: true, reason: "it is true")
+    static let outcome = TraceOutcome(name: "onSuccess", result: ["output": "all"])
+    static let traceStep = TraceStep(
+        kind: .run, time: "2026-01-02T03:04:05Z", ended: "2026-01-02T03:04:06Z", state: state, event: "Measured",
+        data: ["percent": 97], entered: state, guards: [traceGuard], feedback: "probe", outcomes: [outcome], more: 1,
+        reason: "why", text: "it ran")
 
     /// Every method with its parameters and its reply, each field of them filled.
     static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
@@ -183,6 +204,24 @@ struct DefinitionTests {
             "ReadConfiguration", Nothing(),
             ReadConfigurationReply(path: "<control tell>", owner: "a.yaml", text: "links: {}", transient: true)
         ),
+        ("PauseSystem", NameParameters(name: "disk"), PauseReply(changed: true)),
+        ("ResumeSystem", NameParameters(name: "disk"), PauseReply(changed: false)),
+        ("ReadLogLevel", Nothing(), LogLevelReply(level: .debug, given: .info)),
+        ("SetLogLevel", SetLogLevelParameters(level: .critical), LogLevelReply(level: .trace, given: .notice)),
+        ("Why", NameParameters(name: "disk"), WhyReply(hops: [hop], cut: true)),
+        (
+            "WhyNot", WhyNotParameters(name: "disk", event: "Measured", data: ["percent": 97]),
+            WhyNotReply(
+                state: state, since: "2026-01-02T03:04:05Z", obstacle: "it is stopping", transitions: [candidate],
+                otherStates: ["Idle"], opaque: true, senders: [sender], detached: ["ring"])
+        ),
+        ("Trace", TraceParameters(name: "disk", limit: 5), TraceReply(steps: [traceStep])),
+        (
+            "Watch", WatchParameters(patterns: ["disk*"], condition: "true", limit: 5, period: "1s"),
+            WatchReply(
+                time: "2026-01-02T03:04:05Z", topic: .state, kind: .system, name: "disk", replayed: true, state: state,
+                previous: "Low", event: "Measured", eventData: ["percent": 97], value: 1, dropped: 1, leftOut: 2)
+        ),
     ]
 
     @Test(arguments: methods.indices)
@@ -220,6 +259,8 @@ struct DefinitionTests {
             }
         case (.array(let element), .array(let elements)):
             for value in elements { try expectSameFields(value, element, path) }
+        case (.map(let element), .object(let members)):
+            for value in members.values { try expectSameFields(value, element, path) }
         case (.optional(let wrapped), _): try expectSameFields(value, wrapped, path)
         case (.named(let name), _):
             try expectSameFields(value, try #require(try Self.definition.get().type(named: name)), path)
@@ -233,6 +274,8 @@ struct DefinitionTests {
         ("State", state), ("Counters", summary.counters), ("SystemSummary", summary),
         ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]), ("SystemDescription", system),
         ("BusSummary", busSummary), ("BusDescription", bus), ("LinkSummary", linkSummary), ("LinkDescription", link),
+        ("CauseHop", hop), ("Candidate", candidate), ("Sender", sender), ("TraceGuard", traceGuard),
+        ("TraceOutcome", outcome), ("TraceStep", traceStep),
     ]
 
     @Test(arguments: structures.indices)
@@ -269,17 +312,95 @@ struct DefinitionTests {
         }
     }
 
-    @Test func `the enumerations have the declared values`() throws {
-        let definition = try Self.definition.get()
-        func values(_ name: String) -> [String] {
-            guard case .enumeration(let values) = definition.type(named: name) else { return [] }
-            return values.map(\.name)
+    static let enumerations: [String: [String]] = [
+        "Health": Health.allCases.map(\.rawValue), "BusKind": BusKind.allCases.map(\.rawValue),
+        "LinkForm": LinkForm.allCases.map(\.rawValue), "LinkOrigin": LinkOrigin.allCases.map(\.rawValue),
+        "ChangeKind": ChangeKind.allCases.map(\.rawValue), "PartKind": PartKind.allCases.map(\.rawValue),
+        "Fate": Fate.allCases.map(\.rawValue), "ValueFate": ValueFate.allCases.map(\.rawValue),
+        "CauseKind": CauseKind.allCases.map(\.rawValue), "SenderKind": SenderKind.allCases.map(\.rawValue),
+        "TraceKind": TraceKind.allCases.map(\.rawValue), "WatchTopic": WatchTopic.allCases.map(\.rawValue),
+        "Right": Right.allCases.map(\.rawValue),
+        "LogLevel": LogLevel.allCases.map(\.rawValue),
+    ]
+
+    @Test func `the enumerations are the declared ones, with the declared values`() throws {
+        var declared: [String: [String]] = [:]
+        for case .type(let type) in try Self.definition.get().members {
+            if case .enumeration(let values) = type.type { declared[type.name] = values.map(\.name) }
         }
-        #expect(Health.allCases.map(\.rawValue) == values("Health"))
-        #expect(BusKind.allCases.map(\.rawValue) == values("BusKind"))
-        #expect(LinkForm.allCases.map(\.rawValue) == values("LinkForm"))
-        #expect(LinkOrigin.allCases.map(\.rawValue) == values("LinkOrigin"))
-        #expect(ChangeKind.allCases.map(\.rawValue) == values("ChangeKind"))
+        #expect(Self.enumerations == declared)
+    }
+
+    /// Goes over every place of every message, nested ones included: what may stand there by the definition can be read,
+    /// and is written as it was; what may not, is refused.
+    @Test(arguments: methods.indices)
+    func `a message takes whatever the definition allows, and nothing else`(index: Int) throws {
+        let (name, parameters, reply) = Self.methods[index]
+        let definition = try Self.definition.get()
+        let method = try #require(definition.method(named: name))
+        var count = 0
+        for (value, fields) in [(parameters, method.parameters), (reply, method.reply)] {
+            let members = try JSONValue(encoding: value)
+            for variant in try Variants(of: members, as: .structure(fields), in: definition).all {
+                // What is no object at all is no message.
+                guard let object = variant.value.objectValue else { continue }
+                count += 1
+                #expect((try? definition.check(object, against: fields)) != nil || !variant.isGood, "\(variant)")
+                let read = try? Self.decodedAndEncoded(value, object)
+                if variant.isGood {
+                    #expect(read == variant.value, "\(name): \(variant)")
+                } else {
+                    #expect(read == nil, "\(name): \(variant)")
+                }
+            }
+            // Null is as good as nothing where the field is optional.
+            for field in fields {
+                guard case .optional = field.type, var object = members.objectValue else { continue }
+                object[field.name] = .null
+                let read = try? Self.decodedAndEncoded(value, object)
+                object[field.name] = nil
+                #expect(read == .object(object), "\(name): \(field.name)")
+            }
+        }
+        #expect(count > 0 || (method.parameters.isEmpty && method.reply.isEmpty))
+    }
+
+    /// No declared type is left out of what the messages above are made of.
+    @Test func `every declared type is part of a message`() throws {
+        let definition = try Self.definition.get()
+        var reached: Set<String> = []
+        func follow(_ type: InterfaceDefinition.TypeExpression) {
+            switch type {
+            case .named(let name):
+                guard reached.insert(name).inserted, let type = definition.type(named: name) else { return }
+                follow(type)
+            case .structure(let fields): for field in fields { follow(field.type) }
+            case .array(let element), .map(let element), .optional(let element): follow(element)
+            default: break
+            }
+        }
+        var declared: Set<String> = []
+        for member in definition.members {
+            switch member {
+            case .type(let type): declared.insert(type.name)
+            case .method(let method): follow(.structure(method.parameters + method.reply))
+            case .error(let error): follow(.structure(error.parameters))
+            }
+        }
+        #expect(reached == declared)
+    }
+
+    @Test func `every method needs a right, and there is none for another`() {
+        #expect(ControlInterface.rights.keys.sorted() == Self.methods.map { $0.0 }.sorted())
+        #expect(ControlInterface.right(for: "io.mediatord.Control.Emit") == .inject)
+        #expect(ControlInterface.right(for: "io.mediatord.Control.Emi") == nil)
+        #expect(ControlInterface.right(for: "org.varlink.service.GetInfo") == nil)
+    }
+
+    @Test(arguments: Right.allCases)
+    func `that a right is missing travels as the error of every service`(right: Right) {
+        let reply = MissingRight(right, target: "disk").errorReply
+        #expect(reply == ServiceError.permissionDenied.errorReply)
     }
 
     static let errors: [ControlError] = [

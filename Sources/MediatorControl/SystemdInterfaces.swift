@@ -1,0 +1,166 @@
+public import Varlink
+
+/// `io.systemd.service`, by which systemd's own services are managed, so that what speaks to those speaks to this daemon.
+public enum ManagedServiceInterface {
+    /// Its name.
+    public static let name = "io.systemd.service"
+
+    /// Its definition, with the methods of systemd 257.
+    public static let definition = """
+        # What systemd's own services can be asked for, whatever they do.
+        interface io.systemd.service
+
+        # Answers as soon as the service does.
+        method Ping() -> ()
+
+        # Makes what runs into what is written, as io.mediatord.Control.Reload does, and answers when
+        # that is done. What is rejected changes nothing, and is answered with
+        # io.mediatord.Control.NotAccepted, which says why.
+        method Reload() -> ()
+
+        # Logs what is at least as grave as this level from now on, until the service ends: 0 to 7 as
+        # in syslog(3), 3 errors, 4 warnings, 5 what is notable, 6 what happens, 7 what helps to find
+        # mistakes.
+        method SetLogLevel(level: int) -> ()
+
+        """
+
+    /// What `SetLogLevel` brings.
+    public struct SetLogLevelParameters: Codable, Sendable, Hashable {
+        /// The level of syslog(3).
+        public var level: Int
+
+        /// A level.
+        public init(level: Int) { self.level = level }
+    }
+
+    /// The interface with its functions.
+    ///
+    /// - Parameters:
+    ///   - reload: makes what runs into what is written; throws when that is rejected.
+    ///   - setLogLevel: changes what is logged, to a level from 0 to 7; throws when it cannot.
+    public static func implementation(
+        reload: @escaping @Sendable (VarlinkPeer) async throws -> Void,
+        setLogLevel: @escaping @Sendable (Int, VarlinkPeer) async throws -> Void
+    ) throws -> InterfaceImplementation {
+        var interface = InterfaceImplementation(try InterfaceDefinition(parsing: definition))
+        try interface.register("Ping") { _ in [:] }
+        try interface.register("Reload") { call in
+            try await reload(call.peer)
+            return [:]
+        }
+        try interface.register("SetLogLevel") { (parameters: SetLogLevelParameters, call) in
+            guard (0...7).contains(parameters.level) else {
+                throw ServiceError.invalidParameter(parameter: "level")
+            }
+            try await setLogLevel(parameters.level, call.peer)
+            return Nothing()
+        }
+        return interface
+    }
+}
+
+/// `io.systemd.Metrics`, by which systemd and its services tell their figures.
+public enum MetricsInterface {
+    /// Its name.
+    public static let name = "io.systemd.Metrics"
+
+    /// Its definition, as of systemd 258, with `object` for a value of any type.
+    public static let definition = """
+        # The figures of the service.
+        interface io.systemd.Metrics
+
+        # Of which kind the figures of a family are.
+        type MetricFamilyType (
+          # They only grow.
+          counter,
+          # They go up and down.
+          gauge,
+          # They are text.
+          string
+        )
+
+        # Every figure, a reply each; to be called with 'more'. object is what it is about, fields is
+        # what else tells it from others of its family.
+        method List() -> (name: string, value: object, object: ?string, fields: ?object)
+
+        # Every family of figures, a reply each; to be called with 'more'.
+        method Describe() -> (name: string, description: string, type: MetricFamilyType)
+
+        # There is none.
+        error NoSuchMetric ()
+
+        """
+
+    /// Of which kind the figures of a family are.
+    public enum FamilyType: String, Codable, Sendable, CaseIterable {
+        /// They only grow.
+        case counter
+        /// They go up and down.
+        case gauge
+        /// They are text.
+        case string
+    }
+
+    /// A figure, as `List` tells it.
+    public struct Figure: Codable, Sendable, Hashable {
+        /// The family.
+        public var name: String
+        /// The value: a number or text.
+        public var value: JSONValue
+        /// What it is about.
+        public var object: String?
+        /// What else tells it from others of its family.
+        public var fields: JSONObject?
+
+        /// A figure.
+        public init(name: String, value: JSONValue, object: String? = nil, fields: JSONObject? = nil) {
+            self.name = name
+            self.value = value
+            self.object = object
+            self.fields = fields
+        }
+    }
+
+    /// A family of figures, as `Describe` tells it.
+    public struct Family: Codable, Sendable, Hashable {
+        /// Its name.
+        public var name: String
+        /// What it is, in a sentence.
+        public var description: String
+        /// Of which kind its figures are.
+        public var type: FamilyType
+
+        /// A family.
+        public init(name: String, description: String, type: FamilyType) {
+            self.name = name
+            self.description = description
+            self.type = type
+        }
+    }
+
+    /// The interface with its functions.
+    ///
+    /// - Parameter metrics: every family and every figure, as of now.
+    public static func implementation(
+        metrics: @escaping @Sendable () async throws -> (families: [Family], figures: [Figure])
+    ) throws -> InterfaceImplementation {
+        var interface = InterfaceImplementation(try InterfaceDefinition(parsing: definition))
+        try interface.register("List", requiresMore: true) { (_: Nothing, call) in
+            try await stream(try await metrics().figures, call)
+        }
+        try interface.register("Describe", requiresMore: true) { (_: Nothing, call) in
+            try await stream(try await metrics().families, call)
+        }
+        return interface
+    }
+
+    /// Sends all but the last, which is the last reply.
+    private static func stream<Reply: Encodable & Sendable>(_ replies: [Reply], _ call: MethodCall) async throws
+        -> Reply
+    {
+        guard let last = replies.last else { throw ErrorReply("\(name).NoSuchMetric") }
+        for reply in replies.dropLast() { try await call.send(reply) }
+        return last
+    }
+}

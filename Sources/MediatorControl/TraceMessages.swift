@@ -1,0 +1,249 @@
+public import Varlink
+
+/// The parameters of `WhyNot`.
+public struct WhyNotParameters: Codable, Sendable, Hashable {
+    /// The system.
+    public var name: String
+    /// The event.
+    public var event: String
+    /// The value of each of its fields; nil: they are not known.
+    public var data: JSONObject?
+
+    /// A question.
+    public init(name: String, event: String, data: JSONObject? = nil) {
+        self.name = name
+        self.event = event
+        self.data = data
+    }
+}
+
+/// A transition on an event.
+public struct Candidate: Codable, Sendable, Hashable {
+    /// The state it leaves as written, or `any`.
+    public var from: String
+    /// The event as written, or `any`.
+    public var event: String
+    /// The state it enters, or `stay`.
+    public var to: String
+    /// The condition as written.
+    public var condition: String?
+    /// Where it is written: file, line and column.
+    public var source: String
+    /// Whether the condition holds; nil: that cannot be told, or does not matter.
+    public var holds: Bool?
+    /// Why.
+    public var reason: String?
+
+    /// A transition.
+    public init(
+        from: String, event: String, to: String, condition: String? = nil, source: String, holds: Bool? = nil,
+        reason: String? = nil
+    ) {
+        self.from = from
+        self.event = event
+        self.to = to
+        self.condition = condition
+        self.source = source
+        self.holds = holds
+        self.reason = reason
+    }
+}
+
+/// What a sender of an event is.
+public enum SenderKind: String, Codable, Sendable, Hashable, CaseIterable {
+    /// A link.
+    case link
+    /// A feedback of the system itself.
+    case feedback
+}
+
+/// What would send an event.
+public struct Sender: Codable, Sendable, Hashable {
+    /// What it is.
+    public var kind: SenderKind
+    /// Its name.
+    public var name: String
+    /// What it does in a line.
+    public var description: String
+    /// Where it is written: file, line and column.
+    public var source: String
+    /// What stands in its way.
+    public var reasons: [String]
+    /// What it waits for, and what it did last.
+    public var waits: String
+
+    /// A sender.
+    public init(
+        kind: SenderKind, name: String, description: String, source: String, reasons: [String] = [], waits: String
+    ) {
+        self.kind = kind
+        self.name = name
+        self.description = description
+        self.source = source
+        self.reasons = reasons
+        self.waits = waits
+    }
+}
+
+/// The reply to `WhyNot`.
+public struct WhyNotReply: Codable, Sendable, Hashable {
+    /// The state of the system, for which all this is told.
+    public var state: SystemState
+    /// When it was entered (RFC 3339, UTC).
+    public var since: String
+    /// Why the system takes no events at all, if so.
+    public var obstacle: String?
+    /// The transitions that there are for the event in this state, in the order in which they are tried.
+    public var transitions: [Candidate]
+    /// The other states in which there are some.
+    public var otherStates: [String]
+    /// Whether the system is written in Swift, so that nothing is known of its transitions.
+    public var opaque: Bool
+    /// What would send the event.
+    public var senders: [Sender]
+    /// The links that are detached, so that they send nothing, whatever it would be.
+    public var detached: [String]
+
+    /// A reply.
+    public init(
+        state: SystemState, since: String, obstacle: String? = nil, transitions: [Candidate] = [],
+        otherStates: [String] = [], opaque: Bool = false, senders: [Sender] = [], detached: [String] = []
+    ) {
+        self.state = state
+        self.since = since
+        self.obstacle = obstacle
+        self.transitions = transitions
+        self.otherStates = otherStates
+        self.opaque = opaque
+        self.senders = senders
+        self.detached = detached
+    }
+}
+
+/// The parameters of `Trace`.
+public struct TraceParameters: Codable, Sendable, Hashable {
+    /// The system.
+    public var name: String
+    /// How many steps at most, the last ones; nil: all that are kept.
+    public var limit: Int?
+
+    /// A question.
+    public init(name: String, limit: Int? = nil) {
+        self.name = name
+        self.limit = limit
+    }
+}
+
+/// What a step of a trace is.
+public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
+    /// The system began.
+    case began
+    /// An event led to a new state.
+    case transition
+    /// An event was taken, and nothing changed.
+    case stay
+    /// An event has no transition in the state.
+    case unhandled
+    /// An event was not taken.
+    case dropped
+    /// Something failed.
+    case fault
+    /// A side effect ran.
+    case run
+}
+
+/// A condition that was looked at.
+public struct TraceGuard: Codable, Sendable, Hashable {
+    /// As written.
+    public var condition: String
+    /// Where: file, line and column.
+    public var source: String
+    /// Whether it held.
+    public var holds: Bool
+    /// Why: its operands with their values.
+    public var reason: String
+
+    /// A condition.
+    public init(condition: String, source: String, holds: Bool, reason: String) {
+        self.condition = condition
+        self.source = source
+        self.holds = holds
+        self.reason = reason
+    }
+}
+
+/// What a side effect has reported.
+public struct TraceOutcome: Codable, Sendable, Hashable {
+    /// The outcome.
+    public var name: String
+    /// Its result; nil too where that is too long to be told.
+    public var result: JSONObject?
+
+    /// An outcome.
+    public init(name: String, result: JSONObject? = nil) {
+        self.name = name
+        self.result = result
+    }
+}
+
+/// Something that a system did.
+public struct TraceStep: Codable, Sendable, Hashable {
+    /// What it is.
+    public var kind: TraceKind
+    /// When; of a side effect, when it began (RFC 3339, UTC).
+    public var time: String
+    /// When a side effect had ended.
+    public var ended: String?
+    /// The state in which that was.
+    public var state: SystemState?
+    /// The name of the event.
+    public var event: String?
+    /// The data of the event; nil too where that is too long to be told.
+    public var data: JSONObject?
+    /// The new state.
+    public var entered: SystemState?
+    /// The conditions of the transitions that were tried, up to the one that was taken.
+    public var guards: [TraceGuard]
+    /// The feedback whose side effect ran.
+    public var feedback: String?
+    /// What it reported, the last of it.
+    public var outcomes: [TraceOutcome]
+    /// How often it reported something before.
+    public var more: Int
+    /// What failed, or why an event was dropped.
+    public var reason: String?
+    /// The same in words, without the time and the conditions.
+    public var text: String
+
+    /// A step.
+    public init(
+        kind: TraceKind, time: String, ended: String? = nil, state: SystemState? = nil, event: String? = nil,
+        data: JSONObject? = nil, entered: SystemState? = nil, guards: [TraceGuard] = [], feedback: String? = nil,
+        outcomes: [TraceOutcome] = [], more: Int = 0, reason: String? = nil, text: String
+    ) {
+        self.kind = kind
+        self.time = time
+        self.ended = ended
+        self.state = state
+        self.event = event
+        self.data = data
+        self.entered = entered
+        self.guards = guards
+        self.feedback = feedback
+        self.outcomes = outcomes
+        self.more = more
+        self.reason = reason
+        self.text = text
+    }
+}
+
+/// The reply to `Trace`.
+public struct TraceReply: Codable, Sendable, Hashable {
+    /// What the system did, the oldest first.
+    public var steps: [TraceStep]
+
+    /// A reply.
+    public init(steps: [TraceStep]) {
+        self.steps = steps
+    }
+}

@@ -1,0 +1,92 @@
+public import Varlink
+
+/// The parameters of `Watch`.
+public struct WatchParameters: Codable, Sendable, Hashable {
+    /// What is watched: names in which `*` stands for any letters and `?` for one, if need be behind `system:`, `bus:` or
+    /// `link:`; none is everything.
+    public var patterns: [String]
+    /// An expression that must hold of what is told.
+    public var condition: String?
+    /// How many changes are told at most in each period.
+    public var limit: Int?
+    /// How long a period is, such as `1s`.
+    public var period: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case patterns
+        case condition = "where"
+        case limit, period
+    }
+
+    /// What is to be watched.
+    public init(patterns: [String], condition: String? = nil, limit: Int? = nil, period: String? = nil) {
+        self.patterns = patterns
+        self.condition = condition
+        self.limit = limit
+        self.period = period
+    }
+}
+
+/// What a reply to `Watch` is about.
+public enum WatchTopic: String, Codable, Sendable, Hashable, CaseIterable {
+    /// A system is in a state.
+    case state
+    /// A value came on a bus.
+    case value
+    /// A link has fired.
+    case fired
+    /// A part is new, or has begun anew.
+    case began
+    /// A part is there no longer, or has ended on account of a fault.
+    case ended
+    /// Some changes were left out, since there were more than the limit allows.
+    case leftOut
+}
+
+/// A reply to `Watch`.
+public struct WatchReply: Codable, Sendable, Hashable {
+    /// When it happened (RFC 3339, UTC).
+    public var time: String
+    /// What it is about.
+    public var topic: WatchTopic
+    /// What kind of part it concerns; nil: none.
+    public var kind: PartKind?
+    /// The name of the part.
+    public var name: String?
+    /// Whether it was so before the watch began.
+    public var replayed: Bool
+    /// The state of a system.
+    public var state: SystemState?
+    /// The name of its state before.
+    public var previous: String?
+    /// The name of the event that brought the state, or that a link has emitted.
+    public var event: String?
+    /// The data of that event.
+    public var eventData: JSONObject?
+    /// The value on a bus, or that a link has put there.
+    public var value: JSONValue?
+    /// How many changes this watcher missed just before this one, because it read too slowly.
+    public var dropped: Int
+    /// How many changes were left out on account of the limit.
+    public var leftOut: Int?
+
+    /// A reply.
+    public init(
+        time: String, topic: WatchTopic, kind: PartKind? = nil, name: String? = nil, replayed: Bool = false,
+        state: SystemState? = nil, previous: String? = nil, event: String? = nil, eventData: JSONObject? = nil,
+        value: JSONValue? = nil, dropped: Int = 0, leftOut: Int? = nil
+    ) {
+        self.time = time
+        self.topic = topic
+        self.kind = kind
+        self.name = name
+        self.replayed = replayed
+        self.state = state
+        self.previous = previous
+        self.event = event
+        self.eventData = eventData
+        self.value = value
+        self.dropped = dropped
+        self.leftOut = leftOut
+    }
+}

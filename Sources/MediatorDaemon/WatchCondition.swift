@@ -1,0 +1,199 @@
+import CommonExpression
+import MediatorConfiguration
+import MediatorControl
+import MediatorHost
+
+/// Patterns and a condition, and what they mean for each part.
+///
+/// The condition is checked against the types of each part: of a system, against those of each of its states. A state or
+/// part whose types do not fit is left out; if that is so of all, the condition is wrong.
+struct WatchCondition: Sendable {
+    /// How many patterns there may be.
+    static let mostPatterns = 64
+    /// It is evaluated by the parts themselves, so it must be quick.
+    private static let limits = Limits(sourceLength: 4096, nesting: 32, nodes: 500, cost: 20_000, valueSize: 65_536)
+
+    let patterns: [PartPattern]
+    private let expression: Expression?
+
+    /// Reads patterns and condition.
+    init(_ parameters: WatchParameters) throws(ControlError) {
+        guard parameters.patterns.count <= Self.mostPatterns else {
+            throw .invalidValue(
+                path: "patterns", expected: "at most \(Self.mostPatterns)",
+                message: "there are \(parameters.patterns.count) patterns")
+        }
+        patterns = parameters.patterns.map { PartPattern($0) }
+        guard let text = parameters.condition else {
+            expression = nil
+            return
+        }
+        do throws(Problems) {
+            expression = try Expression(parsing: text, limits: Self.limits)
+        } catch {
+            throw Self.wrong(error, in: text)
+        }
+    }
+
+    /// What is told of a part; nil: it is not watched.
+    func filter(of part: WatchedPart) -> Host.WatchFilter? {
+        guard isChosen(part) else { return nil }
+        guard let expression else { return { _ in true } }
+        return try? Self.filter(of: part, expression)
+    }
+
+    /// Whether a part is meant.
+    func isChosen(_ part: WatchedPart) -> Bool {
+        let kind = PartKind(part.kind)
+        return patterns.isEmpty || patterns.contains { $0.matches(kind, part.name) }
+    }
+
+    /// Makes sure that the condition fits something of what is watched, if anything is.
+    func check(_ parts: [WatchedPart]) throws(ControlError) {
+        guard let expression else { return }
+        var first: (part: WatchedPart, problems: Problems)?
+        var count = 0
+        for part in parts where isChosen(part) {
+            do throws(Problems) {
+                _ = try Self.filter(of: part, expression)
+                return
+            } catch {
+                count += 1
+                first = first ?? (part, error)
+            }
+        }
+        guard let first else { return }
+        let more = count > 1 ? ", nor any of \(count - 1) other parts" : ""
+        throw Self.wrong(
+            first.problems, in: expression.source,
+            prefix: "it does not fit the \(first.part.kind.rawValue) '\(first.part.name)'\(more): ")
+    }
+
+    private static func wrong(_ problems: Problems, in text: String, prefix: String = "") -> ControlError {
+        let message = problems.problems.first.map { problem in
+            "\(prefix)column \(problem.position(in: text).column): \(problem.message)"
+        }
+        return .invalidValue(path: "where", expected: "bool", message: message ?? "\(problems)")
+    }
+
+    // MARK: Programs
+
+    private static func filter(of part: WatchedPart, _ expression: Expression) throws(Problems) -> Host.WatchFilter {
+        let name = Value.string(part.name)
+        switch part {
+        case .system(let system):
+            var programs: [Int: Program] = [:]
+            var failure: Problems?
+            for (index, state) in system.states.enumerated() {
+                do throws(Problems) {
+                    programs[index] = try check(expression, "state", .structure(state.type), "stateName")
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            if programs.isEmpty, let failure { throw failure }
+            let names = system.states.map { Value.string($0.name) }
+            let own = programs
+            return { happening in
+                guard case .state(let state) = happening, let program = own[state.index] else { return false }
+                let event = Value.string(state.event.map(system.eventName) ?? "")
+                return holds(program, [state.data, names[state.index], name, event])
+            }
+        case .bus(let bus):
+            let program = try check(expression, "value", bus.valueType, nil)
+            return { happening in
+                guard case .value(let value) = happening else { return false }
+                return holds(program, [value, .string(""), name, .string("")])
+            }
+        case .link(_, let type, _):
+            let program = try check(expression, "value", type ?? .dyn, nil)
+            return { happening in
+                guard case .fired(let value, let event) = happening else { return false }
+                return holds(program, [value, .string(""), name, .string(event ?? "")])
+            }
+        }
+    }
+
+    private static func check(
+        _ expression: Expression, _ subject: String, _ type: ValueType, _ stateName: String?
+    ) throws(Problems) -> Program {
+        // What a part does not have is declared by a name that nobody can write.
+        let variables: [Environment.Variable] = [
+            .init(name: subject, type: type), .init(name: stateName ?? " ", type: .string),
+            .init(name: "name", type: .string), .init(name: "eventName", type: .string),
+        ]
+        return try expression.checked(in: Environment(variables: variables, limits: limits), expecting: .bool)
+    }
+
+    /// What cannot be evaluated does not hold.
+    private static func holds(_ program: Program, _ variables: [Value]) -> Bool {
+        (try? program.evaluateBool(variables)) ?? false
+    }
+}
+
+extension PartKind {
+    init(_ kind: WatchedPart.Kind) {
+        switch kind {
+        case .system: self = .system
+        case .bus: self = .bus
+        case .link: self = .link
+        }
+    }
+}
+
+extension WatchReply {
+    init(_ watched: WatchedHappening) {
+        self.init(
+            time: "\(watched.time)", topic: .began, kind: watched.part.map { PartKind($0.kind) },
+            name: watched.part?.name, replayed: watched.isReplayed, dropped: watched.dropped)
+        switch watched.happening {
+        case .state(let state):
+            topic = .state
+            guard case .system(let system)? = watched.part else { return }
+            self.state = SystemState(state, of: system)
+            previous = state.previous.map { system.states[$0].name }
+            event = state.event.map(system.eventName)
+            eventData = state.event.map { ValueCoding.fields(of: $0.data) }
+        case .value(let value):
+            topic = .value
+            self.value = ValueCoding.json(value)
+        case .fired(let value, let event):
+            topic = .fired
+            self.event = event
+            if event == nil { self.value = ValueCoding.json(value) } else { eventData = ValueCoding.fields(of: value) }
+        case .began: topic = .began
+        case .ended: topic = .ended
+        case .leftOut(let count):
+            topic = .leftOut
+            leftOut = count
+        }
+    }
+}
+
+extension WatchRate {
+    /// How many changes may be told in a period.
+    private static let mostCount = 1_000_000
+    /// How long a period may be.
+    private static let longestPeriod = Duration.seconds(86_400)
+
+    /// The rate that is asked for; nil: there is none.
+    init?(_ parameters: WatchParameters) throws(ControlError) {
+        guard let count = parameters.limit else {
+            guard parameters.period == nil else {
+                throw .invalidValue(path: "limit", expected: "int", message: "a period needs a limit")
+            }
+            return nil
+        }
+        guard (1...Self.mostCount).contains(count) else {
+            throw .invalidValue(
+                path: "limit", expected: "1 to \(Self.mostCount)", message: "\(count) is no limit for changes")
+        }
+        let text = parameters.period ?? "1s"
+        guard let period = TimeSpan(text: text)?.swiftDuration, period >= .milliseconds(10),
+            period <= Self.longestPeriod
+        else {
+            throw .invalidValue(path: "period", expected: "10ms to 24h", message: "'\(text)' is no period")
+        }
+        self.init(count: count, period: period)
+    }
+}
