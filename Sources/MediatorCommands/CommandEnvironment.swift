@@ -1,12 +1,24 @@
 import Glibc
 import MediatorControl
 
+/// When text for people has colours.
+package enum ColorChoice: String, Sendable, Hashable, CaseIterable {
+    /// On a terminal that knows them, unless NO_COLOR is set.
+    case auto
+    /// Always.
+    case always
+    /// Never.
+    case never
+}
+
 /// What the commands know of the world around them; a test gives them another.
 public struct CommandEnvironment: Sendable {
     /// The value of an environment variable.
     public var variable: @Sendable (String) -> String?
     /// The effective user.
     public var userID: UInt32
+    /// Its name, if it is known.
+    public var userName: String?
     /// The time now, in seconds since 1970.
     public var now: @Sendable () -> Int64
     /// A time as the clocks on the wall show it.
@@ -15,6 +27,12 @@ public struct CommandEnvironment: Sendable {
     public var isTerminal: Bool
     /// How many columns the terminal has.
     public var columns: Int?
+    /// What it waits by, where it waits for a time to pass.
+    package var clock: any Clock<Duration> = ContinuousClock()
+    /// When text for people has colours.
+    package var color = ColorChoice.auto
+    /// How long a daemon may take to tell a shell what a word may become.
+    package var completionLimit = Duration.milliseconds(1500)
     /// Writes to standard output, at once and in whole. Throws ``OutputClosed`` when nobody reads any longer, and
     /// another error when it cannot be written.
     public var write: @Sendable (String) throws -> Void
@@ -29,6 +47,7 @@ public struct CommandEnvironment: Sendable {
     public init(
         variable: @escaping @Sendable (String) -> String?,
         userID: UInt32,
+        userName: String? = nil,
         now: @escaping @Sendable () -> Int64,
         localTime: @escaping @Sendable (Int64) -> CalendarTime,
         isTerminal: Bool,
@@ -40,6 +59,7 @@ public struct CommandEnvironment: Sendable {
     ) {
         self.variable = variable
         self.userID = userID
+        self.userName = userName
         self.now = now
         self.localTime = localTime
         self.isTerminal = isTerminal
@@ -58,6 +78,7 @@ public struct CommandEnvironment: Sendable {
         return CommandEnvironment(
             variable: { name in getenv(name).map { String(cString: $0) } },
             userID: geteuid(),
+            userName: name(ofUser: geteuid()),
             now: { Int64(time(nil)) },
             localTime: CalendarTime.local,
             isTerminal: isTerminal,
@@ -75,15 +96,34 @@ public struct CommandEnvironment: Sendable {
         )
     }
 
+    /// Who that is, for people: `alice (user 1000)`.
+    var who: String { userName.map { "\($0) (user \(userID))" } ?? "user \(userID)" }
+
+    private static func name(ofUser number: UInt32) -> String? {
+        var record = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 65_536)
+        guard getpwuid_r(number, &record, &buffer, buffer.count, &found) == 0, found != nil,
+            let name = record.pw_name
+        else { return nil }
+        // The text lies in the buffer.
+        return withExtendedLifetime(buffer) { String(cString: name) }
+    }
+
     private static func terminalColumns() -> Int? {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
-    /// Whether colours are wanted: on a terminal that knows them, unless NO_COLOR is set (no-color.org).
+    /// Whether colours are wanted: as it was chosen, else on a terminal that knows them, unless NO_COLOR is set
+    /// (no-color.org).
     var wantsColor: Bool {
-        isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
+        switch color {
+        case .always: true
+        case .never: false
+        case .auto: isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
+        }
     }
 
     /// The bytes of a descriptor, to its end or the limit; what can no longer be read is not there.

@@ -54,25 +54,49 @@ extension CommandError {
     private static let otherSocket = "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
 
     /// The failure any error of a call amounts to.
-    init(_ error: any Error, socket: String) {
+    ///
+    /// - Parameter who: who asked, for people.
+    init(_ error: any Error, place: Place, who: String) {
+        if case .machine(let host, _) = place, let error = error as? VarlinkError, !(error.code == .invalidPath) {
+            self.init(error, host: host)
+            return
+        }
+        let socket = place.socket
         switch error {
         case let error as CommandError: self = error
         case let error as ControlError: self.init(error)
+        case let error as MissingRight: self.init(error, who)
         case ServiceError.permissionDenied:
-            self.init(
-                .permissionDenied,
-                "mediatord does not allow this to you",
-                advice: "Only root and the user it runs as may call it; try `sudo mediatorctl …`."
-            )
+            self.init(.permissionDenied, "mediatord does not allow this to \(who)", advice: Self.advice(for: .read))
         case let error as any ErrorReplyConvertible:
             self.init(
                 .refused,
                 "mediatord answered with \(error.errorReply)",
                 advice: "Are mediatorctl and mediatord of the same version? See `mediatorctl --version` and `status`."
             )
-        case let error as VarlinkError: self.init(error, socket: socket)
+        case let error as VarlinkError: self.init(error, socket: socket, who: who)
         default: self.init(.refused, "unexpected failure: \(error)")
         }
+    }
+
+    private init(_ error: MissingRight, _ who: String) {
+        let what =
+            switch error.right {
+            case .read: "may not read what mediatord does"
+            case .inject: "may not inject anything" + (error.target.map { " into '\($0)'" } ?? "")
+            case .administer: "may not administer mediatord"
+            }
+        self.init(
+            .permissionDenied, "\(who) \(what)", advice: Self.advice(for: error.right),
+            details: ["right": .string(error.right.rawValue)])
+    }
+
+    /// How one gets a right.
+    private static func advice(for right: Right) -> String {
+        let others = right == .read ? "the group mediatord, and " : ""
+        return
+            "Root, mediatord's own user, \(others)whoever `access: \(right.rawValue):` in its configuration names, have "
+            + "that right: try `sudo mediatorctl …`, or ask for it."
     }
 
     private init(_ error: ControlError) {
@@ -110,7 +134,26 @@ extension CommandError {
         }
     }
 
-    private init(_ error: VarlinkError, socket: String) {
+    /// What is wrong with a way over ssh, which has said on standard error what it knows.
+    private init(_ error: VarlinkError, host: String) {
+        switch error.code {
+        case .timedOut:
+            self.init(
+                .noConnection, "mediatord on '\(host)' does not answer in time",
+                advice: "Wait longer with --timeout; does `ssh \(host) mediatorctl status` work?")
+        case .unexpectedValue, .protocolViolation, .messageTooLarge:
+            self.init(
+                .noConnection, "what answers on '\(host)' is no mediatord: \(error)",
+                advice: "Nothing may be printed there at a login without a terminal; try `ssh \(host) true`.")
+        default:
+            self.init(
+                .noConnection, "no connection to mediatord on '\(host)'",
+                advice: "What was printed before says why; mediatorctl must be there, too: try "
+                    + "`ssh \(host) mediatorctl status`.")
+        }
+    }
+
+    private init(_ error: VarlinkError, socket: String, who: String) {
         switch error.code {
         case .noSocket:
             self.init(
@@ -128,8 +171,8 @@ extension CommandError {
         case .accessDenied:
             self.init(
                 .permissionDenied,
-                "no connection to mediatord: you have no right to use '\(socket)'",
-                advice: "Only root and the user it runs as may call it; try `sudo mediatorctl …`."
+                "no connection to mediatord: \(who) has no right to use '\(socket)'",
+                advice: Self.advice(for: .read)
             )
         case .timedOut:
             self.init(

@@ -12,6 +12,8 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     case permissionDenied = 4
     /// Only of `status`: something is starting, degraded or failed.
     case unhealthy = 5
+    /// What was to be waited for did not come in time.
+    case notReached = 6
     /// The daemon cannot be reached, does not answer, or went away: EX_UNAVAILABLE of sysexits.h.
     case noConnection = 69
     /// The answer could not be written: EX_IOERR of sysexits.h.
@@ -28,6 +30,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .notWritten: "the answer could not be written, such as to a full disk"
         case .permissionDenied: "the daemon does not allow it"
         case .unhealthy: "status only: something is starting, degraded or failed"
+        case .notReached: "sent, but the state to be waited for was not entered in time"
         }
     }
 
@@ -40,6 +43,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .appliedLate: "late"
         case .permissionDenied: "permission-denied"
         case .unhealthy: "unhealthy"
+        case .notReached: "not-reached"
         case .noConnection: "no-connection"
         case .notWritten: "not-written"
         }

@@ -13,7 +13,10 @@ public enum Mediatorctl {
     }
 
     /// Runs a command line without the name of the program.
-    public static func run(_ arguments: [String], in environment: CommandEnvironment) async -> CommandStatus {
+    public static func run(_ arguments: [String], in surroundings: CommandEnvironment) async -> CommandStatus {
+        if arguments.first == "complete" { return await Completion.run(Array(arguments.dropFirst()), in: surroundings) }
+        var environment = surroundings
+        environment.color = chosenColor(arguments) ?? environment.color
         do {
             var command = try RootCommand.parseAsRoot(optionsBehindVerb(arguments))
             if let verb = command as? any LocalVerb, verb.isLocal { return run(verb, environment) }
@@ -51,12 +54,22 @@ public enum Mediatorctl {
         var rest = arguments[...]
         while let argument = rest.first, argument.hasPrefix("--") {
             let name = argument.prefix { $0 != "=" }
-            guard ["--socket", "--timeout", "--json"].contains(name) else { break }
+            guard ["--socket", "--host", "--timeout", "--color", "--json"].contains(name) else { break }
             leading.append(rest.removeFirst())
             if name != "--json", !argument.contains("="), let value = rest.popFirst() { leading.append(value) }
         }
         guard !leading.isEmpty, let verb = rest.popFirst() else { return arguments }
         return [verb] + leading + rest
+    }
+
+    /// What a command line says about colours, for whatever is printed because of it.
+    private static func chosenColor(_ arguments: [String]) -> ColorChoice? {
+        let options = arguments.prefix { $0 != "--" }
+        for (index, option) in options.enumerated() {
+            if option.hasPrefix("--color=") { return ColorChoice(rawValue: String(option.dropFirst(8))) }
+            if option == "--color", index + 1 < options.count { return ColorChoice(rawValue: options[index + 1]) }
+        }
+        return nil
     }
 
     /// Whether a command line that cannot be read asks for JSON.
@@ -97,12 +110,16 @@ public enum Mediatorctl {
     }
 
     private static func run(_ verb: any ControlVerb, _ environment: CommandEnvironment) async -> CommandStatus {
-        let socket =
-            verb.options.socket
-            ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID)
+        let place = Place(verb.options, environment)
+        defer { Place.endProcesses() }
         do {
-            let session = try await Session.open(
-                verb.options, environment, socket: socket, patience: verb.patience)
+            let session: Session
+            do {
+                session = try await Session.open(verb.options, environment, place, patience: verb.patience)
+            } catch {
+                try verb.performWithoutDaemon(in: environment)
+                throw error
+            }
             do {
                 let status = try await verb.perform(in: session)
                 await session.client.close()
@@ -114,7 +131,7 @@ public enum Mediatorctl {
         } catch is OutputClosed {
             return .success
         } catch {
-            let error = CommandError(error, socket: socket)
+            let error = CommandError(error, place: place, who: environment.who)
             environment.writeError(error.text(isJSON: verb.options.json))
             return error.status
         }
@@ -131,6 +148,8 @@ struct RootCommand: ParsableCommand {
               mediatorctl status
               mediatorctl show uplink
               mediatorctl tap uplink
+              mediatorctl why backup
+              mediatorctl why-not backup Start
               mediatorctl emit backup Pause
               mediatorctl publish uplink.status offline
               mediatorctl validate /etc/mediatord
@@ -144,15 +163,20 @@ struct RootCommand: ParsableCommand {
 
             ENVIRONMENT
               \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
-              NO_COLOR          no colours, whatever its value
+              \(Place.hostVariable)    the machine to reach by ssh, unless --host says another
+              \(Place.sshVariable)   the command to run instead of ssh
+              NO_COLOR          no colours, whatever its value, unless --color always
             """,
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [
-            StatusVerb.self, ListVerb.self, ShowVerb.self, TapVerb.self, EmitVerb.self, PublishVerb.self,
-            RestartVerb.self, ResetVerb.self, MetricsVerb.self, EvalVerb.self, CalendarVerb.self, ValidateVerb.self,
+            StatusVerb.self, ListVerb.self, ShowVerb.self, GraphVerb.self, TapVerb.self, TopVerb.self, WhyVerb.self,
+            WhyNotVerb.self, TraceVerb.self, EmitVerb.self, PublishVerb.self,
+            RestartVerb.self, ResetVerb.self, PauseVerb.self, ResumeVerb.self, LogLevelVerb.self, MetricsVerb.self,
+            EvalVerb.self, CalendarVerb.self, ValidateVerb.self,
             PlanVerb.self,
             ReloadVerb.self,
             AttachVerb.self, DetachVerb.self, SetVerb.self, CatConfigVerb.self, SchemaVerb.self,
+            CompletionVerb.self, VersionVerb.self, BridgeVerb.self,
         ]
     )
 }

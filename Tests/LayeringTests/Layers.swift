@@ -58,6 +58,7 @@ enum Layers {
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
+        "varlink-certification": ["Varlink"] + cLibrary,
         "cel-eval": ["CommonExpression", "Foundation"],
     ]
 

@@ -1,3 +1,4 @@
+import FeedbackKitTesting
 import Foundation
 import MediatorCommands
 import MediatorControl
@@ -38,20 +39,42 @@ struct CommandTests {
         ),
         Failure(["show", "bus:nothing"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
         Failure(
-            ["tap", "link:tell-full"], .usage, "mediatorctl: a link does not fit here; a system or bus is wanted\n"),
-        Failure(
-            ["tap", "tell-full"], .refused,
-            "mediatorctl: nothing is called 'tell-full' (system or bus)\nAll names: `mediatorctl list`.\n"
+            ["tap", "tell-fll"], .refused,
+            "mediatorctl: nothing is called 'tell-fll' (system, bus, link); did you mean 'tell-full'?\n"
+                + "All names: `mediatorctl list`.\n"
         ),
         Failure(
+            ["tap", "disk*", "--where", "state.x"], .refused,
+            "mediatorctl: 'where': column 7: there is no 'x' (expected: bool)\n"),
+        Failure(
+            ["graph", "--around", "alrms"], .refused,
+            "mediatorctl: there is no system or bus 'alrms'; did you mean 'alarms'?\n"
+                + "All names: `mediatorctl graph`.\n"),
+        Failure(
+            ["graph", "--system", "backup"], .usage,
+            "mediatorctl: 'backup' is the name of several things\nSay which: system:backup or bus:backup.\n"),
+        Failure(
+            ["graph", "--system", "link:tell-full"], .usage,
+            "mediatorctl: a link does not fit here; a system or bus is wanted\n"),
+        Failure(
+            ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s", "--wait", "Ful"], .refused,
+            "mediatorctl: the system 'disk-guard' has no state 'Ful'; did you mean 'Full'?\nIt has: Unknown, Full.\n"),
+        Failure(
+            ["publish", "backup", "on", "--wait", "disk-guard=Fll"], .refused,
+            "mediatorctl: the system 'disk-guard' has no state 'Fll'; did you mean 'Full'?\nIt has: Unknown, Full.\n"),
+        Failure(
             ["tap", "temperature"], .noConnection,
-            "mediatorctl: 'temperature' can no longer be watched: the daemon is stopping\n"
+            "mediatorctl: 'bus:temperature' can no longer be watched: the daemon is stopping\n"
         ),
         Failure(
             ["emit", "disk", "Reset"], .refused, "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
         Failure(
             ["restart", "disk"], .refused,
             "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
+        Failure(
+            ["pause", "disk"], .refused,
+            "mediatorctl: there is no system 'disk'; did you mean 'disk-guard'?\n"),
+        Failure(["resume", "link:backup"], .usage, "mediatorctl: only a system can be resumed\n"),
         Failure(["reset", "link:backup"], .usage, "mediatorctl: only a system can be reset\n"),
         Failure(["emit", "bus:backup", "Reset"], .usage, "mediatorctl: an event can only be sent to a system\n"),
         Failure(
@@ -164,6 +187,7 @@ struct CommandTests {
         (["emit", "disk-guard", "Measured", "percent=x", "--json"], "invalid-value"),
         (["publish", "alarms", "--json", "txt=a"], "invalid-value"),
         (["emit", "disk-guard", "Reset", "--json"], "not-accepted"),
+        (["emit", "disk-guard", "Reset", "--wait", "Gone", "--json"], "no-such-state"),
     ])
     func `every verb tells errors as JSON`(arguments: [String], code: String) async throws {
         let bench = try await Bench()
@@ -194,8 +218,9 @@ struct CommandTests {
         let control: [Int32] = [0, 1, 2, 4, 69, 74]
         var seen = Set<Int32>()
         for (verb, expected) in [
-            ("status", control + [5]), ("list", control), ("show", control), ("tap", control), ("emit", control),
-            ("publish", control), ("plan", control), ("reload", control + [3]), ("attach", control + [3]),
+            ("status", control + [5]), ("list", control), ("show", control), ("graph", control), ("tap", control),
+            ("emit", control + [6]), ("publish", control + [6]), ("version", control), ("plan", control),
+            ("reload", control + [3]), ("attach", control + [3]),
             ("detach", control + [3]), ("set", control + [3]), ("cat-config", control), ("eval", [0, 1, 2, 74]),
             ("calendar", [0, 1, 2, 74]),
             ("validate", [0, 1, 2, 74]), ("schema", [0, 1, 2, 74]),
@@ -304,7 +329,51 @@ struct CommandTests {
         }
         let result = await bench.run("publish", "backup", "on")
         #expect(result.status == .permissionDenied)
-        #expect(result.error.hasPrefix("mediatorctl: mediatord does not allow this to you\n"))
+        #expect(
+            result.error
+                == "mediatorctl: user 0 may not inject anything into 'backup'\n"
+                + "Root, mediatord's own user, whoever `access: inject:` in its configuration names, have that right: try "
+                + "`sudo mediatorctl …`, or ask for it.\n")
+        let json = await bench.run("publish", "backup", "on", "--json")
+        #expect(json.error.contains(#""code":"permission-denied""#) && json.error.contains(#""right":"inject""#))
+        await bench.service.close()
+    }
+
+    @Test func `who may not even connect is told what would help`() async throws {
+        let bench = try await Bench {
+            $0.authorize = { request, _ in request != .connection }
+            // However busy the machine is.
+            $0.unwelcomeLimit = .seconds(300)
+        }
+        let result = await bench.run("status")
+        #expect(result.status == .permissionDenied)
+        #expect(
+            result.error
+                == "mediatorctl: user 0 may not read what mediatord does\n"
+                + "Root, mediatord's own user, the group mediatord, and whoever `access: read:` in its configuration names, "
+                + "have that right: try `sudo mediatorctl …`, or ask for it.\n")
+        await bench.service.close()
+    }
+
+    @Test(arguments: [
+        (
+            ["pause", "disk-guard"],
+            "paused system disk-guard, which is in Full mount=/var note=\"nearly full\" percent=97\n"
+        ),
+        (
+            ["resume", "disk-guard"],
+            "resumed system disk-guard, which is in Full mount=/var note=\"nearly full\" percent=97\n"
+        ),
+        (["log-level"], "mediatord logs info and what is graver\n"),
+        (["log-level", "debug"], "mediatord logs debug and what is graver, and was started with info\n"),
+        (["log-level", "default"], "mediatord logs info and what is graver\n"),
+        (["log-level", "warning", "--json"], "{\"given\":\"info\",\"level\":\"warning\"}\n"),
+    ])
+    func `what runs is steered`(arguments: [String], output: String) async throws {
+        let bench = try await Bench()
+        let result = await Bench.run(arguments + ["--socket", bench.socket])
+        #expect(result.status == .success, "\(result.error)")
+        #expect(result.output == output)
         await bench.service.close()
     }
 
@@ -339,6 +408,10 @@ struct CommandTests {
     @Test(arguments: [
         ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
         ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "extra"], ["emit", "x"],
+        ["tap", "--rate", "0/s"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],
+        ["publish", "b", "1", "--wait", "x"],
+        ["graph", "--format", "png"], ["graph", "--format", "svg", "--json"], ["graph", "--live", "--config", "x"],
+        ["graph", "--depth", "2"], ["graph", "--around", "x", "--system", "y"], ["status", "--color", "sometimes"],
         ["publish", "x"], ["status", "--socket", ""], ["--frobnicate"], ["attach"], ["detach"], ["detach", "a", "b"],
         ["set", "x"], ["set", "x", "when"], ["set", "x", "=y"], ["cat-config", "--running", "--config", "x"],
     ])
@@ -362,7 +435,10 @@ struct CommandTests {
         }
     }
 
-    @Test(arguments: ["status", "list", "show", "tap", "emit", "publish", "attach", "detach", "set", "plan", "reload"])
+    @Test(arguments: [
+        "status", "list", "show", "graph", "version", "tap", "emit", "publish", "attach", "detach", "set", "plan",
+        "reload",
+    ])
     func `every verb has help with examples`(verb: String) async {
         for arguments in [[verb, "--help"], ["help", verb]] {
             let result = await Bench.run(arguments)
@@ -370,6 +446,61 @@ struct CommandTests {
             #expect(result.output.contains("EXAMPLES\n  mediatorctl \(verb)"))
             #expect(result.output.contains("--socket"))
         }
+    }
+
+    @Test func `the version of both is told, and that of the client also without a daemon`() async throws {
+        let bench = try await Bench()
+        let both = await bench.run("version")
+        #expect(both.output == "mediatorctl 0.1.0\nmediatord   0.1.0, process 4242, started 09:00:00 (3 h ago)\n")
+        #expect(
+            await bench.run("version", "--json").output
+                == #"{"client":"0.1.0","daemon":{"pid":4242,"started":"2026-11-21T09:00:00Z","version":"0.1.0"}}"#
+                + "\n")
+        await bench.service.close()
+        let without = await Bench.run(["version"], variables: ["MEDIATORD_SOCKET": "/nowhere/socket"])
+        #expect(without.output == "mediatorctl 0.1.0\n")
+        #expect(without.status == .noConnection && !without.error.isEmpty)
+        let local = await Bench.run(["version", "--client", "--json"], variables: ["MEDIATORD_SOCKET": "/nowhere"])
+        #expect(local == .init(status: .success, output: #"{"client":"0.1.0"}"# + "\n", error: ""))
+    }
+
+    @Test func `a state is waited for, also one of several, and what does not come ends with 6`() async throws {
+        let bench = try await Bench()
+        let measured = ["percent=5", "mount=/", "within=1s"]
+        let variables = ["MEDIATORD_SOCKET": bench.socket]
+        let reached = await Bench.run(
+            ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Full", "--wait", "Unknown"],
+            variables: variables)
+        #expect(
+            reached.output == "emitted Measured mount=/ percent=5 within=1s to system disk-guard\n"
+                + "disk-guard is in Full mount=/var note=\"nearly full\" percent=97\n")
+        #expect(bench.handler.watched == [WatchParameters(patterns: ["system:disk-guard"])])
+        let published = await bench.run("publish", "backup", "on", "--wait", "disk-guard=Full", "--json")
+        let object = try JSONValue(parsing: published.output).objectValue
+        #expect(object?["reached"]?.arrayValue?.first?.objectValue?["system"] == "disk-guard")
+        let clock = ManualClock()
+        async let late = Bench.run(
+            ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Unknown", "--timeout", "120"],
+            variables: variables, clock: clock)
+        await clock.sleepers(atLeast: 1)
+        while bench.handler.emitted.count < 2 { await Task.yield() }
+        clock.advance(by: .seconds(120))
+        #expect(await late.status == .notReached)
+        #expect(await late.error.contains("it was sent, but not entered within 120.0 seconds: disk-guard (Unknown)"))
+        #expect(bench.handler.emitted.count == 2)
+        await bench.service.close()
+    }
+
+    @Test func `what is wanted of a tap is asked of the daemon`() async throws {
+        let bench = try await Bench()
+        _ = await bench.run("tap", "disk*", "bus:*", "--where", "name != ''", "--rate", "5/2m", "--count", "1")
+        _ = await bench.run("tap", "temperature", "tell-full", "--rate", "7/s", "--for", "10ms")
+        #expect(
+            bench.handler.watched == [
+                WatchParameters(patterns: ["disk*", "bus:*"], condition: "name != ''", limit: 5, period: "2m"),
+                WatchParameters(patterns: ["bus:temperature", "link:tell-full"], limit: 7, period: "1s"),
+            ])
+        await bench.service.close()
     }
 
     @Test func `the version is told`() async {

@@ -57,6 +57,8 @@ struct RenderingTests {
               counters   1234 events, 12 transitions, 3 unhandled, 0 dropped, 0 faults
               effects    1 running, 2 waiting
               on faults  restart after 1s, at most 1m; 10 per 10m, then stop
+              ready      in Idle within 1m30s, otherwise restart
+              watchdog   2m
               group      storage (rest): disk-guard, backup
               links      tell-full
               source     /etc/mediatord/disk.yaml:1
@@ -148,6 +150,40 @@ struct RenderingTests {
             """
         ),
         (
+            ["tap", "--count", "5"],
+            """
+            11:57:00  disk-guard  is Unknown
+            11:59:59  temperature  is 21.5
+            … 2 changes missed, as they were read too slowly
+            11:58:30  disk-guard   Unknown ─ Measured(mount=/var percent=97) → Full mount=/var note="nearly full" percent=97
+            11:58:30  tell-full    → {"text":"full"}
+            11:59:00  backup       has ended
+            11:59:00  backup       begins
+            11:59:01  … 12 changes left out by --rate
+            Nov 20 10:00  temperature  {"a":[1,"b c"]}
+
+            """
+        ),
+        (
+            ["graph"],
+            """
+            backup
+            disk-guard
+            └─ tell-full → bus alarms
+            bus backup
+            bus temperature
+
+            """
+        ),
+        (
+            ["graph", "--live", "--around", "alarms"],
+            """
+            disk-guard  Full mount=/var note="nearly full" percent=97
+            └─ tell-full ×1 → bus alarms  1 dropped
+
+            """
+        ),
+        (
             ["emit", "disk-guard", "Measured", "percent=5", "mount=/var log", "within=1h30m"],
             "emitted Measured mount=\"/var log\" percent=5 within=1h30m to system disk-guard\n"
         ),
@@ -156,6 +192,73 @@ struct RenderingTests {
             "published {\"severity\":3,\"text\":\"disk full\"} on bus alarms\n"
         ),
         (["publish", "temperature", "--", "-5"], "published -5.0 on bus temperature\n"),
+        (
+            ["why", "disk-guard"],
+            #"""
+            disk-guard is in Paused since 11:57:00 (3 min ago)
+              by the event Pause
+              which the link pause made of a value of the bus uplink
+              the bus uplink got "down\u{1b}[31m", 11:57:00
+              put there by the link tell
+            uplink was in Down { reason: "no answer" } since 11:56:58 (3 min ago)
+              emitted by a client (user 0, process 7), 11:56:58
+
+            """#
+        ),
+        (
+            ["why-not", "disk-guard", "Measured"],
+            """
+            disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
+            Measured would lead to Idle, if the condition holds.
+              Full: Measured → Idle when event.percent < 90  disk.yaml:12:9
+                open: it depends on event.percent
+              any: Measured → stay  disk.yaml:14:9
+                open: not tried, since one before it may hold
+            What sends Measured:
+              link measure: bus sizes → disk-guard  a.yaml:3:3
+                no: value > 3 — false, value is 2
+                it fires at each value of the bus sizes; it fired last at 11:57:00
+              feedback probe: every 5s: run df  disk.yaml:5:3
+                it emits it on onSuccess; its time is at 12:00:03
+
+            """
+        ),
+        (
+            ["why-not", "disk-guard", "Measured", "percent=95", "mount=/", "within=1s"],
+            """
+            disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
+            It would handle Measured, and stay as it is.
+              Full: Measured → Idle when event.percent < 90  disk.yaml:12:9
+                no: event.percent < 90 — false, event.percent is 95
+              any: Measured → stay  disk.yaml:14:9
+            What sends Measured:
+              link measure: bus sizes → disk-guard  a.yaml:3:3
+                no: value > 3 — false, value is 2
+                it fires at each value of the bus sizes; it fired last at 11:57:00
+              feedback probe: every 5s: run df  disk.yaml:5:3
+                it emits it on onSuccess; its time is at 12:00:03
+
+            """
+        ),
+        (
+            ["why-not", "disk-guard", "Reset"],
+            """
+            disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
+            Full has no transition on Reset, but Idle, Filling.
+            No link and no feedback sends Reset.
+
+            """
+        ),
+        (
+            ["trace", "disk-guard", "--limit", "2"],
+            #"""
+            11:57:00  Idle → Full { percent: 97 } on Measured { percent: 97 }
+                no: event.percent < 90 — false, event.percent is 97
+                yes: event.percent > 95 — true, event.percent is 97
+            11:59:00  dropped Reset: mailboxFull\u{1b}[0m
+
+            """#
+        ),
     ]
 
     @Test(arguments: texts.indices)
@@ -171,11 +274,11 @@ struct RenderingTests {
         #"{"counters":{"dropped":0,"events":1234,"faults":0,"resets":0,"restarts":0,"transitions":12,"unhandled":3},"#
         + #""description":"Is a disk filling?","effectsRunning":1,"effectsWaiting":2,"health":"healthy","name":"disk-guard","#
         + #""since":"2026-11-21T11:57:00Z","state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
-        + #""name":"Full"}}"#
+        + #""name":"Full"},"waiting":0}"#
     static let backup =
         #"{"counters":{"dropped":4,"events":7,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0},"effectsRunning":0,"effectsWaiting":0,"#
         + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
-        + #""state":{"data":{},"name":"Paused"}}"#
+        + #""state":{"data":{},"name":"Paused"},"waiting":0}"#
     static let link =
         #"{"bus":"alarms","description":"disk-guard ── Full ──▶ bus alarms","dropped":0,"fired":1,"form":"systemToBus","#
         + #""lastFired":"2026-11-21T11:57:00Z","name":"tell-full","open":false,"origin":"written","#
@@ -186,11 +289,18 @@ struct RenderingTests {
             ["status"],
             [
                 #"{"buses":3,"configuration":["/etc/mediatord","/run/mediatord"],"generation":1,"health":"healthy","links":1,"#
-                    + #""pid":4242,"reloads":{"applied":1,"rejected":2},"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
+                    + #""pid":4242,"reloads":{"applied":1,"rejected":2},"rights":["read","inject","administer"],"started":"2026-11-21T09:00:00Z","statusText":"1 healthy, 1 stopped","#
                     + #""systems":[\#(backup),\#(system)],"transient":0,"version":"0.1.0"}"#
             ]
         ),
         (["list", "systems"], [#"{"systems":[\#(backup),\#(system)]}"#]),
+        (
+            ["trace", "disk-guard", "--limit", "1"],
+            [
+                #"{"steps":[{"guards":[],"kind":"dropped","more":0,"outcomes":[],"#
+                    + #""text":"dropped Reset: mailboxFull\u001b[0m","time":"2026-11-21T11:59:00Z"}]}"#
+            ]
+        ),
         (["list", "links"], [#"{"changes":[],"links":[\#(link)]}"#]),
         (
             ["show", "temperature"],
@@ -220,15 +330,31 @@ struct RenderingTests {
         (
             ["tap", "disk-guard", "--count", "2"],
             [
-                #"{"dropped":0,"replayed":true,"state":{"data":{},"name":"Unknown"},"time":"2026-11-21T11:57:00Z"}"#,
-                #"{"dropped":2,"event":"Measured","eventData":{"mount":"/var","percent":97},"previous":"Unknown","#
+                #"{"dropped":0,"kind":"system","name":"disk-guard","replayed":true,"#
+                    + #""state":{"data":{},"name":"Unknown"},"time":"2026-11-21T11:57:00Z","topic":"state"}"#,
+                #"{"dropped":2,"event":"Measured","eventData":{"mount":"/var","percent":97},"kind":"system","#
+                    + #""name":"disk-guard","previous":"Unknown","#
                     + #""replayed":false,"state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
-                    + #""name":"Full"},"time":"2026-11-21T11:58:30Z"}"#,
+                    + #""name":"Full"},"time":"2026-11-21T11:58:30Z","topic":"state"}"#,
             ]
         ),
         (
             ["tap", "temperature", "--count", "1"],
-            [#"{"dropped":0,"replayed":true,"time":"2026-11-21T11:59:59Z","value":21.5}"#]
+            [
+                #"{"dropped":0,"kind":"bus","name":"temperature","replayed":true,"time":"2026-11-21T11:59:59Z","#
+                    + #""topic":"value","value":21.5}"#
+            ]
+        ),
+        (
+            ["graph", "--around", "alarms", "--live"],
+            [
+                #"{"links":[{"description":"disk-guard ── Full ──▶ bus alarms","fired":1,"#
+                    + #""from":{"kind":"system","name":"disk-guard"},"loop":false,"name":"tell-full","open":false,"#
+                    + #""to":{"kind":"bus","name":"alarms"}}],"parts":[{"count":1234,"description":"Is a disk filling?","#
+                    + #""dropped":0,"health":"healthy","kind":"system","name":"disk-guard","#
+                    + #""state":{"data":{"mount":"/var","note":"nearly full","percent":97},"name":"Full"}},"#
+                    + #"{"count":3,"dropped":1,"kind":"bus","name":"alarms"}]}"#
+            ]
         ),
         (
             ["emit", "disk-guard", "Measured", "percent=5", "mount=/var", "within=5s"],
@@ -281,12 +407,14 @@ struct RenderingTests {
         arguments: [
             (80, [:], true), (nil, [:], false), (80, ["NO_COLOR": "1"], false), (80, ["NO_COLOR": ""], true),
             (80, ["TERM": "dumb"], false), (80, ["TERM": "xterm"], true),
+            (nil, ["COLOR": "always"], true), (80, ["COLOR": "never"], false),
         ] as [(Int?, [String: String], Bool)])
     func `colours are for terminals that want them`(columns: Int?, variables: [String: String], colored: Bool)
         async throws
     {
         let bench = try await Bench(health: .failed)
-        let result = await bench.run("status", columns: columns, variables: variables)
+        let result = await bench.run(
+            "status", "--color", variables["COLOR"] ?? "auto", columns: columns, variables: variables)
         #expect(result.output.contains("\u{1B}[31mfailed\u{1B}[0m") == colored)
         #expect(result.output.contains("\u{1B}") == colored)
         await bench.service.close()

@@ -11,6 +11,8 @@ final class SampleHandler: ControlHandler {
         var published: [PublishParameters] = []
         var changes: [String] = []
         var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
+        var watchers: [AsyncThrowingStream<WatchReply, any Error>.Continuation] = []
+        var watched: [WatchParameters] = []
     }
 
     private let state = Mutex(State())
@@ -22,6 +24,8 @@ final class SampleHandler: ControlHandler {
 
     var emitted: [EmitParameters] { state.withLock { $0.emitted } }
     var published: [PublishParameters] { state.withLock { $0.published } }
+    /// What was to be watched.
+    var watched: [WatchParameters] { state.withLock { $0.watched } }
     /// What was to be changed of links, as it was asked for.
     var changes: [String] { state.withLock { $0.changes } }
 
@@ -173,7 +177,9 @@ final class SampleHandler: ControlHandler {
                 links: ["tell-full"],
                 supervision: Supervision(
                     onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"),
-                group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk-guard", "backup"])
+                group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk-guard", "backup"]),
+                ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
+                watchdog: "2m"
             )
         default: throw ControlError.noSuchSystem(name: name, nearest: name.hasPrefix("disk") ? "disk-guard" : nil)
         }
@@ -245,6 +251,66 @@ final class SampleHandler: ControlHandler {
         }
     }
 
+    /// What is told of the disk guard, of temperature, and of all together.
+    func watch(
+        _ parameters: WatchParameters, peer: VarlinkPeer
+    ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: WatchReply.self, bufferingPolicy: .bufferingOldest(16))
+        guard parameters.condition != "state.x" else {
+            throw ControlError.invalidValue(path: "where", expected: "bool", message: "column 7: there is no 'x'")
+        }
+        func isMeant(_ kind: PartKind, _ name: String) -> Bool {
+            parameters.patterns.isEmpty || parameters.patterns.contains { PartPattern($0).matches(kind, name) }
+        }
+        if isMeant(.system, "disk-guard") {
+            continuation.yield(
+                WatchReply(
+                    time: "2026-11-21T11:57:00Z", topic: .state, kind: .system, name: "disk-guard", replayed: true,
+                    state: SystemState(name: "Unknown")))
+        }
+        if isMeant(.bus, "temperature") {
+            continuation.yield(
+                WatchReply(
+                    time: "2026-11-21T11:59:59Z", topic: .value, kind: .bus, name: "temperature", replayed: true,
+                    value: 21.5))
+        }
+        if isMeant(.system, "disk-guard") {
+            continuation.yield(
+                WatchReply(
+                    time: "2026-11-21T11:58:30Z", topic: .state, kind: .system, name: "disk-guard", state: disk.state,
+                    previous: "Unknown", event: "Measured", eventData: ["percent": 97, "mount": "/var"], dropped: 2))
+        }
+        if isMeant(.link, "tell-full") {
+            continuation.yield(
+                WatchReply(
+                    time: "2026-11-21T11:58:30Z", topic: .fired, kind: .link, name: "tell-full",
+                    value: ["text": "full"]))
+        }
+        if parameters.patterns.isEmpty {
+            for topic in [WatchTopic.ended, .began] {
+                continuation.yield(
+                    WatchReply(time: "2026-11-21T11:59:00Z", topic: topic, kind: .system, name: "backup"))
+            }
+            continuation.yield(WatchReply(time: "2026-11-21T11:59:01Z", topic: .leftOut, leftOut: 12))
+        }
+        if isMeant(.bus, "temperature") {
+            continuation.yield(
+                WatchReply(
+                    time: "2026-11-20T10:00:00Z", topic: .value, kind: .bus, name: "temperature",
+                    value: ["a": [1, "b c"]]))
+        }
+        if parameters.patterns == ["bus:temperature"] {
+            continuation.finish(
+                throwing: ControlError.watchEnded(name: "bus:temperature", reason: "the daemon is stopping"))
+        }
+        state.withLock { state in
+            state.watched.append(parameters)
+            state.watchers.append(continuation)
+        }
+        return stream
+    }
+
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
         guard parameters.event != "Reset" else {
             throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
@@ -262,6 +328,19 @@ final class SampleHandler: ControlHandler {
         guard name != "backup" else {
             throw ControlError.notAccepted(name: name, reason: "it has ended on account of a fault; restart it")
         }
+    }
+
+    func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
+        return PauseReply(changed: true)
+    }
+
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: true) }
+
+    func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
+
+    func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {
+        LogLevelReply(level: parameters.level ?? .info, given: .info)
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
@@ -355,6 +434,82 @@ final class SampleHandler: ControlHandler {
             file: persists == true ? file : nil)
     }
 
+    func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
+        let down: JSONObject = ["reason": "no answer"]
+        return WhyReply(
+            hops: [
+                CauseHop(
+                    kind: .state, time: "2026-11-21T11:57:00Z", system: name, state: "Paused",
+                    text: "\(name) is in Paused"),
+                CauseHop(
+                    kind: .event, time: "2026-11-21T11:57:00Z", system: name, event: "Pause",
+                    text: "by the event Pause"),
+                CauseHop(
+                    kind: .link, time: "2026-11-21T11:57:00Z", link: "pause", bus: "uplink",
+                    text: "which the link pause made of a value of the bus uplink"),
+                CauseHop(
+                    kind: .value, time: "2026-11-21T11:57:00Z", bus: "uplink", value: "down\u{1B}[31m",
+                    text: "the bus uplink got \"down\u{1B}[31m\""),
+                CauseHop(
+                    kind: .link, time: "2026-11-21T11:57:00Z", link: "tell", bus: "uplink",
+                    text: "put there by the link tell"),
+                CauseHop(
+                    kind: .state, time: "2026-11-21T11:56:58Z", system: "uplink", state: "Down", data: down,
+                    text: "uplink was in Down { reason: \"no answer\" }"),
+                CauseHop(
+                    kind: .client, time: "2026-11-21T11:56:58Z", who: "uid 0, process 7",
+                    text: "emitted by a client (user 0, process 7)"),
+            ], cut: health == .degraded)
+    }
+
+    func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
+        let isKnown = parameters.data?.isEmpty == false
+        return WhyNotReply(
+            state: disk.state, since: disk.since, obstacle: health == .degraded ? "it is stopping" : nil,
+            transitions: parameters.event == "Reset"
+                ? []
+                : [
+                    Candidate(
+                        from: "Full", event: "Measured", to: "Idle", condition: "event.percent < 90",
+                        source: "disk.yaml:12:9", holds: isKnown ? false : nil,
+                        reason: isKnown
+                            ? "event.percent < 90 — false, event.percent is 95" : "it depends on event.percent"),
+                    Candidate(
+                        from: "any", event: "Measured", to: "stay", source: "disk.yaml:14:9",
+                        holds: isKnown ? true : nil,
+                        reason: isKnown ? nil : "not tried, since one before it may hold"),
+                ], otherStates: parameters.event == "Reset" ? ["Idle", "Filling"] : [],
+            senders: parameters.event == "Reset"
+                ? []
+                : [
+                    Sender(
+                        kind: .link, name: "measure", description: "bus sizes → disk-guard", source: "a.yaml:3:3",
+                        reasons: ["value > 3 — false, value is 2"],
+                        waits: "it fires at each value of the bus sizes; it fired last at 2026-11-21T11:57:00Z"),
+                    Sender(
+                        kind: .feedback, name: "probe", description: "every 5s: run df", source: "disk.yaml:5:3",
+                        waits: "it emits it on onSuccess; its time is at 2026-11-21T12:00:03.5Z"),
+                ], detached: health == .degraded ? ["ring"] : [])
+    }
+
+    func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
+        let steps = [
+            TraceStep(kind: .began, time: "2026-11-19T02:13:00Z", text: "began in Idle"),
+            TraceStep(
+                kind: .transition, time: "2026-11-21T11:57:00Z", event: "Measured", data: ["percent": 97],
+                guards: [
+                    TraceGuard(
+                        condition: "event.percent < 90", source: "disk.yaml:12:9", holds: false,
+                        reason: "event.percent < 90 — false, event.percent is 97"),
+                    TraceGuard(
+                        condition: "event.percent > 95", source: "disk.yaml:13:9", holds: true,
+                        reason: "event.percent > 95 — true, event.percent is 97"),
+                ], text: "Idle → Full { percent: 97 } on Measured { percent: 97 }"),
+            TraceStep(kind: .dropped, time: "2026-11-21T11:59:00Z", text: "dropped Reset: mailboxFull\u{1B}[0m"),
+        ]
+        return TraceReply(steps: steps.suffix(parameters.limit ?? steps.count))
+    }
+
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
         [
             ReadConfigurationReply(
@@ -430,11 +585,13 @@ final class Bench: Sendable {
         variables: [String: String] = [:],
         input: String = "",
         isTerminal: Bool = false,
+        completionLimit: Duration = .seconds(120),
+        clock: any Clock<Duration> = ContinuousClock(),
         onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
     ) async -> Result {
         let output = Mutex("")
         let error = Mutex("")
-        let environment = CommandEnvironment(
+        var environment = CommandEnvironment(
             variable: { variables[$0] },
             userID: 0,
             now: { now },
@@ -449,6 +606,8 @@ final class Bench: Sendable {
             readInput: { Array(input.utf8.prefix($0)) },
             endQuietlyWhenInterrupted: {}
         )
+        environment.completionLimit = completionLimit
+        environment.clock = clock
         let status = await Mediatorctl.run(arguments, in: environment)
         return Result(status: status, output: output.withLock { $0 }, error: error.withLock { $0 })
     }

@@ -1,31 +1,83 @@
 import MediatorControl
 import Varlink
 
+/// A state that was waited for, and has been entered.
+struct ReachedState: Encodable, Sendable {
+    /// The name of the system.
+    let name: String
+    /// The state.
+    let state: SystemState
+    /// When it was entered (RFC 3339, UTC).
+    let time: String
+
+    private enum CodingKeys: String, CodingKey {
+        case name = "system"
+        case state, time
+    }
+
+    private enum ListKey: String, CodingKey {
+        case reached
+    }
+
+    /// Writes states beside what was sent, if any was waited for.
+    static func encode(_ states: [ReachedState], to encoder: any Encoder) throws {
+        guard !states.isEmpty else { return }
+        var container = encoder.container(keyedBy: ListKey.self)
+        try container.encode(states, forKey: .reached)
+    }
+
+    /// For people.
+    var text: String { "\(PlainText.cleaned(name)) is in \(StateText.text(state))\n" }
+}
+
 /// The answer of `emit`: what was sent.
 struct EmittedReport: Report {
     let event: EmitParameters
+    /// What was waited for, and has come.
+    var reached: [ReachedState] = []
 
-    func encode(to encoder: any Encoder) throws { try event.encode(to: encoder) }
+    func encode(to encoder: any Encoder) throws {
+        try event.encode(to: encoder)
+        try ReachedState.encode(reached, to: encoder)
+    }
 
     func text(_ style: TextStyle) -> String {
         let fields = event.data.map(PlainText.fields) ?? ""
         return "emitted \(PlainText.cleaned(event.event))\(fields.isEmpty ? "" : " \(fields)") "
-            + "to system \(PlainText.cleaned(event.system))\n"
+            + "to system \(PlainText.cleaned(event.system))\n" + reached.map { $0.text }.joined()
     }
 }
 
 /// The answer of `publish`: what was sent.
 struct PublishedReport: Report {
     let value: PublishParameters
+    /// What was waited for, and has come.
+    var reached: [ReachedState] = []
 
-    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    func encode(to encoder: any Encoder) throws {
+        try value.encode(to: encoder)
+        try ReachedState.encode(reached, to: encoder)
+    }
 
     func text(_ style: TextStyle) -> String {
         "published \(PlainText.value(value.value)) on bus \(PlainText.cleaned(value.bus))\n"
+            + reached.map { $0.text }.joined()
     }
 }
 
-/// The answer of `restart` and `reset`: how the system is then.
+/// The answer of `log-level`.
+struct LogLevelReport: Report {
+    let reply: LogLevelReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let other = reply.level == reply.given ? "" : ", and was started with \(reply.given.rawValue)"
+        return "mediatord logs \(reply.level.rawValue) and what is graver\(other)\n"
+    }
+}
+
+/// The answer of `restart`, `reset`, `pause` and `resume`: how the system is then.
 struct TreatedReport: Report {
     /// What was done with it.
     let word: String

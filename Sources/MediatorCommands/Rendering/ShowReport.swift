@@ -33,6 +33,7 @@ enum ShowReport: Report {
             [
                 ("kind", system.kind.map(PlainText.cleaned)),
                 ("health", SystemTable.health(summary, style)),
+                ("paused", summary.paused.map { Self.pause($0, summary, style) }),
                 ("state", StateText.text(summary.state)),
                 ("since", style.moment(summary.since)),
                 (
@@ -46,6 +47,8 @@ enum ShowReport: Report {
                 ),
                 ("effects", "\(summary.effectsRunning) running, \(summary.effectsWaiting) waiting"),
                 ("on faults", PlainText.cleaned(Self.supervision(system.supervision))),
+                ("ready", system.ready.map { PlainText.cleaned(Self.readiness($0)) }),
+                ("watchdog", system.watchdog.map(PlainText.cleaned)),
                 ("group", system.group.map { PlainText.cleaned(Self.group($0)) }),
                 ("last fault", system.lastFault.map { style.colored(PlainText.cleaned($0), .red) }),
                 ("links", system.links.isEmpty ? nil : PlainText.cleaned(system.links.joined(separator: ", "))),
@@ -98,13 +101,19 @@ enum ShowReport: Report {
                     [
                         .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),
                         .init(String(feedback.running)), .init(String(feedback.waiting)),
-                    ] + (hasNext ? [.init(feedback.next.map(style.moment) ?? "")] : []) + [.init(feedback.effect)]
+                    ] + (hasNext ? [.init(feedback.next.map(style.coming) ?? "")] : []) + [.init(feedback.effect)]
                 }
             ),
             isEmpty: system.feedbacks.isEmpty,
             style
         )
         return text
+    }
+
+    private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {
+        let who = PlainText.cleaned(pause.user ?? "user \(pause.uid)")
+        let waiting = Count.text(summary.waiting, "event waits", "events wait")
+        return style.colored("since \(style.moment(pause.since)) by \(who); \(waiting)", .yellow)
     }
 
     /// What a new state does to a run, and another run, where that is not nothing.
@@ -120,6 +129,12 @@ enum ShowReport: Report {
         case "reset": "reset; \(policy.limit), then \(policy.beyond)"
         default: policy.onFault
         }
+    }
+
+    /// In which states it is ready, and what is done where it is not in time, in a line.
+    private static func readiness(_ readiness: Readiness) -> String {
+        let limit = readiness.within.map { " within \($0), otherwise \(readiness.otherwise)" } ?? ""
+        return "in \(readiness.states.joined(separator: ", "))\(limit)"
     }
 
     /// A group and what concerns whom in it, in a line.

@@ -42,6 +42,10 @@ struct StatusReport: Report {
             lines +=
                 "\(Count.text(reply.transient, "link is", "links are")) changed in no file; see mediatorctl list links\n"
         }
+        if reply.rights != Right.allCases {
+            let words = reply.rights.map(\.rawValue).joined(separator: " and ")
+            lines += "you may \(words.isEmpty ? "do nothing" : words)\n"
+        }
         guard !reply.systems.isEmpty else { return lines }
         lines += "\n" + SystemTable.text(reply.systems, style)
         let unwell = reply.systems.filter { $0.health != .healthy && $0.health != .stopped }
@@ -66,7 +70,7 @@ enum SystemTable {
     /// How a system is, since when and why.
     static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
         let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
-        let begins = system.begins.map { ", begins \(style.moment($0))" } ?? ""
+        let begins = system.begins.map { ", begins \(style.coming($0))" } ?? ""
         let reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
         return style.colored(system.health.rawValue, TextStyle.color(system.health)) + since + reason
     }

@@ -1,50 +1,64 @@
 import MediatorControl
 import Varlink
 
-/// A change of a system that is tapped.
-struct StateChangeReport: Report {
-    let reply: WatchSystemReply
+/// Something that happened to what is tapped.
+struct WatchReport: Report {
+    let reply: WatchReply
+    /// How wide names are; nil: there is only one, which is not said each time.
+    let nameWidth: Int?
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
-        var line = TapLine.time(reply.time, style)
-        if reply.replayed {
-            line += style.colored("is", .dim)
-        } else if let event = reply.event {
-            let fields = reply.eventData.map(PlainText.fields) ?? ""
-            let data = fields.isEmpty ? "" : "(\(fields))"
-            line += "\(PlainText.cleaned(reply.previous ?? "?")) ─ \(PlainText.cleaned(event))\(data) →"
-        } else {
-            line += "\(PlainText.cleaned(reply.previous ?? "?")) →"
+        var lines = ""
+        if reply.dropped > 0 {
+            let count = Count.text(reply.dropped, "change", "changes")
+            lines += style.colored("… \(count) missed, as they were read too slowly", .yellow) + "\n"
         }
-        return TapLine.missed(reply.dropped, "change", "changes", style) + "\(line) \(StateText.text(reply.state))\n"
-    }
-}
-
-/// A value of a bus that is tapped.
-struct BusValueReport: Report {
-    let reply: WatchBusReply
-
-    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
-
-    func text(_ style: TextStyle) -> String {
-        let value = reply.value.map(PlainText.value) ?? style.colored("no value yet", .dim)
-        let mark = reply.replayed ? style.colored("is ", .dim) : ""
-        return TapLine.missed(reply.dropped, "value", "values", style)
-            + "\(TapLine.time(reply.time, style))\(mark)\(value)\n"
-    }
-}
-
-/// Parts of a line of `tap`.
-private enum TapLine {
-    static func time(_ text: String, _ style: TextStyle) -> String {
-        let clock = Timestamp.seconds(text).map(style.clock) ?? PlainText.cleaned(text)
-        return style.colored(clock, .dim) + "  "
+        let clock = Timestamp.seconds(reply.time).map(style.clock) ?? PlainText.cleaned(reply.time)
+        return lines + style.colored(clock, .dim) + "  " + name(style) + what(style) + "\n"
     }
 
-    static func missed(_ count: Int, _ one: String, _ many: String, _ style: TextStyle) -> String {
-        guard count > 0 else { return "" }
-        return style.colored("… \(Count.text(count, one, many)) missed, as they were read too slowly", .yellow) + "\n"
+    private func name(_ style: TextStyle) -> String {
+        guard let nameWidth, let name = reply.name else { return "" }
+        let color: TextStyle.Color =
+            switch reply.kind {
+            case .bus: .cyan
+            case .link: .magenta
+            default: .bold
+            }
+        let clean = PlainText.cleaned(name)
+        let blanks = String(repeating: " ", count: max(0, nameWidth - TextWidth.columns(clean)))
+        return style.colored(clean, color) + blanks + "  "
+    }
+
+    private func what(_ style: TextStyle) -> String {
+        switch reply.topic {
+        case .state: return state(style)
+        case .value:
+            let value = reply.value.map(PlainText.value) ?? style.colored("no value yet", .dim)
+            return (reply.replayed ? style.colored("is ", .dim) : "") + value
+        case .fired:
+            guard let event = reply.event else { return "→ " + (reply.value.map(PlainText.value) ?? "") }
+            return "→ " + Self.event(event, reply.eventData)
+        case .began: return style.colored("begins", .yellow)
+        case .ended: return style.colored("has ended", .red)
+        case .leftOut:
+            let count = Count.text(reply.leftOut ?? 0, "change", "changes")
+            return style.colored("… \(count) left out by --rate", .yellow)
+        }
+    }
+
+    private func state(_ style: TextStyle) -> String {
+        let state = reply.state.map(StateText.text) ?? ""
+        guard !reply.replayed else { return style.colored("is", .dim) + " \(state)" }
+        guard let previous = reply.previous.map(PlainText.cleaned) else { return "→ \(state)" }
+        guard let event = reply.event else { return "\(previous) → \(state)" }
+        return "\(previous) ─ \(Self.event(event, reply.eventData)) → \(state)"
+    }
+
+    private static func event(_ name: String, _ data: JSONObject?) -> String {
+        let fields = data.map(PlainText.fields) ?? ""
+        return PlainText.cleaned(name) + (fields.isEmpty ? "" : "(\(fields))")
     }
 }

@@ -6,6 +6,9 @@ struct TextStyle: Sendable {
         case red = "31"
         case green = "32"
         case yellow = "33"
+        case blue = "34"
+        case magenta = "35"
+        case cyan = "36"
         case dim = "2"
         case bold = "1"
     }
@@ -26,6 +29,13 @@ struct TextStyle: Sendable {
         columns = environment.columns
         now = environment.now()
         localTime = environment.localTime
+    }
+
+    /// The same without colours.
+    var plain: TextStyle {
+        var style = self
+        style.usesColor = false
+        return style
     }
 
     /// The text in a colour, if there are any.
@@ -71,6 +81,12 @@ struct TextStyle: Sendable {
     func moment(_ text: String) -> String {
         guard let seconds = Timestamp.seconds(text) else { return PlainText.cleaned(text) }
         return "\(clock(seconds)) (\(ago(seconds)))"
+    }
+
+    /// A moment that is to come: it is never just gone.
+    func coming(_ text: String) -> String {
+        guard let seconds = Timestamp.seconds(text) else { return PlainText.cleaned(text) }
+        return "\(clock(seconds)) (\(seconds > now ? ago(seconds) : "now"))"
     }
 
     /// `3 min ago`, `just now`, `in 2 h`.

@@ -9,8 +9,16 @@ struct CommandOptions: ParsableArguments {
         completion: .file())
     var socket: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The machine on which mediatord runs, reached by ssh (default: $MEDIATORD_HOST, else this one).",
+            valueName: "user@machine"))
+    var host: String?
+
     @Flag(help: "Print JSON, one object on a line, instead of text for people.")
     var json = false
+
+    @OptionGroup var display: DisplayOptions
 
     @Option(
         help: ArgumentHelp(
@@ -25,6 +33,14 @@ struct CommandOptions: ParsableArguments {
     }
 }
 
+/// How text for people looks.
+struct DisplayOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("When to use colours: auto, always or never (default: auto).", valueName: "when"))
+    var color: ColorChoice?
+}
+
+extension ColorChoice: ExpressibleByArgument {}
+
 /// A verb: parsed by ArgumentParser, performed in a session.
 protocol ControlVerb: ParsableCommand {
     var options: CommandOptions { get }
@@ -33,6 +49,9 @@ protocol ControlVerb: ParsableCommand {
     var patience: Double { get }
 
     func perform(in session: Session) async throws -> CommandStatus
+
+    /// Called when the daemon cannot be reached, before that is said.
+    func performWithoutDaemon(in environment: CommandEnvironment) throws
 }
 
 extension LocalVerb {
@@ -41,6 +60,8 @@ extension LocalVerb {
 
 extension ControlVerb {
     var patience: Double { 0 }
+
+    func performWithoutDaemon(in environment: CommandEnvironment) throws {}
 }
 
 /// A verb that needs no daemon.

@@ -10,13 +10,17 @@ struct EmitVerb: ControlVerb {
             The values are read by the types the system declares: bool, int, double, string, timestamp (RFC 3339 or \
             now), duration (1h30m, 500ms); lists and maps as JSON. All fields can also be given as one JSON object.
 
+            With --wait it returns when the system has entered the state, or one of several, because of this event or \
+            another; after --timeout it gives up. It watches from before the event is sent, so that nothing is missed.
+
             EXAMPLES
               mediatorctl emit backup Pause
               mediatorctl emit uplink ProbeFailed reason="no route to host"
               mediatorctl emit uplink ProbeFailed '{"reason": "no route to host"}'
               mediatorctl emit speaker SetTarget decibels=-12.5 within=500ms
+              mediatorctl emit backup Start --wait Done --wait Failed --timeout 3600
 
-            \(CommandStatus.help(.ofControl))
+            \(CommandStatus.help(.ofControl + [.notReached]))
             """
     )
 
@@ -29,31 +33,29 @@ struct EmitVerb: ControlVerb {
     @Argument(help: ArgumentHelp("The value of each field of the event, or one JSON object.", valueName: "key=value"))
     var fields: [String] = []
 
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp("Return when this state has been entered; one of them, if repeated.", valueName: "state"))
+    var wait: [String] = []
+
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        var target = Target(system)
-        guard target.kind == nil || target.kind == .system else {
-            throw CommandError(.usage, "an event can only be sent to a system")
-        }
-        target.kind = .system
-        guard case .system(let description) = try await target.find(in: session.client, among: [.system]) else {
-            throw CommandError(.usage, "an event can only be sent to a system")
-        }
-        guard let type = description.events.first(where: { $0.name == event }) else {
-            let names = description.events.map(\.name)
-            throw CommandError(
-                .refused,
-                "the system '\(target.name)' has no event '\(event)'\(Nearest.hint(event, among: names))",
-                advice: names.isEmpty ? "It has no events." : "It has: \(names.joined(separator: ", ")).",
-                code: "no-such-event"
-            )
-        }
+        let description = try await Target(system).system(in: session.client, "an event can only be sent to a system")
+        let type = try description.event(event)
+        let name = description.summary.name
         let data = try session.typedValue.fields(fields, of: type.fields, owner: "the event '\(event)'", name: event)
-        try await session.client.emit(event, to: target.name, data: data.isEmpty ? nil : data)
-        try session.show(
-            EmittedReport(event: EmitParameters(system: target.name, event: event, data: data.isEmpty ? nil : data))
-        )
+        let parameters = EmitParameters(system: name, event: event, data: data.isEmpty ? nil : data)
+        guard !wait.isEmpty else {
+            try await session.client.emit(event, to: name, data: parameters.data)
+            try session.show(EmittedReport(event: parameters))
+            return .success
+        }
+        try StateWait.check(wait, of: description)
+        let reached = try await StateWait(wanted: [name: Set(wait)]).wait(in: session) {
+            try await session.client.emit(event, to: name, data: parameters.data)
+        }
+        try session.show(EmittedReport(event: parameters, reached: reached.values.sorted { $0.name < $1.name }))
         return .success
     }
 }

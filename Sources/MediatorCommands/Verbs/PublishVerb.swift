@@ -11,13 +11,17 @@ struct PublishVerb: ControlVerb {
             The value is read by the type of the bus, as the values of emit are. The value of a bus with fields is \
             given as key=value for each of them, or as one JSON object.
 
+            With --wait it returns when each system that is named has entered a state that is, because of this value or \
+            not; after --timeout it gives up. It watches from before the value is published, so that nothing is missed.
+
             EXAMPLES
               mediatorctl publish uplink.status offline
               mediatorctl publish alarms text="disk full" severity=3
               mediatorctl publish alarms '{"text": "disk full", "severity": 3}'
               mediatorctl publish temperature -- -5
+              mediatorctl publish uplink.status offline --wait backup=Paused
 
-            \(CommandStatus.help(.ofControl))
+            \(CommandStatus.help(.ofControl + [.notReached]))
             """
     )
 
@@ -27,7 +31,19 @@ struct PublishVerb: ControlVerb {
     @Argument(help: ArgumentHelp("The value, or the value of each field as key=value.", valueName: "value"))
     var value: [String]
 
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Return when a system has entered a state; may be repeated.", valueName: "system=state"))
+    var wait: [String] = []
+
     @OptionGroup var options: CommandOptions
+
+    func validate() throws {
+        for text in wait where StateWait.pair(text) == nil {
+            throw ValidationError("--wait wants SYSTEM=STATE, not '\(text)'.")
+        }
+    }
 
     func perform(in session: Session) async throws -> CommandStatus {
         var target = Target(bus)
@@ -42,8 +58,15 @@ struct PublishVerb: ControlVerb {
             bus: target.name,
             value: try Self.value(value, of: description, session.typedValue)
         )
-        try await session.client.publish(parameters.value, on: parameters.bus)
-        try session.show(PublishedReport(value: parameters))
+        guard !wait.isEmpty else {
+            try await session.client.publish(parameters.value, on: parameters.bus)
+            try session.show(PublishedReport(value: parameters))
+            return .success
+        }
+        let reached = try await StateWait(wait, in: session).wait(in: session) {
+            try await session.client.publish(parameters.value, on: parameters.bus)
+        }
+        try session.show(PublishedReport(value: parameters, reached: reached.values.sorted { $0.name < $1.name }))
         return .success
     }
 

@@ -61,7 +61,7 @@ struct ResetVerb: ControlVerb {
 
 extension ControlVerb {
     /// Does something with a system, and shows how it is then.
-    fileprivate func treat(
+    func treat(
         _ name: String, in session: Session, word: String, _ body: (String) async throws -> Void
     ) async throws -> CommandStatus {
         var target = Target(name)

@@ -8,19 +8,25 @@ struct Session: Sendable {
     let renderer: Renderer
     /// How long the daemon may take to answer what it can answer at once.
     let limit: Duration
+    /// Makes another connection, for what takes one for itself.
+    let connect: @Sendable () async throws -> ControlClient
 
     /// Connects as the options say. Where calls may take longer than the options say, the daemon shows first, within
     /// their time, that it answers at all.
     ///
     /// - Parameter patience: how much longer a call may take, in seconds.
     static func open(
-        _ options: CommandOptions, _ environment: CommandEnvironment, socket: String, patience: Double
+        _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double
     ) async throws -> Session {
         var configuration = ClientConfiguration()
         configuration.connectLimit = .seconds(options.timeout)
         configuration.callLimit = .seconds(options.timeout + patience)
         let limit = Duration.seconds(options.timeout)
-        let client = try await ControlClient.connect(toPath: socket, configuration: configuration)
+        let connection = configuration
+        let connect: @Sendable () async throws -> ControlClient = {
+            try await place.connect(connection, environment)
+        }
+        let client = try await connect()
         do {
             if patience > 0 { try await client.checkAlive(within: limit) }
         } catch {
@@ -29,7 +35,8 @@ struct Session: Sendable {
         }
         return Session(
             client: client, environment: environment,
-            renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment))), limit: limit)
+            renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment))), limit: limit,
+            connect: connect)
     }
 
     /// Shows a report to the user.

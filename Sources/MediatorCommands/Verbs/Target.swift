@@ -1,14 +1,22 @@
 import MediatorControl
 
 /// Something of the daemon that a name stands for.
-struct Target: Equatable {
-    enum Kind: String, CaseIterable {
+package struct Target: Hashable, Sendable {
+    /// What there is.
+    package enum Kind: String, CaseIterable {
         case system, bus, link
     }
 
     /// What it must be; nil is whatever has the name.
-    var kind: Kind?
-    var name: String
+    package var kind: Kind?
+    /// The name.
+    package var name: String
+
+    /// Something of a kind.
+    package init(kind: Kind?, name: String) {
+        self.kind = kind
+        self.name = name
+    }
 
     /// Reads `NAME` or `system:NAME`, `bus:NAME`, `link:NAME`.
     init(_ text: String) {

@@ -1,0 +1,255 @@
+import MediatorControl
+
+/// What may come next on a command line.
+struct Completer: Sendable {
+    /// A word that may stand there, and what it means.
+    struct Candidate: Equatable, Sendable {
+        var text: String
+        var meaning = ""
+    }
+
+    /// What is proposed.
+    enum Proposal: Equatable, Sendable {
+        case candidates([Candidate])
+        case files
+        case directories
+    }
+
+    /// What the daemon is asked for names; throws, or waits too long, where there is none.
+    protocol Source: Sendable {
+        func systems() async throws -> [SystemSummary]
+        func buses() async throws -> [BusSummary]
+        func links() async throws -> [LinkSummary]
+        func system(_ name: String) async throws -> SystemDescription
+        func bus(_ name: String) async throws -> BusDescription
+        func detached() async throws -> [String]
+    }
+
+    /// How many words are proposed at most.
+    static let most = 1000
+
+    let info: CommandLineInfo
+    let source: any Source
+
+    /// What has been written so far.
+    private struct Line {
+        var verb: CommandLineInfo.Verb
+        var positionals: [String] = []
+        var given: Set<String> = []
+        var isBehindDashes = false
+        /// The option whose value comes next.
+        var open: CommandLineInfo.Argument?
+    }
+
+    /// Proposes what the last of the words may become; the words are those behind the name of the program.
+    func proposal(for words: [String]) async throws -> Proposal {
+        let current = words.last ?? ""
+        var before = words.dropLast()
+        // Options that every verb has may stand before it.
+        let common = info.verbs.first { $0.name == "status" }?.arguments ?? []
+        while let word = before.first, word.hasPrefix("-") {
+            before.removeFirst()
+            guard let option = common.first(where: { $0.names.contains(word) }), option.kind == .option else {
+                continue
+            }
+            if before.popFirst() == nil { return try await value(of: option, current, nil) }
+        }
+        guard let name = before.popFirst() else {
+            if current.hasPrefix("-") { return filtered(options(common, []) + [Candidate(text: "--version")], current) }
+            return filtered(verbs, current)
+        }
+        guard let verb = info.verbs.first(where: { $0.name == name }) else { return .candidates([]) }
+        if name == "help" { return filtered(before.isEmpty ? verbs : [], current) }
+
+        var line = Line(verb: verb)
+        for word in before { take(word, &line) }
+        if let option = line.open { return try await value(of: option, current, line) }
+        if !line.isBehindDashes, current.hasPrefix("--"), let equals = current.firstIndex(of: "=") {
+            let name = String(current[..<equals])
+            guard let option = verb.arguments.first(where: { $0.names.contains(name) && $0.kind == .option }) else {
+                return .candidates([])
+            }
+            let rest = String(current[current.index(after: equals)...])
+            guard case .candidates(let values) = try await value(of: option, rest, line) else { return .candidates([]) }
+            return .candidates(values.map { Candidate(text: "\(name)=\($0.text)", meaning: $0.meaning) })
+        }
+        if !line.isBehindDashes, current.hasPrefix("-") {
+            return filtered(options(verb.arguments, line.given), current)
+        }
+        return try await positional(current, line)
+    }
+
+    private var verbs: [Candidate] {
+        info.verbs.filter(\.isShown).map { Candidate(text: $0.name, meaning: $0.abstract) }
+    }
+
+    private func take(_ word: String, _ line: inout Line) {
+        if line.open != nil {
+            line.open = nil
+        } else if line.isBehindDashes || !word.hasPrefix("-") || word == "-" {
+            line.positionals.append(word)
+        } else if word == "--" {
+            line.isBehindDashes = true
+        } else {
+            let name = String(word.prefix { $0 != "=" })
+            guard let argument = line.verb.arguments.first(where: { $0.names.contains(name) }) else { return }
+            line.given.formUnion(argument.names)
+            if argument.kind == .option, !word.contains("=") { line.open = argument }
+        }
+    }
+
+    private func options(_ arguments: [CommandLineInfo.Argument], _ given: Set<String>) -> [Candidate] {
+        arguments.filter { $0.kind != .positional && ($0.isRepeating || given.isDisjoint(with: $0.names)) }
+            .flatMap { argument in
+                argument.names.filter { $0.hasPrefix("--") }.map { Candidate(text: $0, meaning: argument.abstract) }
+            }
+    }
+
+    // MARK: Values
+
+    private func value(
+        of option: CommandLineInfo.Argument, _ current: String, _ line: Line?
+    ) async throws -> Proposal {
+        if !option.values.isEmpty { return filtered(option.values.map { Candidate(text: $0) }, current) }
+        let system = line?.positionals.first
+        switch (option.names.first, option.valueName) {
+        case ("--color", _): return filtered(ColorChoice.allCases.map { Candidate(text: $0.rawValue) }, current)
+        case (_, "state"):
+            guard let system else { return .candidates([]) }
+            return filtered(try await states(of: system), current)
+        case (_, "system=state"):
+            guard let equals = current.firstIndex(of: "=") else {
+                return filtered(
+                    try await systems().map { Candidate(text: "\($0.text)=", meaning: $0.meaning) }, current)
+            }
+            let name = String(current[..<equals])
+            let states = try await states(of: name)
+            return filtered(states.map { Candidate(text: "\(name)=\($0.text)", meaning: $0.meaning) }, current)
+        case (_, "name"): return filtered(try await names(current, [.system, .bus]), current)
+        default: break
+        }
+        return Self.proposal(option.completion)
+    }
+
+    private static func proposal(_ completion: CommandLineInfo.Argument.Completion) -> Proposal {
+        switch completion {
+        case .nothing: .candidates([])
+        case .files: .files
+        case .directories: .directories
+        }
+    }
+
+    /// What positional arguments of these names stand for.
+    private func positional(_ current: String, _ line: Line) async throws -> Proposal {
+        let all = line.verb.arguments.filter { $0.kind == .positional }
+        let place = line.positionals.count
+        guard let argument = place < all.count ? all[place] : all.last(where: \.isRepeating) else {
+            return .candidates([])
+        }
+        if !argument.values.isEmpty { return filtered(argument.values.map { Candidate(text: $0) }, current) }
+        let first = line.positionals.first
+        switch (line.verb.name, argument.valueName) {
+        case ("attach", "name"), ("attach", "link"):
+            return filtered(try await source.detached().map { Candidate(text: $0, meaning: "detached") }, current)
+        case ("detach", _), ("set", "name"), ("set", "link"): return filtered(try await links(), current)
+        case (_, "system"): return filtered(try await systems(), current)
+        case (_, "bus"): return filtered(try await buses(), current)
+        case (_, "link"): return filtered(try await links(), current)
+        case (_, "name"), ("cat-config", _): return filtered(try await names(current, Target.Kind.allCases), current)
+        case (_, "event"):
+            guard let first else { return .candidates([]) }
+            let events = try await source.system(Target(first).name).events
+            return filtered(events.map { Candidate(text: $0.name, meaning: Self.list($0.fields)) }, current)
+        case ("emit", "key=value"):
+            guard let first, line.positionals.count > 1 else { return .candidates([]) }
+            let events = try await source.system(Target(first).name).events
+            let fields = events.first { $0.name == line.positionals[1] }?.fields ?? []
+            return filtered(Self.fields(fields, line.positionals.dropFirst(2), current), current)
+        case ("publish", "value"):
+            guard let first else { return .candidates([]) }
+            let bus = try await source.bus(Target(first).name)
+            guard bus.fields.isEmpty else {
+                return filtered(Self.fields(bus.fields, line.positionals.dropFirst(), current), current)
+            }
+            let isBool = bus.summary.valueType == "bool"
+            return filtered(isBool ? [Candidate(text: "true"), Candidate(text: "false")] : [], current)
+        default: return Self.proposal(argument.completion)
+        }
+    }
+
+    /// Fields that are not there yet, as `key=`; of a truth value both.
+    private static func fields(
+        _ fields: [Field], _ given: ArraySlice<String>, _ current: String
+    ) -> [Candidate] {
+        let names = Set(given.map { $0.prefix { $0 != "=" } })
+        return fields.filter { !names.contains($0.name[...]) }.flatMap { field in
+            guard field.type == "bool", current.hasPrefix("\(field.name)=") else {
+                return [Candidate(text: "\(field.name)=", meaning: field.type)]
+            }
+            return ["true", "false"].map { Candidate(text: "\(field.name)=\($0)") }
+        }
+    }
+
+    private static func list(_ fields: [Field]) -> String {
+        fields.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+    }
+
+    private func systems() async throws -> [Candidate] {
+        try await source.systems().map { Candidate(text: $0.name, meaning: $0.description ?? "system") }
+    }
+
+    private func buses() async throws -> [Candidate] {
+        try await source.buses().map { Candidate(text: $0.name, meaning: $0.description ?? "bus, \($0.valueType)") }
+    }
+
+    private func links() async throws -> [Candidate] {
+        try await source.links().map { Candidate(text: $0.name, meaning: $0.description) }
+    }
+
+    private func states(of system: String) async throws -> [Candidate] {
+        try await source.system(Target(system).name).states.map {
+            Candidate(text: $0.name, meaning: Self.list($0.fields))
+        }
+    }
+
+    /// Names of several kinds; behind `system:` and the like only those of this kind.
+    private func names(_ current: String, _ kinds: [Target.Kind]) async throws -> [Candidate] {
+        let kind = Target(current).kind
+        let prefix = kind.map { "\($0.rawValue):" } ?? ""
+        var names: [Candidate] = []
+        for each in kinds where kind == nil || kind == each {
+            switch each {
+            case .system: names += try await systems()
+            case .bus: names += try await buses()
+            case .link: names += try await links()
+            }
+        }
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0.text).inserted }
+            .map { Candidate(text: prefix + $0.text, meaning: $0.meaning) }
+    }
+
+    /// Those that begin as what is written, without what a shell or a terminal could misread.
+    private func filtered(_ candidates: [Candidate], _ current: String) -> Proposal {
+        let fitting = candidates.filter { candidate in
+            candidate.text.hasPrefix(current) && !candidate.text.isEmpty
+                && candidate.text.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value >= 0x20 }
+        }
+        return .candidates(
+            fitting.prefix(Self.most).map { candidate in
+                Candidate(text: candidate.text, meaning: TextWidth.cut(PlainText.cleaned(candidate.meaning), to: 60))
+            })
+    }
+}
+
+extension Completer.Proposal {
+    /// For the scripts: a word on a line, with what it means behind a tab; or a word that says what else is wanted.
+    var text: String {
+        switch self {
+        case .files: ":files\n"
+        case .directories: ":directories\n"
+        case .candidates(let candidates):
+            candidates.map { $0.meaning.isEmpty ? "\($0.text)\n" : "\($0.text)\t\($0.meaning)\n" }.joined()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// How wide text is on a terminal.
+package enum TextWidth {
+    /// The columns a text takes: two for what East Asian Width (UAX #11) calls wide and for pictures, none for what is put
+    /// on the letter before.
+    package static func columns(_ text: String) -> Int {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+        return text.reduce(0) { $0 + columns($1) }
+    }
+
+    /// The beginning of a text that has room in so many columns; if it is cut, an ellipsis is its last letter.
+    package static func cut(_ text: String, to width: Int) -> String {
+        guard columns(text) > width else { return text }
+        guard width > 0 else { return "" }
+        var result = ""
+        var room = width - 1
+        for letter in text {
+            room -= columns(letter)
+            if room < 0 { break }
+            result.append(letter)
+        }
+        return result + "…"
+    }
+
+    /// The text with blanks up to a width, cut if it is longer.
+    package static func padded(_ text: String, to width: Int, isNumber: Bool = false) -> String {
+        let text = cut(text, to: width)
+        let blanks = String(repeating: " ", count: max(0, width - columns(text)))
+        return isNumber ? blanks + text : text + blanks
+    }
+
+    private static func columns(_ letter: Character) -> Int {
+        guard let first = letter.unicodeScalars.first else { return 0 }
+        switch first.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        switch first.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+            0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF,
+            0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+}

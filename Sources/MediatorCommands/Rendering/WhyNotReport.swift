@@ -1,0 +1,109 @@
+import MediatorControl
+
+/// The answer of `why-not`.
+struct WhyNotReport: Report {
+    let system: String
+    let event: String
+    let reply: WhyNotReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        let since = style.colored("since \(style.moment(reply.since))", .dim)
+        var lines = ["\(style.colored("\(system) is in \(StateText.text(reply.state))", .bold)) \(since)"]
+        if let obstacle = reply.obstacle {
+            lines.append(style.colored("It takes no events: \(PlainText.cleaned(obstacle))", .red))
+        }
+        lines.append(PlainText.cleaned(verdict))
+        for candidate in reply.transitions { lines += Self.lines(candidate, style) }
+        if !reply.senders.isEmpty { lines.append("What sends \(PlainText.cleaned(event)):") }
+        for sender in reply.senders { lines += Self.lines(sender, style) }
+        if reply.senders.isEmpty { lines.append("No link and no feedback sends \(PlainText.cleaned(event)).") }
+        if !reply.detached.isEmpty {
+            lines.append("Detached links, which send nothing: \(PlainText.names(reply.detached))")
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// What would become of the event.
+    private var verdict: String {
+        if reply.opaque { return "It is written in Swift: what it would do with \(event) is not known here." }
+        guard !reply.transitions.isEmpty else {
+            let others =
+                reply.otherStates.isEmpty
+                ? "and no other state has one" : "but \(reply.otherStates.joined(separator: ", "))"
+            return "\(reply.state.name) has no transition on \(event), \(others)."
+        }
+        if let taken = reply.transitions.first(where: { $0.holds != false }) {
+            let way =
+                taken.to == "stay"
+                ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
+            return taken.holds == true ? "\(way)." : "\(way), if the condition holds."
+        }
+        return "\(event) would not be handled: no condition holds."
+    }
+
+    private static func lines(_ candidate: Candidate, _ style: TextStyle) -> [String] {
+        let condition = candidate.condition.map { " when \($0)" } ?? ""
+        let rule = PlainText.cleaned("\(candidate.from): \(candidate.event) → \(candidate.to)\(condition)")
+        var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]
+        if let reason = candidate.reason {
+            let word = candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
+            lines.append(
+                "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): \(PlainText.cleaned(reason))")
+        }
+        return lines
+    }
+
+    private static func lines(_ sender: Sender, _ style: TextStyle) -> [String] {
+        let head = PlainText.cleaned("\(sender.kind.rawValue) \(sender.name): \(sender.description)")
+        return ["  \(head)  " + style.colored(PlainText.cleaned(sender.source), .dim)]
+            + sender.reasons.map { "    \(style.colored("no", .yellow)): \(PlainText.cleaned($0))" }
+            + ["    \(Moments.shortened(PlainText.cleaned(sender.waits), style))"]
+    }
+}
+
+/// The answer of `trace`.
+struct TraceReport: Report {
+    let reply: TraceReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    func text(_ style: TextStyle) -> String {
+        guard !reply.steps.isEmpty else { return "it has done nothing yet\n" }
+        var lines: [String] = []
+        for step in reply.steps {
+            let clock = Timestamp.seconds(step.time).map(style.clock) ?? PlainText.cleaned(step.time)
+            let text = PlainText.cleaned(step.text)
+            lines.append(
+                style.colored(clock, .dim) + "  " + (Self.color(step.kind).map { style.colored(text, $0) } ?? text))
+            for each in step.guards {
+                let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
+                lines.append("    \(word): \(PlainText.cleaned(each.reason))")
+            }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func color(_ kind: TraceKind) -> TextStyle.Color? {
+        switch kind {
+        case .fault: .red
+        case .unhandled, .dropped: .yellow
+        case .stay, .run: .dim
+        case .began, .transition: nil
+        }
+    }
+}
+
+/// Times within a text.
+enum Moments {
+    /// The text with each time that travels as RFC 3339 shown as on the clock.
+    static func shortened(_ text: String, _ style: TextStyle) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            let end = word.hasSuffix(";") ? ";" : word.hasSuffix(",") ? "," : ""
+            let time = word.dropLast(end.count)
+            guard time.hasSuffix("Z"), let seconds = Timestamp.seconds(String(time)) else { return String(word) }
+            return style.clock(seconds) + end
+        }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,27 @@
+import MediatorControl
+
+/// The answer of `why`.
+struct WhyReport: Report {
+    let reply: WhyReply
+
+    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
+
+    /// A line for each step, those that led to a state behind it.
+    func text(_ style: TextStyle) -> String {
+        var lines: [String] = []
+        for (index, hop) in reply.hops.enumerated() {
+            let text = PlainText.cleaned(hop.text)
+            guard hop.kind == .state else {
+                // The time of the event is that of the state.
+                let isTold = hop.kind == .event || hop.kind == .link
+                let time = isTold ? nil : hop.time.flatMap(Timestamp.seconds).map { ", " + style.clock($0) }
+                lines.append("  \(text)" + style.colored(time ?? "", .dim))
+                continue
+            }
+            let since = hop.time.map { style.colored(" since \(style.moment($0))", .dim) } ?? ""
+            lines.append((index == 0 ? style.colored(text, .bold) : text) + since)
+        }
+        if reply.cut { lines.append("  " + style.colored("what came before is no longer kept", .dim)) }
+        return lines.map { $0 + "\n" }.joined()
+    }
+}

@@ -1,0 +1,352 @@
+package import MediatorControl
+
+/// What `top` knows and shows: a plain value that takes samples and keys.
+package struct TopModel: Sendable {
+    /// What a daemon has counted at a time.
+    package struct Sample: Sendable {
+        /// By a clock that is never set, in seconds.
+        package var time: Double
+        /// The daemon as a whole.
+        package var status: StatusReply
+        /// Every bus.
+        package var buses: [BusSummary]
+        /// Every link.
+        package var links: [LinkSummary]
+
+        /// A sample.
+        package init(time: Double, status: StatusReply, buses: [BusSummary], links: [LinkSummary]) {
+            self.time = time
+            self.status = status
+            self.buses = buses
+            self.links = links
+        }
+    }
+
+    /// A part with what it has done since the sample before.
+    package struct Row: Sendable, Equatable, Encodable {
+        /// What it is.
+        package var kind: PartKind
+        /// Its name.
+        package var name: String
+        /// Events, values or firings a second.
+        package var rate: Double
+        /// Events, values or firings in all.
+        package var total: Int
+        /// What was dropped or held back a second.
+        package var dropRate: Double
+        /// What was dropped or held back in all.
+        package var dropped: Int
+        /// How many side effects of a system are at work.
+        package var running: Int?
+        /// How a system is.
+        package var health: Health?
+        /// The state of a system, the value of a bus, or what a link does.
+        package var state: String
+
+        /// By what it is found again.
+        var id: Target { Target(kind: Target.Kind(rawValue: kind.rawValue), name: name) }
+    }
+
+    /// Which parts are listed.
+    package enum View: Int, Sendable, CaseIterable {
+        /// All.
+        case all
+        /// Systems.
+        case systems
+        /// Buses.
+        case buses
+        /// Links.
+        case links
+
+        /// Whether a part is listed.
+        func lists(_ kind: PartKind) -> Bool {
+            switch self {
+            case .all: true
+            case .systems: kind == .system
+            case .buses: kind == .bus
+            case .links: kind == .link
+            }
+        }
+    }
+
+    /// By what parts are sorted.
+    package enum Sort: Int, Sendable, CaseIterable {
+        /// What they do a second.
+        case rate
+        /// What they have done in all.
+        case total
+        /// What they drop.
+        case drops
+        /// How many side effects are at work.
+        case running
+        /// Their names.
+        case name
+    }
+
+    /// What fills the screen.
+    package enum Page: Sendable, Equatable {
+        /// The parts.
+        case list
+        /// One part; its lines, once they are there.
+        case part(Target, lines: [String]?)
+        /// The keys.
+        case help
+    }
+
+    /// What a key asks of those who have the model.
+    package enum Request: Sendable, Equatable {
+        /// To end.
+        case quit
+        /// To fetch a part.
+        case open(Target)
+        /// To fetch a sample now.
+        case sample
+    }
+
+    /// The last sample.
+    package private(set) var sample: Sample?
+    /// Every part.
+    package private(set) var rows: [Row] = []
+    /// What is listed.
+    package private(set) var view = View.all
+    /// By what it is sorted.
+    package private(set) var sort = Sort.rate
+    /// Whether it is sorted the other way round.
+    package private(set) var isReversed = false
+    /// What names contain.
+    package private(set) var filter = ""
+    /// Whether the filter is being typed.
+    package private(set) var isTyping = false
+    /// Whether samples are not shown for now.
+    package private(set) var isHeld = false
+    /// What fills the screen.
+    package private(set) var page = Page.list
+    /// The line that is chosen, counted from the first that is listed.
+    package private(set) var selection = 0
+    /// The first line of the page of a part.
+    package private(set) var scroll = 0
+    /// Why there are no samples.
+    package private(set) var trouble: String?
+
+    /// Nothing yet.
+    package init() {}
+
+    /// The parts that are listed, in their order.
+    package var listed: [Row] {
+        let rows = rows.filter { row in
+            view.lists(row.kind) && (filter.isEmpty || row.name.lowercased().contains(filter.lowercased()))
+        }
+        let sorted = rows.sorted { left, right in
+            let (first, second) = (key(left), key(right))
+            // By name from the first, by numbers from the most; of equals, by name.
+            if first != second { return first > second }
+            return (left.name, left.kind.rawValue) < (right.name, right.kind.rawValue)
+        }
+        return isReversed ? sorted.reversed() : sorted
+    }
+
+    private func key(_ row: Row) -> Double {
+        switch sort {
+        case .rate: row.rate
+        case .total: Double(row.total)
+        case .drops: row.dropRate * 1e9 + Double(row.dropped)
+        case .running: Double(row.running ?? -1)
+        case .name: 0
+        }
+    }
+
+    // MARK: Samples
+
+    /// Takes a sample.
+    package mutating func take(_ new: Sample) {
+        trouble = nil
+        guard !isHeld else { return }
+        // Who has chosen nothing looks at the first, whichever that is.
+        let chosen = selection > 0 && listed.indices.contains(selection) ? listed[selection].id : nil
+        let before = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
+        let passed = sample.map { new.time - $0.time } ?? 0
+        func row(
+            _ kind: PartKind, _ name: String, _ total: Int, _ dropped: Int, running: Int? = nil, health: Health? = nil,
+            state: String
+        ) -> Row {
+            var row = Row(
+                kind: kind, name: name, rate: 0, total: total, dropRate: 0, dropped: dropped, running: running,
+                health: health, state: state)
+            // What begins anew counts from zero.
+            guard let old = before[row.id], passed > 0, total >= old.total, dropped >= old.dropped else { return row }
+            row.rate = Double(total - old.total) / passed
+            row.dropRate = Double(dropped - old.dropped) / passed
+            return row
+        }
+        rows =
+            new.status.systems.map { system in
+                row(
+                    .system, system.name, system.counters.events, system.counters.dropped,
+                    running: system.effectsRunning, health: system.health, state: StateText.text(system.state))
+            }
+            + new.buses.map { bus in
+                row(.bus, bus.name, bus.published, bus.dropped, state: bus.value.map(PlainText.value) ?? "")
+            }
+            + new.links.map { link in
+                row(
+                    .link, link.name, link.fired, link.dropped,
+                    state: (link.open ? "held back: " : "") + PlainText.cleaned(link.description))
+            }
+        sample = new
+        if let chosen, let place = listed.firstIndex(where: { $0.id == chosen }) { selection = place }
+        clampSelection()
+    }
+
+    /// There are no samples for a reason.
+    package mutating func lose(_ reason: String) { trouble = reason }
+
+    /// The lines of a part that was to be opened.
+    package mutating func show(_ target: Target, _ lines: [String]) {
+        guard case .part(target, _) = page else { return }
+        page = .part(target, lines: lines)
+    }
+
+    private mutating func clampSelection() { selection = max(0, min(selection, listed.count - 1)) }
+
+    // MARK: Keys
+
+    /// Takes a key.
+    package mutating func press(_ key: TopKey, pageLength: Int) -> Request? {
+        if key == .interrupt { return .quit }
+        if isTyping { return type(key) }
+        switch page {
+        case .help:
+            page = .list
+            return nil
+        case .part: return turn(key, pageLength: pageLength)
+        case .list: return choose(key, pageLength: pageLength)
+        }
+    }
+
+    private mutating func type(_ key: TopKey) -> Request? {
+        switch key {
+        case .enter: isTyping = false
+        case .escape:
+            isTyping = false
+            filter = ""
+        case .backspace: _ = filter.popLast()
+        case .letter(let letter) where filter.count < 64: filter.append(letter)
+        default: break
+        }
+        selection = 0
+        return nil
+    }
+
+    private mutating func turn(_ key: TopKey, pageLength: Int) -> Request? {
+        switch key {
+        case .up, .letter("k"): scroll = max(0, scroll - 1)
+        case .down, .letter("j"): scroll += 1
+        case .pageUp: scroll = max(0, scroll - pageLength)
+        case .pageDown: scroll += pageLength
+        case .home: scroll = 0
+        case .letter("?"), .letter("h"): page = .help
+        case .escape, .enter, .left, .letter("q"), .backspace:
+            page = .list
+            scroll = 0
+        default: break
+        }
+        if case .part(_, let lines?) = page { scroll = max(0, min(scroll, lines.count - pageLength)) }
+        return nil
+    }
+
+    private mutating func choose(_ key: TopKey, pageLength: Int) -> Request? {
+        switch key {
+        case .letter("q"): return .quit
+        case .letter("?"), .letter("h"): page = .help
+        case .letter("/"): isTyping = true
+        case .escape: filter = ""
+        case .letter("s"): sort = Sort(rawValue: (sort.rawValue + 1) % Sort.allCases.count) ?? .rate
+        case .letter("r"): isReversed.toggle()
+        case .letter(" "):
+            isHeld.toggle()
+            return isHeld ? nil : .sample
+        case .letter("1"), .letter("2"), .letter("3"), .letter("4"):
+            if case .letter(let digit) = key {
+                view = digit.wholeNumberValue.flatMap { View(rawValue: $0 - 1) } ?? .all
+            }
+            selection = 0
+        case .tab:
+            view = View(rawValue: (view.rawValue + 1) % View.allCases.count) ?? .all
+            selection = 0
+        case .up, .letter("k"): selection -= 1
+        case .down, .letter("j"): selection += 1
+        case .pageUp: selection -= pageLength
+        case .pageDown: selection += pageLength
+        case .home, .letter("g"): selection = 0
+        case .end, .letter("G"): selection = listed.count - 1
+        case .enter, .right:
+            guard listed.indices.contains(selection) else { return nil }
+            let target = listed[selection].id
+            page = .part(target, lines: nil)
+            scroll = 0
+            return .open(target)
+        default: break
+        }
+        clampSelection()
+        return nil
+    }
+}
+
+/// A key that was pressed.
+package enum TopKey: Sendable, Equatable {
+    /// A letter, digit or sign.
+    case letter(Character)
+    /// The arrows and their kin.
+    case up, down, left, right, pageUp, pageDown, home, end
+    /// Others that have a name.
+    case enter, escape, backspace, tab
+    /// ^C.
+    case interrupt
+
+    /// The keys of what a terminal sends; what is not known is left out. An escape sequence comes in one piece.
+    package static func keys(_ bytes: [UInt8]) -> [TopKey] {
+        var keys: [TopKey] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case 0x1B:
+                guard let next = rest.first, next == UInt8(ascii: "[") || next == UInt8(ascii: "O") else {
+                    keys.append(.escape)
+                    continue
+                }
+                rest.removeFirst()
+                // Parameters, then one letter (ECMA-48, 5.4).
+                let parameters = rest.prefix { (0x20...0x3F).contains($0) }
+                rest = rest.dropFirst(parameters.count)
+                guard let final = rest.popFirst() else { continue }
+                if let key = named(final, String(decoding: parameters, as: UTF8.self)) { keys.append(key) }
+            case 0x03: keys.append(.interrupt)
+            case 0x09: keys.append(.tab)
+            case 0x0A, 0x0D: keys.append(.enter)
+            case 0x08, 0x7F: keys.append(.backspace)
+            case 0x20..<0x7F: keys.append(.letter(Character(UnicodeScalar(byte))))
+            case 0xC2...0xF4:
+                let length = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3
+                let text = String(decoding: [byte] + rest.prefix(length), as: UTF8.self)
+                rest = rest.dropFirst(length)
+                if let letter = text.first, letter != "\u{FFFD}" { keys.append(.letter(letter)) }
+            default: break
+            }
+        }
+        return keys
+    }
+
+    private static func named(_ final: UInt8, _ parameters: String) -> TopKey? {
+        switch (final, parameters) {
+        case (UInt8(ascii: "A"), _): .up
+        case (UInt8(ascii: "B"), _): .down
+        case (UInt8(ascii: "C"), _): .right
+        case (UInt8(ascii: "D"), _): .left
+        case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): .home
+        case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): .end
+        case (UInt8(ascii: "~"), "5"): .pageUp
+        case (UInt8(ascii: "~"), "6"): .pageDown
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl log-level`
+struct LogLevelVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "log-level",
+        abstract: "Show or set what mediatord logs.",
+        discussion: """
+            Without a level, shows the one there is. A level holds until the daemon ends; `default` is the one it was \
+            started with.
+
+            EXAMPLES
+              mediatorctl log-level
+              mediatorctl log-level debug
+              mediatorctl log-level default
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    /// The word for the level that was given at the start.
+    private static let given = "default"
+
+    @Argument(help: "trace, debug, info, notice, warning, error or critical; or default.")
+    var level: String?
+
+    @OptionGroup var options: CommandOptions
+
+    func validate() throws {
+        guard let level, level != Self.given, LogLevel(rawValue: level) == nil else { return }
+        let words = LogLevel.allCases.map(\.rawValue) + [Self.given]
+        throw ValidationError(
+            "There is no level '\(level)'\(Nearest.hint(level, among: words)). Levels: \(words.joined(separator: ", "))."
+        )
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let reply =
+            if let level {
+                try await session.client.setLogLevel(LogLevel(rawValue: level))
+            } else {
+                try await session.client.logLevel()
+            }
+        try session.show(LogLevelReport(reply: reply))
+        return .success
+    }
+}

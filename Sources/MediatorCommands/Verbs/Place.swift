@@ -1,0 +1,119 @@
+import Glibc
+import MediatorControl
+import Synchronization
+import Varlink
+
+/// Where the daemon is.
+enum Place: Sendable {
+    /// At a socket of this machine.
+    case socket(String)
+    /// On another machine, at a socket there if one is named.
+    case machine(String, socket: String?)
+
+    /// The environment variable that names a machine.
+    static let hostVariable = "MEDIATORD_HOST"
+    /// The environment variable that names what is run instead of `ssh`.
+    static let sshVariable = "MEDIATORCTL_SSH"
+
+    /// The processes of ssh that were begun.
+    private static let processes = Mutex<[pid_t]>([])
+
+    /// Ends the processes of ssh that were begun: what they were for is over.
+    static func endProcesses() {
+        let begun = processes.withLock { processes in
+            defer { processes = [] }
+            return processes
+        }
+        // Whoever takes care of orphans reaps them.
+        for process in begun { kill(process, SIGTERM) }
+    }
+
+    /// Where the options say, else the environment.
+    init(_ options: CommandOptions, _ environment: CommandEnvironment) {
+        let named = environment.variable(Self.hostVariable).flatMap { $0.isEmpty ? nil : $0 }
+        // A socket that is named and no machine: it is here.
+        if let host = options.host ?? (options.socket == nil ? named : nil), !host.isEmpty {
+            self = .machine(host, socket: options.socket)
+        } else {
+            self = .socket(
+                options.socket
+                    ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID))
+        }
+    }
+
+    /// The path of the socket, for messages.
+    var socket: String {
+        switch self {
+        case .socket(let path): path
+        case .machine(_, let path): path ?? ""
+        }
+    }
+
+    /// Connects.
+    func connect(
+        _ configuration: ClientConfiguration, _ environment: CommandEnvironment
+    ) async throws -> ControlClient {
+        switch self {
+        case .socket(let path):
+            return try await ControlClient.connect(toPath: path, configuration: configuration)
+        case .machine(let host, let socket):
+            let descriptor = try Self.launch(host, socket: socket, environment)
+            return ControlClient(try await VarlinkClient.connect(adopting: descriptor, configuration: configuration))
+        }
+    }
+
+    /// Runs ssh with a socket as its standard input and output; what it prints is seen on standard error.
+    ///
+    /// - Returns: the other end of the socket.
+    private static func launch(
+        _ host: String, socket: String?, _ environment: CommandEnvironment
+    ) throws(CommandError) -> Int32 {
+        guard !host.hasPrefix("-"), !host.contains(where: \.isWhitespace) else {
+            throw CommandError(.usage, "'\(host)' is no name of a machine")
+        }
+        let program = environment.variable(sshVariable).flatMap { $0.isEmpty ? nil : $0 } ?? "ssh"
+        // Nothing is forwarded, no terminal is taken, and what the other side runs is a shell's command line.
+        let remote = "mediatorctl bridge" + (socket.map { " --socket \(quoted($0))" } ?? "")
+        let arguments = [program, "-T", "-x", "-o", "ClearAllForwardings=yes", "--", host, remote]
+
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw CommandError(.refused, "no socket for ssh: \(String(cString: strerror(errno)))")
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        // The threads of this process hold signals back, and it heeds no broken pipe; ssh is to begin as from a shell.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var process = pid_t()
+        var vector = arguments.map { strdup($0) }
+        defer { for pointer in vector { free(pointer) } }
+        vector.append(nil)
+        let code = posix_spawnp(&process, program, &actions, &attributes, vector, environ)
+        close(ends[1])
+        guard code == 0 else {
+            close(ends[0])
+            throw CommandError(
+                .noConnection, "'\(program)' cannot be run: \(String(cString: strerror(code)))",
+                advice: code == ENOENT
+                    ? "--host needs ssh: install openssh-client, or name another program in \(sshVariable)." : nil)
+        }
+        processes.withLock { $0.append(process) }
+        return ends[0]
+    }
+
+    /// A text as one word of a shell.
+    private static func quoted(_ text: String) -> String {
+        "'" + text.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
+    }
+}

@@ -1,0 +1,237 @@
+import ArgumentParser
+import CommonExpression
+import MediatorControl
+import Synchronization
+import Varlink
+
+/// `mediatorctl top`
+struct TopVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Show the busiest systems, buses and links, on the whole terminal, as it changes.",
+        discussion: """
+            Keys: arrows choose, enter opens, 1 to 4 and tab list all, systems, buses or links, s sorts, r reverses, \
+            / filters, space holds, ? helps, q ends. When the daemon goes away it says so, and goes on when there is one \
+            again.
+
+            Where there is no terminal, or with --json, it writes a table, or one object on a line, each time.
+
+            EXAMPLES
+              mediatorctl top
+              mediatorctl top --interval 5s
+              mediatorctl top --json --count 1 | jq -r '.parts[] | select(.rate > 100) | .name'
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    @Option(help: ArgumentHelp("How often to look (default: 1s).", valueName: "time"))
+    var interval: String?
+
+    @Option(help: ArgumentHelp("Without a terminal: end after so many times.", valueName: "number"))
+    var count: Int?
+
+    @OptionGroup var options: CommandOptions
+
+    private var period: Duration {
+        interval.flatMap { TimeSpan(text: $0)?.swiftDuration } ?? .seconds(1)
+    }
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count wants a number above 0.") }
+        if let interval {
+            guard let span = TimeSpan(text: interval)?.swiftDuration, span >= .milliseconds(100), span <= .seconds(3600)
+            else { throw ValidationError("--interval wants a time from 100ms to 1h, not '\(interval)'.") }
+        }
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        guard !options.json, count == nil, session.environment.isTerminal, let screen = TerminalScreen() else {
+            return try await tell(in: session)
+        }
+        defer { screen.leave() }
+        try await TopSession(screen, session, period).run()
+        return .success
+    }
+
+    /// A table or an object each time, where there is no terminal to fill.
+    private func tell(in session: Session) async throws -> CommandStatus {
+        session.environment.endQuietlyWhenInterrupted()
+        var model = TopModel()
+        model.take(try await TopSession.sample(session.client))
+        var rest = count ?? .max
+        while rest > 0 {
+            try await session.environment.clock.sleep(for: period)
+            model.take(try await TopSession.sample(session.client))
+            try session.showNow(TopReport(model: model))
+            rest -= 1
+        }
+        return .success
+    }
+}
+
+/// What `top` writes where there is no terminal.
+struct TopReport: Report {
+    let model: TopModel
+
+    private enum Key: String, CodingKey {
+        case health, parts
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(model.sample?.status.health, forKey: .health)
+        try container.encode(model.listed, forKey: .parts)
+    }
+
+    func text(_ style: TextStyle) -> String {
+        let columns: [Table.Column] = [
+            .text("KIND"), .text("NAME"), .number("RATE/S"), .number("TOTAL"), .number("DROPS/S"), .number("DROPPED"),
+            .number("RUNS"), .flexible("STATE"),
+        ]
+        let rows = model.listed.map { row -> [Table.Cell] in
+            [
+                .init(row.kind.rawValue), .init(row.name), .init(TopScreen.number(row.rate)), .init(String(row.total)),
+                .init(row.dropRate == 0 ? "" : TopScreen.number(row.dropRate), .yellow),
+                .init(row.dropped == 0 ? "" : String(row.dropped), .yellow), .init(row.running.map(String.init) ?? ""),
+                .init(row.state),
+            ]
+        }
+        return (rows.isEmpty ? "nothing runs\n" : Table(columns, rows: rows).text(style)) + "\n"
+    }
+}
+
+/// A run of `top` on a terminal: what comes in changes the model, and each change is drawn.
+struct TopSession: Sendable {
+    private enum Input: Sendable {
+        case terminal(TerminalScreen.Input)
+        case sample(TopModel.Sample)
+        case lost(String)
+        case part(Target, [String])
+    }
+
+    /// How long after the daemon has gone another connection is tried.
+    private static let patience = Duration.milliseconds(500)
+
+    private let screen: TerminalScreen
+    private let session: Session
+    private let period: Duration
+
+    init(_ screen: TerminalScreen, _ session: Session, _ period: Duration) {
+        self.screen = screen
+        self.session = session
+        self.period = period
+    }
+
+    /// Asks for everything that is shown. Counts are those of about one moment.
+    static func sample(_ client: ControlClient) async throws -> TopModel.Sample {
+        async let status = client.status()
+        async let buses = client.listBuses()
+        async let links = client.listLinks()
+        return try await TopModel.Sample(time: now, status: status, buses: buses, links: links)
+    }
+
+    private static let start = ContinuousClock.now
+
+    /// Seconds by a clock that is never set.
+    private static var now: Double {
+        let (seconds, attoseconds) = start.duration(to: .now).components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+
+    func run() async throws {
+        // Keys that nobody takes in time are lost, rather than that they fill the memory.
+        let (inputs, input) = AsyncStream<Input>.makeStream(bufferingPolicy: .bufferingOldest(256))
+        let (wakes, wake) = AsyncStream<Request>.makeStream(bufferingPolicy: .bufferingNewest(8))
+        screen.listen { input.yield(.terminal($0)) }
+        defer { screen.stop() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await fetch(wakes, input) }
+            group.addTask {
+                while !Task.isCancelled {
+                    wake.yield(.sample)
+                    try? await session.environment.clock.sleep(for: period)
+                }
+            }
+            defer { group.cancelAll() }
+            try await turn(inputs, wake)
+        }
+    }
+
+    private enum Request: Sendable {
+        case sample
+        case part(Target)
+    }
+
+    private func turn(_ inputs: AsyncStream<Input>, _ wake: AsyncStream<Request>.Continuation) async throws {
+        var model = TopModel()
+        try draw(model)
+        for await input in inputs {
+            switch input {
+            case .sample(let sample): model.take(sample)
+            case .lost(let reason): model.lose(reason)
+            case .part(let target, let lines): model.show(target, lines)
+            case .terminal(.ended): return
+            case .terminal(.resized): break
+            case .terminal(.keys(let keys)):
+                let length = TopScreen.pageLength(rows: screen.size.rows)
+                for key in keys {
+                    switch model.press(key, pageLength: length) {
+                    case .quit: return
+                    case .open(let target): wake.yield(.part(target))
+                    case .sample: wake.yield(.sample)
+                    case nil: break
+                    }
+                }
+            }
+            try draw(model)
+        }
+    }
+
+    private func draw(_ model: TopModel) throws {
+        let size = screen.size
+        let frame = TopScreen(
+            model: model, columns: size.columns, rows: size.rows, style: TextStyle(session.environment)
+        ).frame
+        do {
+            try session.environment.write(frame)
+        } catch {
+            // The terminal is gone, and with it whoever could be told.
+            throw OutputClosed()
+        }
+    }
+
+    /// Fetches what is asked for; where the daemon has gone, says so and connects again.
+    private func fetch(_ requests: AsyncStream<Request>, _ input: AsyncStream<Input>.Continuation) async {
+        var client: ControlClient? = session.client
+        for await request in requests {
+            do {
+                if client == nil { client = try await session.connect() }
+                guard let present = client else { continue }
+                switch request {
+                case .sample: input.yield(.sample(try await Self.sample(present)))
+                case .part(let target):
+                    do {
+                        let report = try await target.find(in: present, among: Target.Kind.allCases)
+                        let text = report.text(TextStyle(session.environment).plain)
+                        input.yield(
+                            .part(
+                                target, text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)))
+                    } catch let error as CommandError {
+                        input.yield(.part(target, [error.message]))
+                    } catch let error as ControlError {
+                        input.yield(.part(target, [error.description]))
+                    }
+                }
+            } catch is CancellationError {
+                return
+            } catch {
+                await client?.close()
+                client = nil
+                input.yield(.lost("no daemon, trying again: \(error)"))
+                try? await session.environment.clock.sleep(for: Self.patience)
+            }
+        }
+        await client?.close()
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import MediatorControl
+
+/// `mediatorctl why`
+struct WhyVerb: ControlVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "why",
+        abstract: "Tell why a system is in its state.",
+        discussion: """
+            Goes back from the state to the event that led to it, to the link or side effect that sent that, to the value \
+            of the bus and who put it there, and so on, until it comes to what came from outside: a client, the clock, \
+            the start. Nothing needs to be switched on for it beforehand. Of a story of more than 48 states the end is \
+            not kept, which is said.
+
+            EXAMPLES
+              mediatorctl why backup
+              mediatorctl why backup --json | jq -r '.hops[] | select(.kind == "state") | .system'
+
+            \(CommandStatus.help(.ofControl))
+            """
+    )
+
+    @Argument(help: "The name of the system.")
+    var system: String
+
+    @OptionGroup var options: CommandOptions
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        let system = try await Target(system).system(in: session.client, "only of a system can be told why")
+        try session.show(WhyReport(reply: try await session.client.why(system.summary.name)))
+        return .success
+    }
+}
+
+extension Target {
+    /// Asks the daemon for the system that has the name.
+    ///
+    /// - Parameter refusal: what is said if the name is that of something else.
+    func system(in client: ControlClient, _ refusal: String) async throws -> SystemDescription {
+        var target = self
+        guard target.kind == nil || target.kind == .system else { throw CommandError(.usage, refusal) }
+        target.kind = .system
+        guard case .system(let description) = try await target.find(in: client, among: [.system]) else {
+            throw CommandError(.usage, refusal)
+        }
+        return description
+    }
+}
