@@ -66,7 +66,7 @@ def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None
             printed = (result.stdout + result.stderr).replace(str(shipped.config), "Config")
             assert shape(printed) == shape(expected), f"$ {command}\n{printed}"
             commands += 1
-    assert commands == 11
+    assert commands == 13
 
 
 def test_the_configuration_of_the_readme_is_the_shipped_one() -> None:
@@ -432,6 +432,79 @@ def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
         if command.split()[1] in ("plan", "reload"):
             kept = len(list((REPOSITORY / "Config").glob("*.yaml"))) - 1
             assert f"{kept} kept" in result.stdout
+
+
+def test_the_verbs_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
+    environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
+    work = shipped.directory / "work"
+    shutil.copytree(REPOSITORY / "Config", work / "Config")
+    page = OPERATING.split("\n### graph\n")[1].split("\n## ")[0]
+    commands = [command for block in blocks(page, "sh") for command in block.splitlines()]
+    for command in commands:
+        result = subprocess.run(
+            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert result.returncode == 0 and result.stderr == "", (command, result)
+        assert result.stdout or "link:*" in command, command
+    assert len(commands) == 10
+
+
+def test_the_night_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    """Three in the morning: the backup did not run, and nobody has to read a log to learn why."""
+    section = OPERATING.split("\n## Why is it so?\n")[1].split("\n## ")[0]
+    (night,) = blocks(section, "yaml")
+    mounted = tmp_path / "mounted"
+    mounted.touch()
+    one = daemon({"night.yaml": night.replace("/srv/backup/mounted", str(mounted)).replace("every: 1s", "every: 20ms")})
+    eventually(lambda: json.loads(one.ctl("show", "link:resume-backup", "--json").stdout)["link"]["summary"]["fired"] > 0)
+    mounted.unlink()
+    one.wait_log("Waiting → Paused")
+    asked = 0
+    for console in blocks(section, "console"):
+        for command, expected in re.findall(r"^\$ mediatorctl (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
+            printed = one.ctl(*command.split()).stdout.replace(str(one.config), "Config")
+            printed = printed.replace(str(mounted), "/srv/backup/mounted").replace("every 20ms", "every 1s")
+            assert shape(printed) == shape(expected), f"$ {command}\n{printed}"
+            asked += 1
+    assert asked == 4
+    # Programs are told the same.
+    answer = json.loads(one.ctl("why", "backup", "--json").stdout)
+    assert not answer["cut"]
+    assert [hop["kind"] for hop in answer["hops"]] == [
+        "state", "event", "link", "value", "link", "state", "event", "feedback", "tick",
+    ]
+    assert answer["hops"][0]["data"] == {"reason": "down: exit code 1", "above": 5}
+    assert answer["hops"][3]["value"] == "down: exit code 1" and not answer["hops"][3]["replayed"]
+    assert answer["hops"][7]["outcome"] == "onDown" and answer["hops"][7]["value"]["exitCode"] == 1
+    # What sends it has a name, too.
+    one.ctl("emit", "backup", "Start", "priority=9")
+    one.wait_log("Paused → Running")
+    last = json.loads(one.ctl("why", "backup", "--json").stdout)["hops"][-1]
+    assert last["kind"] == "client" and last["who"].startswith(f"uid {os.getuid()}, process ")
+    steps = json.loads(one.ctl("trace", "backup", "--json").stdout)["steps"]
+    (guard,) = steps[-1]["guards"]
+    assert guard["holds"] and guard["reason"].endswith("event.priority is 9, state.above is 5")
+    runs = json.loads(one.ctl("trace", "uplink", "--json").stdout)["steps"]
+    assert {step["kind"] for step in runs} >= {"run", "transition"} and len(runs) <= 64
+    # A name that is none, and data that is not the event's.
+    assert one.ctl("why", "backups", check=False).returncode == 1
+    assert one.ctl("why-not", "backup", "Start", "priority=much", check=False).returncode == 1
+    assert one.ctl("trace", "backup", "--limit", "0", check=False).returncode == 2
+
+
+def test_the_access_and_the_pause_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
+    environment = {**shipped.client_environment, "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}"}
+    (access,) = (block for block in blocks(OPERATING, "yaml") if block.startswith("access:"))
+    (shipped.config / "access.yaml").write_text(access)
+    commands = 0
+    night = OPERATING.split("\n## Why is it so?\n")[1].split("\n## ")[0]
+    for console in blocks(OPERATING.replace(night, ""), "console"):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
+            result = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=30)
+            assert result.returncode == 0, result
+            assert shape(result.stdout + result.stderr) == shape(expected), f"$ {command}\n{result.stdout}{result.stderr}"
+            commands += 1
+    assert commands == 5
 
 
 def test_the_guide_names_every_option_and_verb(binaries: Binaries) -> None:

@@ -256,7 +256,12 @@ def test_what_a_command_says_of_a_credential_is_not_in_the_log(
     (tmp_path / "token").write_text("hunter2")
     leaky = "system: leaky\nstates: { A: {} }\ninitialState: A\nfeedbacks:\n"
     leaky += '  say: { onState: A, run: { command: [sh, -c, "cat >&2; exit 3"], input: !credential token } }\n'
-    one = daemon({"leaky.yaml": leaky}, environment={"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    loud = "system: loud\nstates: { A: { n: int } }\nevents: { Read: { n: int } }\ninitialState: { A: { n: 0 } }\nfeedbacks:\n"
+    loud += "  read:\n    onState: A\n    run: { command: [cat], input: !credential token }\n"
+    loud += '    onSuccess: { Read: { n: "${int(result.output)}" } }\ntransitions: { A: { Read: stay } }\n'
+    one = daemon({"leaky.yaml": leaky, "loud.yaml": loud}, environment={"CREDENTIALS_DIRECTORY": str(tmp_path)})
     assert "exit=3" in one.wait_log("command failed, and there is no onFailure for it")
+    one.wait_log("no event could be made of it; why is not shown, since a secret was given")
+    assert "hunter2" not in one.ctl("show", "loud").stdout
     assert one.stop() == 0
     assert "hunter2" not in one.log, one.log

@@ -187,7 +187,7 @@ def test_who_is_neither_root_nor_the_daemons_user_may_not_call(daemon: Callable[
     stranger = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
     program = shutil.copy(one.binaries.mediatorctl, one.directory / "mediatorctl")
     libraries = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
-    for access, message in [(0o660, "you have no right"), (0o666, "does not allow this")]:
+    for access, message in [(0o600, "has no right to use"), (0o666, "may not read what mediatord does")]:
         # The file's mode keeps others out; and if it did not, the daemon would.
         one.socket.chmod(access)
         result = subprocess.run(

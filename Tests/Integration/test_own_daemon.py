@@ -280,7 +280,7 @@ def test_the_page_shows_the_example() -> None:
     sources = squeezed("".join(path.read_text() for path in files))
     manifest = squeezed((EXAMPLE / "Package.swift").read_text())
     programs = blocks(PAGE, "swift")
-    assert len(programs) == 7
+    assert len(programs) == 9
     for program in programs:
         assert squeezed(program).strip() in (sources + manifest), program
     configuration = squeezed("".join(CONFIG.values()))

@@ -142,10 +142,13 @@ def test_each_system_that_is_late_is_named_with_its_own_limit(daemon: Callable[.
 def test_show_says_what_is_done_about_faults_and_status_when_a_system_begins(daemon: Callable[..., Daemon]) -> None:
     group = "groups: { pair: { strategy: all, systems: [two, one] } }\n"
     policy = "{ onFault: restart, delay: 90m, maxDelay: 2h, limit: 3 per 1h, beyond: escalate }"
-    one = daemon({"a.yaml": "---\n".join([divider("continue", "one"), divider(policy, "two"), group])})
+    two = divider(policy, "two") + "watchdog: 2m\nready: { in: Here, within: 90s, otherwise: restart }\n"
+    one = daemon({"a.yaml": "---\n".join([divider("continue", "one"), two, group])})
     shown = one.ctl("show", "two").stdout
     assert re.search(r"^ +on faults +restart after 1h30m, at most 2h; 3 per 1h, then escalate$", shown, re.MULTILINE), shown
     assert re.search(r"^ +group +pair \(all\): two, one$", shown, re.MULTILINE), shown
+    assert re.search(r"^ +watchdog +2m$", shown, re.MULTILINE), shown
+    assert re.search(r"^ +ready +in Here within 1m30s, otherwise restart$", shown, re.MULTILINE), shown
     before = time.time()
     one.ctl("emit", "two", "Divide", "by=0")
     begins = wait(one, "two", "health", "failed")["begins"]

@@ -233,3 +233,33 @@ def test_a_reload_by_signal_is_waited_for(system: Container) -> None:
     assert (state["ActiveState"], state["MainPID"]) == ("active", pid)
     assert state["StatusText"].startswith("reload rejected: 1 error"), state
     assert '"applied":false' in system.run("mediatorctl", "status", "--json").stdout
+
+
+def test_who_may_use_the_socket_is_a_matter_of_groups(system: Container) -> None:
+    for name, group in (("reader", "mediatord"), ("watcher", "watchers"), ("stranger", "users")):
+        system.run("groupadd", "--force", "--system", group)
+        system.run("useradd", "--system", "--groups", group, name, check=False)
+    system.systemctl("start", UNIT)
+
+    def status(name: str, *arguments: str) -> tuple[int, str]:
+        result = system.run("runuser", "-u", name, "--", "mediatorctl", *(arguments or ("status",)), check=False)
+        return result.returncode, result.stdout + result.stderr
+
+    socket = "/run/mediatord/io.mediatord.Control"
+    assert system.run("stat", "--format=%a %U:%G", socket).stdout.strip() == "660 mediatord:mediatord"
+    code, text = status("reader")
+    assert code == 0 and "you may read" in text
+    code, text = status("reader", "reload")
+    assert code == 4 and "reader (user " in text and "may not administer mediatord" in text
+    for name in ("watcher", "stranger"):
+        code, text = status(name)
+        assert code == 4 and f"{name} (user " in text and "has no right to use" in text
+    system.write("/etc/mediatord/access.yaml", "access: { read: { groups: watchers } }\n")
+    system.systemctl("reload", UNIT)
+    assert system.run("stat", "--format=%a", socket).stdout.strip() == "666"
+    assert status("watcher")[0] == 0 and status("reader")[0] == 0
+    code, text = status("stranger")
+    assert code == 4 and "may not read what mediatord does" in text
+    # What else lies beside the socket they cannot see.
+    assert system.run("runuser", "-u", "watcher", "--", "ls", "/run/mediatord", check=False).returncode != 0
+    assert "user=stranger" in system.journal(UNIT)

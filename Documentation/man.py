@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Writes the manual pages, in mdoc(7), from what the programs say of themselves: their arguments and their schema.
+
+    man.py PROGRAMS OUTPUT
+
+PROGRAMS is the folder of mediatord and mediatorctl. Written are mediatorctl(1), a page for each of its verbs, mediatord(8) and
+mediatord.yaml(5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HEADING = re.compile(r"^([A-Z][A-Z ]+)$", re.MULTILINE)
+
+
+def output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def escaped(text: str) -> str:
+    """Text as it is: nothing in it means anything to roff."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
+    text = text.replace("~", "\\(ti").replace('"', "\\(dq")
+    return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
+
+
+def argument(text: str) -> str:
+    """Text as one argument of a macro."""
+    return f'"{escaped(text)}"'
+
+
+def sentences(text: str) -> str:
+    """A sentence a line, as roff wants it."""
+    return re.sub(r"(?<=[.!?]) +(?=[A-Z])", "\n", text)
+
+
+def paragraphs(text: str) -> list[str]:
+    lines = []
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        lines += [".Pp", escaped(sentences(" ".join(paragraph.split())))]
+    return lines[1:]
+
+
+class Page:
+    def __init__(self, name: str, section: int, abstract: str) -> None:
+        self.name, self.section = name, section
+        stamp = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+        self.lines = [
+            f".Dd {time.strftime('%B', stamp)} {stamp.tm_mday}, {stamp.tm_year}",
+            f".Dt {name.upper()} {section}", ".Os mediatord", ".Sh NAME", f".Nm {name}",
+            f".Nd {escaped(abstract.rstrip('.'))}",
+        ]
+
+    def add(self, *lines: str) -> None:
+        self.lines += lines
+
+    def heading(self, text: str) -> None:
+        self.add(f".Sh {text}")
+
+    def literal(self, lines: list[str]) -> None:
+        self.add(".Bd -literal -offset indent", *[escaped(line) for line in lines], ".Ed")
+
+    def items(self, items: list[tuple[str, str]], width: str = "Ds") -> None:
+        self.add(f".Bl -tag -width {width}")
+        for name, text in items:
+            self.add(f".It {name}", *(paragraphs(text) if text.strip() else ["\\&"]))
+        self.add(".El")
+
+    def see(self, pages: list[tuple[str, int]]) -> None:
+        self.heading("SEE ALSO")
+        pages = sorted(set(pages), key=lambda page: (page[1], page[0]))
+        self.add(*[f".Xr {name} {section}" + (" ," if (name, section) != pages[-1] else "") for name, section in pages])
+
+    def write(self, folder: Path) -> None:
+        (folder / f"{self.name}.{self.section}").write_text("\n".join(self.lines) + "\n")
+
+
+def spelling(entry: dict) -> str:
+    """An option with its value, as macros."""
+    names = ["\\-" + name["name"].replace("-", "\\-") if name["kind"] == "long" else name["name"] for name in entry["names"]]
+    text = " , Fl ".join(names)
+    return f"Fl {text}" + (f" Ar {argument(entry['valueName'])}" if entry["kind"] == "option" else "")
+
+
+def synopsis(page: Page, command: dict, name: list[str]) -> None:
+    page.heading("SYNOPSIS")
+    page.add(f".Nm {name[0]}", *[f".Cm {word}" for word in name[1:]])
+    for entry in shown(command):
+        if entry["kind"] == "positional":
+            text = f"Ar {argument(entry['valueName'])}" + (" ..." if entry["isRepeating"] else "")
+            page.add(f".Op {text}" if entry["isOptional"] else f".{text}")
+        else:
+            page.add(f".Op {spelling(entry)}" + (" ..." if entry["isRepeating"] else ""))
+
+
+def shown(command: dict) -> list[dict]:
+    return [entry for entry in command.get("arguments", []) if entry.get("shouldDisplay", True)]
+
+
+def options(page: Page, command: dict) -> None:
+    items = []
+    for entry in shown(command):
+        text = entry.get("abstract", "")
+        if values := entry.get("allValues") or entry.get("allValueStrings"):
+            text += f" One of: {', '.join(values)}."
+        items.append((f"Ar {argument(entry['valueName'])}" if entry["kind"] == "positional" else spelling(entry), text))
+    if items:
+        page.heading("OPTIONS")
+        page.items(items)
+
+
+# What discussions call their parts, and what manual pages do.
+NAMES = {"EXIT CODES": "EXIT STATUS"}
+
+
+def discussion(page: Page, text: str, after: list) -> None:
+    """The text as DESCRIPTION, then `after`, then the parts below headings of their own."""
+    first, *rest = HEADING.split(text or "")
+    page.heading("DESCRIPTION")
+    page.add(*(paragraphs(first) if first.strip() else [f".Nm\ndoes what its name says."]))
+    for step in after:
+        step()
+    parts = dict(zip(rest[::2], rest[1::2]))
+    parts = {NAMES.get(name, name): body for name, body in parts.items()}
+    for name in sorted(parts, key=lambda name: ("ENVIRONMENT", "EXIT STATUS", "EXAMPLES").index(name)):
+        page.heading(name)
+        lines = [line for line in parts[name].split("\n") if line.strip()]
+        if name == "EXAMPLES":
+            page.literal([line.strip() if not line.startswith("      ") else "    " + line.strip() for line in lines])
+        else:
+            pairs = [re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in lines]
+            macro = "Ev" if name == "ENVIRONMENT" else "Li"
+            page.items([(f"{macro} {pair[0]}", pair[1] if len(pair) > 1 else "") for pair in pairs], "MEDIATORCTL_SSH")
+
+
+def control(programs: Path, folder: Path) -> None:
+    root = json.loads(output(programs / "mediatorctl", "--experimental-dump-help"))["command"]
+    verbs = [verb for verb in root["subcommands"] if verb["commandName"] != "help" and verb.get("shouldDisplay", True)]
+    pages = [(f"mediatorctl-{verb['commandName']}", 1) for verb in verbs]
+
+    page = Page("mediatorctl", 1, root["abstract"])
+    page.heading("SYNOPSIS")
+    page.add(".Nm mediatorctl", f".Ar {argument('verb')}", f".Op Ar {argument('option')} ...")
+
+    def list_verbs() -> None:
+        page.heading("VERBS")
+        page.items([(f"Xr mediatorctl-{verb['commandName']} 1", verb["abstract"]) for verb in verbs])
+
+    discussion(page, "Each verb has a page of its own, and \u2013\u2013help.\n" + root["discussion"], [list_verbs])
+    page.see([("mediatord", 8), ("mediatord.yaml", 5)] + pages)
+    page.write(folder)
+
+    for verb in verbs:
+        page = Page(f"mediatorctl-{verb['commandName']}", 1, verb["abstract"])
+        synopsis(page, verb, ["mediatorctl", verb["commandName"]])
+        discussion(page, verb["abstract"] + "\n\n" + verb.get("discussion", ""), [lambda: options(page, verb)])
+        page.see([("mediatorctl", 1), ("mediatord", 8)])
+        page.write(folder)
+
+
+def daemon(programs: Path, folder: Path) -> None:
+    root = json.loads(output(programs / "mediatord", "--experimental-dump-help"))["command"]
+    page = Page("mediatord", 8, root["abstract"])
+    synopsis(page, root, ["mediatord"])
+
+    def files() -> None:
+        options(page, root)
+        page.heading("FILES")
+        page.items(
+            [
+                ("Pa /etc/mediatord", "The configuration; see mediatord.yaml(5)."),
+                ("Pa /run/mediatord/io.mediatord.Control", "The control socket."),
+            ]
+        )
+
+    discussion(page, root["discussion"], [files])
+    page.see([("mediatorctl", 1), ("mediatord.yaml", 5), ("systemctl", 1)])
+    page.write(folder)
+
+
+def target(schema: dict, node: dict) -> dict:
+    """What a node means, references followed."""
+    while "$ref" in node:
+        node = {**schema["$defs"][node["$ref"].rpartition("/")[2]], **{k: v for k, v in node.items() if k != "$ref"}}
+    return node
+
+
+def keys(schema: dict, node: dict) -> list[tuple[str, dict]]:
+    """The keys that a mapping may have, those of its alternatives included."""
+    node = target(schema, node)
+    found = dict(node.get("properties", {}))
+    for part in node.get("allOf", []) + node.get("anyOf", []) + node.get("oneOf", []):
+        for name, child in keys(schema, part):
+            found.setdefault(name, child)
+    return list(found.items())
+
+
+def configuration(programs: Path, folder: Path) -> None:
+    schema = json.loads(output(programs / "mediatorctl", "schema"))
+    page = Page("mediatord.yaml", 5, "configuration of mediatord")
+    page.heading("DESCRIPTION")
+    page.add(
+        *paragraphs(
+            "mediatord reads every *.yaml and *.yml file below its configuration directories, with the drop-ins beside them "
+            "(*.yaml.d). Each document of a file is either a system, which has the key system, or buses, links, groups and "
+            "instances. Conditions (when) are expressions in CEL, and text may hold them as ${...}."
+        )
+    )
+    sections = [("system", "SYSTEMS"), ("feedback", "FEEDBACKS"), ("wiring", "BUSES, LINKS, GROUPS AND INSTANCES")]
+    sections += [("bus", "A BUS"), ("link", "A LINK"), ("group", "A GROUP"), ("supervision", "SUPERVISION")]
+    for name, title in sections:
+        page.heading(title)
+        entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
+        page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries])
+    page.heading("SIDE EFFECTS")
+    page.add(*paragraphs("A feedback has one of these keys, with arguments of its own."))
+    for name in sorted(key for key in schema["$defs"] if key.startswith("effect-")):
+        page.add(f".Ss {name.removeprefix('effect-')}")
+        entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
+        if entries:
+            page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries])
+        else:
+            page.add(*paragraphs(schema["$defs"][name].get("description", "") or "It takes no keys."))
+    page.heading("FILES")
+    page.items([("Pa /etc/mediatord", "The configuration of this machine; it overrides /run, /usr/local/lib and /usr/lib.")])
+    page.heading("EXAMPLES")
+    page.literal(
+        [
+            "system: door", "states: { Closed: {}, Open: { by: string } }", "events: { Push: { by: string }, Shut: {} }",
+            "initialState: Closed", "transitions:", "  Closed:",
+            '    Push: { to: Open, set: { by: "${event.by}" } }', "  Open:", "    Shut: Closed",
+        ]
+    )
+    page.see([("mediatord", 8), ("mediatorctl", 1), ("mediatorctl-validate", 1), ("mediatorctl-schema", 1)])
+    page.write(folder)
+
+
+def main(programs: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("mediator*.[158]"):
+        old.unlink()
+    control(programs, folder)
+    daemon(programs, folder)
+    configuration(programs, folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
