@@ -67,6 +67,12 @@ failed:;
     return -1;
 }
 
+int linux_pipe(int ends[2]) {
+    if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+    // The reading end only: who writes may expect to wait.
+    return fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
 int linux_echo(int is_ipv6) {
     int echo = socket(is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                       is_ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);

@@ -26,6 +26,8 @@ public struct Daemon: Sendable {
     public var readyLimit = Duration.seconds(30)
     /// How long side effects may take to finish when the daemon is asked to stop.
     public var stopLimit = Duration.seconds(10)
+    /// How many descriptors the process may have open, of which connections may take half.
+    package var descriptors = DescriptorLimit.wanted
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
@@ -197,6 +199,8 @@ public struct Daemon: Sendable {
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
         )
+        settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
+        settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
         settings.authorize = { request, peer in control.authorizes(request, peer) }
         let repeats = RepeatLog(time: host.time)
         settings.observe = { [logger] event in Self.log(event, logger, repeats) }

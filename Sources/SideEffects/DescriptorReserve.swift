@@ -3,9 +3,10 @@ import Synchronization
 
 /// Whether the process has descriptors to spare for another command.
 ///
-/// What begins a command needs about a dozen at once: pipes for its output, one for what the child tells before it is the
-/// command, and one for the child itself. Running out of them in the midst of that is not survived by all that takes part. So
-/// those that are beginning are counted, and each has its share set aside, whether it has opened something by then or not.
+/// What begins a command needs about a dozen at once: its input, pipes for its output, its directory, and one for the child
+/// itself, without which nobody hears of its end. So those that are beginning are counted, and each has its share set aside,
+/// whether it has opened something by then or not. Where they run out in the midst of it all the same, the command is not
+/// begun, or is killed.
 package enum DescriptorReserve {
     /// How many a command that begins needs at most.
     static let share = 16

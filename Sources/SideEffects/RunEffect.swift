@@ -122,18 +122,29 @@ public struct RunEffect: EffectImplementation {
             guard let place = DescriptorReserve.enter() else {
                 return RunResult(error: "\(program): the daemon has too many files open to begin a command")
             }
+            try Poller.shared.prepare()
+            let files = try CommandFiles(input: arguments["input"]?.text)
+            defer { files.closeOurs() }
             let ended = try await Subprocess.run(
                 command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
                 arguments: Arguments(Array(command.dropFirst())),
                 environment: .inherit.updating(Self.environment(account, arguments)),
                 workingDirectory: account == nil ? directory.map { FilePath($0) } : nil,
                 platformOptions: options,
-                input: .fileDescriptor(try Self.input(arguments), closeAfterSpawningProcess: true),
-                output: .sequence,
-                error: .sequence
+                input: .fileDescriptor(files.input, closeAfterSpawningProcess: true),
+                output: .fileDescriptor(files.outputEnd, closeAfterSpawningProcess: true),
+                error: .fileDescriptor(files.errorsEnd, closeAfterSpawningProcess: true)
             ) { execution in
                 place.leave()
                 let group = ProcessGroup(leader: execution.processIdentifier.value)
+                let leader = execution.processIdentifier.processDescriptor
+                guard leader >= 0 else {
+                    // Nobody would hear of its end, not even the library, which then waits for ever.
+                    kill(-group.leader, SIGKILL)
+                    abandon(
+                        RunResult(error: "\(program): the daemon has too many files open to watch it, and killed it"))
+                    return
+                }
                 await withTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {
                         let hasEnded = await end(
@@ -146,16 +157,14 @@ public struct RunEffect: EffectImplementation {
                         (result.output, result.isCut, result.isAbandoned) = (output.text, output.isCut, true)
                         abandon(result)
                     }
-                    let leader = execution.processIdentifier.processDescriptor
                     let exit = CommandExit()
-                    await withTaskGroup(of: Void.self) { waits in
-                        waits.addTask { await read(execution.standardOutput, into: output, lines, until: exit) }
-                        waits.addTask { await read(execution.standardError, into: errors, nil, until: exit) }
-                        waits.addTask {
-                            // A command may close its output, and go on.
-                            try? await Poller.shared.readable(leader)
-                            exit.note()
-                        }
+                    await withTaskGroup(of: Void.self) { readers in
+                        readers.addTask { await read(files.output, into: output, lines, until: exit, context.clock) }
+                        readers.addTask { await read(files.errors, into: errors, nil, until: exit, context.clock) }
+                        // A command may close its output, and go on; and leave it to somebody who holds it open.
+                        while await !Self.isReadable(leader, context.clock) {}
+                        exit.note()
+                        readers.cancelAll()
                     }
                     // Until this closure returns the command is not reaped, so its process group cannot be mistaken for
                     // another's.
@@ -184,16 +193,6 @@ public struct RunEffect: EffectImplementation {
             let fields = [.string(String(decoding: line, as: UTF8.self)), Value.int(Int64(number)), json]
             return context.report("onLine", RunResult.structure(for: schema, "onLine", fields))
         }
-    }
-
-    /// What a command reads: nothing, or a file that holds its input.
-    private static func input(_ arguments: [String: Value]) throws -> FileDescriptor {
-        guard var text = arguments["input"]?.text, !text.isEmpty else {
-            return try FileDescriptor.open("/dev/null", .readOnly, options: .closeOnExec)
-        }
-        let descriptor = text.withUTF8 { linux_memory($0.baseAddress, $0.count) }
-        guard descriptor >= 0 else { throw SensingProblem("cannot hold its input", Errno(rawValue: errno)) }
-        return FileDescriptor(rawValue: descriptor)
     }
 
     /// The account as which the command runs; nil: the daemon's.
@@ -248,24 +247,41 @@ public struct RunEffect: EffectImplementation {
         return await Task.detached { await group.end(within: grace) }.value
     }
 
+    /// Reads to the end; once the command has ended, no more than what it has left in the pipe.
     private func read(
-        _ sequence: SubprocessOutputSequence, into collector: OutputCollector, _ lines: LineSplitter?,
-        until exit: CommandExit
+        _ descriptor: FileDescriptor, into collector: OutputCollector, _ lines: LineSplitter?, until exit: CommandExit,
+        _ clock: any Clock<Duration>
     ) async {
         var rest = Self.restLimit
-        do {
-            for try await buffer in sequence {
-                buffer.withUnsafeBytes { bytes in
-                    collector.add(bytes)
-                    lines?.add(bytes)
-                }
-                guard exit.hasBeenNoted else { continue }
-                // What is left of it is in the pipe; what comes beyond is of somebody else who goes on writing.
-                rest -= buffer.count
-                if rest <= 0 { return }
+        while true {
+            // Looked at before reading: all that it wrote is then there to be read.
+            let hasEnded = exit.hasBeenNoted
+            let count = CommandFiles.read(descriptor) { bytes in
+                collector.add(bytes)
+                lines?.add(bytes)
             }
+            guard let count else {
+                if hasEnded { return }
+                _ = await Self.isReadable(descriptor.rawValue, clock)
+                continue
+            }
+            if count == 0 { return }
+            // What comes beyond what a pipe holds is of somebody else who goes on writing.
+            if hasEnded { rest -= count }
+            if rest <= 0 { return }
+            await Task.yield()
+        }
+    }
+
+    /// Waits until there is something to read, or the task is cancelled, or a moment has passed and it must be looked at again.
+    private static func isReadable(_ descriptor: Int32, _ clock: any Clock<Duration>) async -> Bool {
+        do {
+            try await Poller.shared.readable(descriptor)
+            return true
         } catch {
-            // Reading ends early when the command has ended while somebody else still holds its output open.
+            // Where the kernel cannot watch one more, we look again ourselves.
+            if !(error is CancellationError) { try? await clock.sleep(for: .milliseconds(100)) }
+            return false
         }
     }
 

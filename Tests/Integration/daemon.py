@@ -52,6 +52,7 @@ class Daemon:
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         socket: Path | None = None,
+        wrapper: Sequence[str] = (),
     ) -> None:
         self.binaries = binaries
         # A short path: the address of a socket has room for 107 bytes.
@@ -70,7 +71,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [
                 # Tests that are killed take the daemon along.
-                *("setpriv", "--pdeathsig", "KILL", "--", str(binaries.mediatord)),
+                *("setpriv", "--pdeathsig", "KILL", "--", *wrapper, str(binaries.mediatord)),
                 *("--config", str(self.config), "--socket", str(self.socket), *arguments),
             ],
             stdin=subprocess.DEVNULL,

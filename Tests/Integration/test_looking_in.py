@@ -99,17 +99,20 @@ def test_what_comes_begins_anew_and_goes_is_followed(one: Daemon) -> None:
 
 
 def test_a_condition_is_checked_against_the_types_of_what_is_followed(one: Daemon) -> None:
+    one.ctl("emit", "door", "Push", "by=cat")
+    one.ctl("emit", "door", "Push", "by=dog")
     with Tap(one, "door", "--where", "state.times > 1 && name == 'door'") as tap:
-        # Closed has no such field, and is left out.
-        for name in ("cat", "dog", "cow"):
-            one.ctl("emit", "door", "Push", f"by={name}")
         assert tap.next()["state"]["data"] == {"by": "dog", "times": 2}
-        assert tap.next()["state"]["data"] == {"by": "cow", "times": 3}
+        # Closed has no such field, and is left out; so is the first who comes after.
+        one.ctl("emit", "door", "Shut")
+        for name in ("ant", "cow"):
+            one.ctl("emit", "door", "Push", f"by={name}")
+        assert tap.next()["state"]["data"] == {"by": "cow", "times": 2}
     with Tap(one, "link:*", "door", "--where", "eventName == 'Push'") as tap:
+        # The present state was entered by such an event, too. Once it has come, all that follows is seen.
+        assert tap.next()["eventData"] == {"by": "cow"}
         one.ctl("emit", "door", "Shut")
         one.ctl("emit", "door", "Push", "by=hen")
-        # The present state was entered by such an event, too.
-        assert tap.next()["eventData"] == {"by": "cow"}
         assert tap.next()["eventData"] == {"by": "hen"}
     for condition, said in (
         ("state.tims > 1", "does not fit the system 'door': column 7: "),

@@ -39,6 +39,9 @@ int linux_alarm_take(int alarm);
 /// programs that are started.
 int linux_memory(const void *bytes, size_t count);
 
+/// A pipe (pipe(7)), whose reading end is put first and does not block; both are closed in programs that are started.
+int linux_pipe(int ends[2]);
+
 /// A socket for echo requests (icmp(7), ping_group_range), of IPv6 if that is not 0. It tells of every error that comes back,
 /// does not block, and is closed in programs that are started.
 int linux_echo(int is_ipv6);

@@ -31,6 +31,16 @@ final class Poller: Sendable {
 
     private init() {}
 
+    /// Makes sure that it can wait at all; throws if there is no descriptor or thread for it.
+    func prepare() throws(SensingProblem) {
+        try machine.withLock { machine throws(SensingProblem) in
+            guard let queue = machine.queue ?? Self.begin() else {
+                throw SensingProblem("cannot watch files", Errno(rawValue: errno))
+            }
+            machine.queue = queue
+        }
+    }
+
     /// Returns when reading the descriptor would not block: there is something, or the end, or an error.
     ///
     /// Only one may wait for a descriptor, and it must stay open until this has returned. Throws `Errno` if the
