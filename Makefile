@@ -85,12 +85,15 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expres
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
 	Benchmarks/Control/run.sh
+	Benchmarks/Hops/run.sh
 	Benchmarks/Timers/run.sh
 
-soak: $(VENV)/peers build-tests ## what takes long: the library's random tests fifty times over, fuzzing, peers
+soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty times over, an hour of random verbs, fuzzing, peers
 	SOAK_FACTOR=50 swift test --skip-build --no-parallel --filter HardnessTests --filter CompoundEffectTests --filter ApplyPropertyTests \
 		--filter ObserverOrderTests --filter LoopPropertyTests >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
+	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
+	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600
 	Tests/Fuzz/Varlink/run.sh 600

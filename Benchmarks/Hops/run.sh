@@ -1,0 +1,17 @@
+#!/bin/sh
+# Measures what a hop from one configured system by a bus to the next costs, beside Erlang's gen_statem.
+#   --rounds N, --seconds N, --json; further daemons to be compared with
+set -eu
+cd "$(dirname "$0")"
+
+command -v erlc >/dev/null || { echo "run.sh: there is no erlc in PATH; install erlang-base" >&2; exit 2; }
+mkdir -p .build
+log=.build/benchmarks.log
+# As make release builds it.
+{
+    swift build --package-path ../.. -c release --static-swift-stdlib --product mediatord && erlc -o .build peers/chain.erl
+} >"$log" 2>&1 || {
+    cat "$log" >&2
+    exit 1
+}
+exec python3 measure.py ../../.build/release/mediatord --peer .build "$@"
