@@ -1,5 +1,7 @@
+import Dispatch
 import Glibc
 import NIOCore
+import NIOPosix
 import Testing
 import Varlink
 
@@ -162,6 +164,23 @@ struct ServiceTests {
         let replies = await client.messages(100)
         #expect(replies == (0..<100).map { #"{"parameters":{"text":"\#($0)"}}"# })
         await client.close()
+        await example.service.close()
+    }
+
+    @Test(arguments: [ServiceConfiguration.HandlerExecution.eventLoop, .sharedPool])
+    func `a reply waits neither for a call behind it nor for one that is malformed`(
+        execution: ServiceConfiguration.HandlerExecution
+    ) async throws {
+        let example = try await start { $0.handlerExecution = execution }
+        let echo = #"{"method":"org.example.test.Echo","parameters":{"text":"one"}}"# + "\0"
+        let slow = try await RawClient(directory.socket)
+        slow.write(echo + echo + #"{"method":"org.example.test.Wait"}"# + "\0" + echo)
+        #expect(await slow.messages(2) == Array(repeating: #"{"parameters":{"text":"one"}}"#, count: 2))
+        await slow.close()
+        let wrong = try await RawClient(directory.socket)
+        wrong.write(echo + echo + "no JSON\0")
+        #expect(await wrong.messages(2) == Array(repeating: #"{"parameters":{"text":"one"}}"#, count: 2))
+        await wrong.received.wait { $0.last == .closed }
         await example.service.close()
     }
 
@@ -397,6 +416,43 @@ struct ServiceTests {
         #expect(mode() == 0o600)
         await example.service.close()
         #expect(unlink(directory.socket) == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `a client waits while too many others wait to be accepted`(isAbstract: Bool) async throws {
+        // The service's only thread is held up by the first connection.
+        let (isHeld, mayGoOn) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+        var configuration = ServiceConfiguration(vendor: "", product: "", version: "", url: "")
+        configuration.backlog = 3
+        configuration.authorize = { request, _ in
+            if request == .connection, isHeld.elements.isEmpty {
+                isHeld.record(true)
+                mayGoOn.wait()
+            }
+            return true
+        }
+        let groups = [1, 1].map { MultiThreadedEventLoopGroup(numberOfThreads: $0) }
+        let name = "varlink-test-\(getpid())-full"
+        let service = try await VarlinkService.start(
+            at: isAbstract ? .abstract(name) : .path(directory.socket),
+            interfaces: [try ExampleService.interface(Recorder())], configuration: configuration, group: groups[0])
+        let address: VarlinkAddress = isAbstract ? .abstract(name) : .path(directory.socket)
+        let first = Task { try await VarlinkClient.connect(to: address, group: groups[1]) }
+        await isHeld.wait { !$0.isEmpty }
+        // As many as the kernel keeps, one more, and the one that has to wait.
+        let others = (0..<4).map { _ in Task { try await VarlinkClient.connect(to: address, group: groups[1]) } }
+        for other in others { _ = try await other.value }
+        let late = Task { try await VarlinkClient.connect(to: address, group: groups[1]) }
+        // The first attempt has been made when what is scheduled behind it has run.
+        try await groups[1].next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+        mayGoOn.signal()
+        for client in [try await late.value, try await first.value] {
+            let reply = try await client.call("org.example.test.Echo", parameters: ["text": "here"])
+            #expect(reply["text"] == "here")
+            await client.close()
+        }
+        await service.close()
+        for group in groups { try await group.shutdownGracefully() }
     }
 
     @Test func `two hundred connections leave no descriptor behind`() async throws {

@@ -68,7 +68,7 @@ public final class VarlinkClient: Sendable {
                         return (channel, NIOLoopBound(connection, eventLoop: channel.eventLoop))
                     }
                 }
-            let (channel, connection) =
+            let (channel, connection) = try await withRoom(within: configuration.connectLimit, group) {
                 switch address {
                 case .path(let path):
                     try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initialize)
@@ -76,6 +76,7 @@ public final class VarlinkClient: Sendable {
                     try await bootstrap.withConnectedSocket(
                         AbstractSocket.connect(name), channelInitializer: initialize)
                 }
+            }
             let peer = try? await channel.eventLoop.submit {
                 try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
                     of: NIOBSDSocket.Handle.self,
@@ -276,6 +277,27 @@ public final class VarlinkClient: Sendable {
         }
     }
 
+    /// Tries again, for so long, while the kernel keeps as many connections as the service lets it before it accepts them:
+    /// then a socket that does not block is told to come back (unix(7), EAGAIN).
+    private static func withRoom<Result>(
+        within limit: Duration, _ group: MultiThreadedEventLoopGroup, _ connect: () async throws -> Result
+    ) async throws -> Result {
+        let deadline = NIODeadline.now() + TimeAmount(limit)
+        var pause = TimeAmount.milliseconds(5)
+        while true {
+            do {
+                return try await connect()
+            } catch  where isFull(error) && NIODeadline.now() + pause < deadline {
+                try await group.any().scheduleTask(in: pause) {}.futureResult.get()
+                pause = min(pause * 2, .milliseconds(100))
+            }
+        }
+    }
+
+    private static func isFull(_ error: any Error) -> Bool {
+        (error as? IOError)?.errnoCode == EAGAIN || (error as? VarlinkError)?.code == .timedOut
+    }
+
     private static func connectError(_ error: any Error, _ path: String) -> VarlinkError {
         switch error {
         case let error as VarlinkError: error
@@ -286,6 +308,8 @@ public final class VarlinkClient: Sendable {
             SocketPath.isOther(path)
                 ? VarlinkError(.notASocket, "'\(path)' is no socket")
                 : VarlinkError(.notRunning, "nobody listens on '\(path)' any longer")
+        case let error as IOError where error.errnoCode == EAGAIN:
+            VarlinkError(.timedOut, "too many wait for '\(path)' to accept them; try again later")
         case let error as IOError: SystemError.error(error.errnoCode, "connect to", path)
         case ChannelError.connectTimeout: VarlinkError(.timedOut, "'\(path)' did not accept the connection in time")
         default: VarlinkError(.system, "cannot connect to '\(path)'", cause: error)

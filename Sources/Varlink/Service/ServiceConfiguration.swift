@@ -59,7 +59,7 @@ public struct ServiceConfiguration: Sendable {
     /// How many bytes of further calls are read from a client while one of its calls is running.
     public var maximumReadAhead = 1 << 16
     /// How many connections the kernel keeps for the service before they are accepted.
-    public var backlog: Int32 = 512
+    public var backlog: Int32 = 4096
 
     /// How long a client may rest between calls before it is disconnected; nil is for ever.
     public var idleLimit: Duration?

@@ -14,6 +14,9 @@ final class ServiceConnection: ChannelDuplexHandler {
         let call: Int
     }
 
+    /// How many bytes of replies are put together at most.
+    static let longestBatch = 32 * 1024
+
     private let peer: VarlinkPeer
     private let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
@@ -25,6 +28,10 @@ final class ServiceConnection: ChannelDuplexHandler {
     private var task: Task<Void, Never>?
     private var demand: CheckedContinuation<Request?, Never>?
     private var unsent: [CheckedContinuation<Void, any Error>] = []
+    /// How many bytes of last replies are written and not yet on their way.
+    private var unflushed = 0
+    /// Whether somebody looks soon whether they are.
+    private var looksForUnflushed = false
     private var isReadHeldBack = false
     private var runningTimer = ConnectionMachine.Timer.doNothing
     private var scheduled: Scheduled<Void>?
@@ -152,12 +159,35 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     /// Writes the last reply, if there is one, and ends the call.
+    ///
+    /// It is on its way when the next call is asked for and there is none yet: the replies to calls that came together go
+    /// together.
     func finish(_ bytes: ByteBuffer?, call: Int) {
         if let bytes, machine.accepts(replyTo: call), let context {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            unflushed += bytes.readableBytes
+            context.write(wrapOutboundOut(bytes), promise: nil)
         }
         machine.finish(call)
         settle()
+    }
+
+    private func flush() {
+        guard unflushed > 0 else { return }
+        unflushed = 0
+        context?.flush()
+    }
+
+    /// A call is being served while replies to others are not yet on their way: they wait for it no longer than this turn of
+    /// the event loop, and no more of them than a client may leave unread.
+    private func flushSoon() {
+        guard unflushed > 0, let context else { return }
+        guard unflushed < Self.longestBatch else { return flush() }
+        guard !looksForUnflushed else { return }
+        looksForUnflushed = true
+        context.eventLoop.assumeIsolated().execute {
+            self.looksForUnflushed = false
+            self.flush()
+        }
     }
 
     /// Writes the reply to a call that asks for another protocol, and hands the connection over; what the client has sent
@@ -184,6 +214,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     /// Closes: at once with the error of the client, if it made one; otherwise once the replies that are still unsent
     /// are on their way, for which it has the time a client has for reading them.
     func close(_ error: VarlinkError?) {
+        flush()
+        // That may have closed the channel, which drops the context.
         guard let context else { return }
         machine.close()
         if let error {
@@ -209,8 +241,9 @@ final class ServiceConnection: ChannelDuplexHandler {
 
     private func perform(_ action: ConnectionMachine.Action) {
         switch action {
-        case .doNothing: break
+        case .doNothing: flush()
         case .serve(let message, let call):
+            flushSoon()
             demand?.resume(returning: Request(message: message, call: call))
             demand = nil
         case .close(let error):

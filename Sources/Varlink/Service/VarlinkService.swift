@@ -1,3 +1,4 @@
+import Glibc
 package import NIOCore
 public import NIOPosix
 import Synchronization
@@ -156,7 +157,6 @@ public final class VarlinkService: Sendable {
     private func listen(_ descriptor: Int32) async throws {
         let highMark = configuration.maximumUnsentBytes
         let channel = try await ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: configuration.backlog)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: max(1, highMark / 2), high: max(1, highMark)))
             .childChannelInitializer { channel in
@@ -164,6 +164,8 @@ public final class VarlinkService: Sendable {
             }
             .withBoundSocket(descriptor)
             .get()
+        // It listens again, with a backlog of its own.
+        _ = Glibc.listen(descriptor, configuration.backlog)
         state.withLock { $0.channel = channel }
     }
 
