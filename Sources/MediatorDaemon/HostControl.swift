@@ -154,7 +154,11 @@ struct HostControl: ControlHandler {
         let condition = try WatchCondition(parameters)
         try condition.check(host.watchedParts)
         let happenings = host.watch(rate: try WatchRate(parameters)) { condition.filter(of: $0) }
-        return AsyncThrowingStream { await happenings.next().map { WatchReply($0) } }
+        return AsyncThrowingStream {
+            guard let happening = await happenings.next() else { return nil }
+            guard access.allows(.read, peer) else { throw MissingRight(.read) }
+            return WatchReply(happening)
+        }
     }
 
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {

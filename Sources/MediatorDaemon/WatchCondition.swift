@@ -10,8 +10,8 @@ import MediatorHost
 struct WatchCondition: Sendable {
     /// How many patterns there may be.
     static let mostPatterns = 64
-    /// It is evaluated by the parts themselves, so it must be quick.
-    private static let limits = Limits(sourceLength: 4096, nesting: 32, nodes: 500, cost: 20_000, valueSize: 65_536)
+    /// It is evaluated where replies are made, for all clients, so it must be quick.
+    private static let limits = Limits(sourceLength: 4096, nesting: 32, nodes: 500, cost: 5000, valueSize: 65_536)
 
     let patterns: [PartPattern]
     private let expression: Expression?

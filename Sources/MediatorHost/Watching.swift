@@ -73,12 +73,29 @@ public struct WatchedHappening: Sendable {
 }
 
 /// What a watcher of many parts sees, until the host stops. One may read it, one happening at a time.
+///
+/// What the watcher wants is looked at by who reads: the parts only put in what happens, so that nobody holds them up by
+/// what they want to know.
 public final class Happenings: Sendable {
-    fileprivate typealias Stream = AsyncStream<WatchedHappening>
+    /// What a part puts in.
+    fileprivate enum Item: Sendable {
+        /// What is told, if the filter lets it through and the rate is kept.
+        case filtered(WatchedHappening, Host.WatchFilter)
+        /// What is told in any case.
+        case certain(WatchedHappening)
+        /// A period of the rate is over.
+        case periodIsOver
+    }
+
+    fileprivate typealias Stream = AsyncStream<Item>
 
     private let stream: Stream
     /// How many were dropped since the last one was read.
     private let dropped: Counter
+    private let meter: RateMeter?
+    private let time: HostTime
+    /// What was read, and comes behind what was left out before it.
+    private let kept = Mutex<WatchedHappening?>(nil)
 
     /// A number that those who drop count up.
     fileprivate final class Counter: Sendable {
@@ -89,19 +106,43 @@ public final class Happenings: Sendable {
         func take() -> Int { count.exchange(0, ordering: .relaxed) }
     }
 
-    fileprivate init(_ stream: Stream, dropped: Counter) {
+    fileprivate init(_ stream: Stream, dropped: Counter, meter: RateMeter?, time: HostTime) {
         self.stream = stream
         self.dropped = dropped
+        self.meter = meter
+        self.time = time
     }
 
     /// The next one; `nil` at the end, or when the task is cancelled, which is the end.
     public func next() async -> WatchedHappening? {
-        for await var happening in stream {
+        if let happening = kept.withLock({ $0.take() }) { return happening }
+        for await item in stream {
+            let leftOut = meter?.takeLeftOut() ?? 0
+            var told = happening(item)
             // The oldest are dropped, which were before this one.
-            happening.dropped = dropped.take()
-            return happening
+            if told != nil || leftOut > 0 {
+                let count = dropped.take()
+                guard leftOut > 0 else {
+                    told?.dropped = count
+                    return told
+                }
+                kept.withLock { [told] in $0 = told }
+                return WatchedHappening(
+                    part: nil, happening: .leftOut(leftOut), time: time.now(), isReplayed: false, dropped: count)
+            }
         }
         return nil
+    }
+
+    /// What is told of an item.
+    private func happening(_ item: Item) -> WatchedHappening? {
+        switch item {
+        case .periodIsOver: return nil
+        case .certain(let happening): return happening
+        case .filtered(let happening, let filter):
+            guard filter(happening.happening) else { return nil }
+            return happening.isReplayed || meter?.isWithin() ?? true ? happening : nil
+        }
     }
 }
 
@@ -120,7 +161,7 @@ public struct WatchRate: Sendable, Hashable {
 }
 
 extension Host {
-    /// Whether a happening of a part is to be told; called on the turn of the part, so it must be quick.
+    /// Whether a happening of a part is to be told; called by who reads.
     public typealias WatchFilter = @Sendable (WatchedChange) -> Bool
 
     /// Every part, as it is watched.
@@ -132,9 +173,10 @@ extension Host {
 
     /// What happens to all parts that are chosen: their present states and values first, then what comes.
     ///
-    /// Parts that a new configuration brings are watched as well; so is a part that begins anew. A watcher that falls behind
-    /// by more than ``watchBuffer`` happenings beyond the first states and values misses some, and is told how many. The
-    /// sequence ends when the host stops.
+    /// Parts that a new configuration brings are watched as well, soon after it is in force; so is a part that begins anew. A
+    /// watcher that falls behind by more than ``watchBuffer`` happenings of the chosen parts, beyond one for
+    /// each part, misses some, and is told how many, whether its filters would have let them through or not. The sequence ends
+    /// when the host stops.
     ///
     /// - Parameters:
     ///   - rate: how many states, values and firings are told at most; what was there at the beginning does not count.
@@ -142,14 +184,21 @@ extension Host {
     public func watch(
         rate: WatchRate? = nil, choose: @escaping @Sendable (WatchedPart) -> WatchFilter?
     ) -> Happenings {
-        let first = watchedParts.count { choose($0) != nil }
+        let set = current
+        let first = set.systems.count + set.buses.count + set.links.count
         let dropped = Happenings.Counter()
-        let stream = Happenings.Stream(bufferingPolicy: .bufferingNewest(first + Self.watchBuffer)) { continuation in
-            let watching = Watching(self, rate: rate, choose: choose, continuation, dropped)
-            continuation.onTermination = { _ in watching.end() }
-            watching.begin()
+        let (stream, continuation) = Happenings.Stream.makeStream(
+            bufferingPolicy: .bufferingNewest(first + Self.watchBuffer))
+        let meter = rate.map { rate in
+            RateMeter(rate, time: time) { continuation.yield(.periodIsOver) }
         }
-        return Happenings(stream, dropped: dropped)
+        let watching = Watching(self, choose: choose, continuation, dropped)
+        continuation.onTermination = { _ in
+            watching.end()
+            meter?.end()
+        }
+        watching.begin()
+        return Happenings(stream, dropped: dropped, meter: meter, time: time)
     }
 }
 
@@ -189,8 +238,10 @@ private final class Watching: Sendable {
     }
 
     private struct Entry {
-        let identity: ObjectIdentifier
+        /// What it is, held so that nothing else can take its identity.
+        let object: any AnyObject & Sendable
         let part: WatchedPart
+        var identity: ObjectIdentifier { ObjectIdentifier(object) }
         var subscriptions: [Subscription] = []
         var isOver = false
     }
@@ -199,28 +250,24 @@ private final class Watching: Sendable {
         var entries: [Key: Entry] = [:]
         var isEnded = false
         var host: Subscription?
-        /// When the period of the rate began, and what was told and left out in it.
-        var period: Duration?
-        var told = 0
-        var leftOut = 0
-        var timer: Task<Void, Never>?
+        /// Whether somebody looks which parts there are, and whether that has changed meanwhile.
+        var isLooking = true
+        var looksAgain = false
     }
 
     private weak let host: Host?
     private let time: HostTime
-    private let rate: WatchRate?
     private let choose: @Sendable (WatchedPart) -> Host.WatchFilter?
     private let continuation: Happenings.Stream.Continuation
     private let dropped: Happenings.Counter
     private let machine = Mutex(Machine())
 
     init(
-        _ host: Host, rate: WatchRate?, choose: @escaping @Sendable (WatchedPart) -> Host.WatchFilter?,
+        _ host: Host, choose: @escaping @Sendable (WatchedPart) -> Host.WatchFilter?,
         _ continuation: Happenings.Stream.Continuation, _ dropped: Happenings.Counter
     ) {
         self.host = host
         time = host.time
-        self.rate = rate
         self.choose = choose
         self.continuation = continuation
         self.dropped = dropped
@@ -232,26 +279,61 @@ private final class Watching: Sendable {
         let subscription = host.changes.listen { [weak self] change in
             guard let self else { return }
             switch change {
-            case .exchanged: look(isFirst: false)
-            case .stopped:
-                continuation.finish()
+            case .exchanged: lookSoon()
+            case .stopped: continuation.finish()
             }
         }
         machine.withLock { $0.host = subscription }
         look(isFirst: true)
+        lookWhileChanged()
         if host.isStopped { continuation.finish() }
     }
 
     /// Nobody reads any longer.
     func end() {
-        let (entries, host, timer) = machine.withLock { machine in
+        let (entries, host) = machine.withLock { machine in
             machine.isEnded = true
-            defer { (machine.entries, machine.host, machine.timer) = ([:], nil, nil) }
-            return (machine.entries, machine.host, machine.timer)
+            defer { (machine.entries, machine.host) = ([:], nil) }
+            return (machine.entries, machine.host)
         }
-        timer?.cancel()
         host?.cancel()
         for subscription in entries.values.flatMap(\.subscriptions) { subscription.cancel() }
+    }
+
+    /// Looks which parts there are, in a task of its own: who changes them does not wait for it.
+    private func lookSoon() {
+        let begins = machine.withLock { machine in
+            guard !machine.isEnded else { return false }
+            guard !machine.isLooking else {
+                machine.looksAgain = true
+                return false
+            }
+            machine.isLooking = true
+            return true
+        }
+        guard begins else { return }
+        Task { [weak self] in
+            self?.look(isFirst: false)
+            self?.lookWhileChanged()
+        }
+    }
+
+    /// Looks again as long as there was a change meanwhile: never two at a time.
+    private func lookWhileChanged() {
+        while true {
+            let isChanged = machine.withLock { machine in
+                defer { machine.looksAgain = false }
+                machine.isLooking = machine.looksAgain && !machine.isEnded
+                return machine.isLooking
+            }
+            guard isChanged else { return }
+            look(isFirst: false)
+        }
+    }
+
+    /// Whether something is watched already.
+    private func watches(_ key: Key, _ object: any AnyObject & Sendable) -> Bool {
+        machine.withLock { $0.entries[key]?.identity == ObjectIdentifier(object) }
     }
 
     /// Watches what has come, and no longer what has gone.
@@ -259,17 +341,27 @@ private final class Watching: Sendable {
         guard let set = host?.current else { return }
         var present: Set<Key> = []
         for (index, system) in set.systems.enumerated() {
+            let key = Key(kind: .system, name: system.definition.name)
+            guard !watches(key, system.loop) else {
+                present.insert(key)
+                continue
+            }
             let part = WatchedPart.system(system.described(set.graph.systems[index]))
             guard let filter = choose(part) else { continue }
-            present.insert(Key(kind: .system, name: part.name))
+            present.insert(key)
             join(system, part, filter, isFirst: isFirst)
         }
         for (index, bus) in set.buses.enumerated() {
             let part = WatchedPart.bus(set.graph.buses[index])
+            let key = Key(kind: .bus, name: part.name)
+            guard !watches(key, bus) else {
+                present.insert(key)
+                continue
+            }
             guard let filter = choose(part) else { continue }
-            present.insert(Key(kind: .bus, name: part.name))
+            present.insert(key)
             let remembers = bus.definition.kind == .currentValue
-            join(Key(kind: .bus, name: part.name), ObjectIdentifier(bus), part, isFirst: isFirst) {
+            join(key, bus, part, isFirst: isFirst) {
                 let hasSeen = Once(isDone: !(isFirst && remembers))
                 return [
                     bus.watch(
@@ -282,9 +374,14 @@ private final class Watching: Sendable {
         }
         for (index, link) in set.links.enumerated() {
             let part = set.watched(set.graph.links[index])
+            let key = Key(kind: .link, name: part.name)
+            guard !watches(key, link) else {
+                present.insert(key)
+                continue
+            }
             guard let filter = choose(part) else { continue }
-            present.insert(Key(kind: .link, name: part.name))
-            join(Key(kind: .link, name: part.name), ObjectIdentifier(link), part, isFirst: isFirst) {
+            present.insert(key)
+            join(key, link, part, isFirst: isFirst) {
                 [
                     link.firings.listen { [weak self] firing in
                         self?.tell(
@@ -312,8 +409,10 @@ private final class Watching: Sendable {
         let key = Key(kind: .system, name: part.name)
         let loop = system.loop
         let identity = ObjectIdentifier(loop)
-        join(key, identity, part, isFirst: isFirst) {
-            let hasSeen = Once(isDone: !isFirst)
+        // What a loop that has not begun shows first is new.
+        let isReplayed = isFirst && loop.phase != .notStarted
+        join(key, loop, part, isFirst: isFirst) {
+            let hasSeen = Once(isDone: !isReplayed)
             return [
                 loop.watch(
                     { [weak self] state in
@@ -327,20 +426,23 @@ private final class Watching: Sendable {
                 },
             ]
         }
+        // One that took its place before somebody listened.
+        if system.loop !== loop { join(system, part, filter, isFirst: false) }
     }
 
     /// Subscribes to a part, unless that has been done.
     private func join(
-        _ key: Key, _ identity: ObjectIdentifier, _ part: WatchedPart, isFirst: Bool,
+        _ key: Key, _ object: any AnyObject & Sendable, _ part: WatchedPart, isFirst: Bool,
         _ subscribe: () -> [Subscription]
     ) {
-        let (isNew, before) = machine.withLock { machine -> (Bool, [Subscription]) in
-            guard !machine.isEnded, machine.entries[key]?.identity != identity else { return (false, []) }
-            let before = machine.entries.updateValue(Entry(identity: identity, part: part), forKey: key)
-            return (true, before?.subscriptions ?? [])
+        let identity = ObjectIdentifier(object)
+        // Handed out whole, so that nothing is released under the lock.
+        let (isNew, before) = machine.withLock { machine -> (Bool, Entry?) in
+            guard !machine.isEnded, machine.entries[key]?.identity != identity else { return (false, nil) }
+            return (true, machine.entries.updateValue(Entry(object: object, part: part), forKey: key))
         }
         guard isNew else { return }
-        for subscription in before { subscription.cancel() }
+        for subscription in before?.subscriptions ?? [] { subscription.cancel() }
         if !isFirst { yield(part, .began, at: time.now(), isReplayed: false) }
         let subscriptions = subscribe()
         let isKept = machine.withLock { machine in
@@ -380,29 +482,55 @@ private final class Watching: Sendable {
     // MARK: Telling
 
     private func tell(
-        _ part: WatchedPart, _ happening: WatchedChange, _ filter: Host.WatchFilter, at time: Timestamp,
+        _ part: WatchedPart, _ happening: WatchedChange, _ filter: @escaping Host.WatchFilter, at time: Timestamp,
         isReplayed: Bool
     ) {
-        guard filter(happening) else { return }
-        guard isReplayed || isWithinRate() else { return }
-        yield(part, happening, at: time, isReplayed: isReplayed)
+        put(
+            .filtered(
+                WatchedHappening(part: part, happening: happening, time: time, isReplayed: isReplayed), filter))
     }
 
-    private func yield(_ part: WatchedPart?, _ happening: WatchedChange, at time: Timestamp, isReplayed: Bool) {
-        let result = continuation.yield(
-            WatchedHappening(part: part, happening: happening, time: time, isReplayed: isReplayed))
-        guard case .dropped(let oldest) = result else { return }
-        // One that tells of others stands for them.
-        if case .leftOut(let count) = oldest.happening { dropped.add(count) } else { dropped.add(1) }
+    private func yield(_ part: WatchedPart, _ happening: WatchedChange, at time: Timestamp, isReplayed: Bool) {
+        put(.certain(WatchedHappening(part: part, happening: happening, time: time, isReplayed: isReplayed)))
     }
 
-    /// Counts what comes; `false`: it is left out, which is told when the period is over.
-    private func isWithinRate() -> Bool {
-        guard let rate else { return true }
+    private func put(_ item: Happenings.Item) {
+        // That a period is over is looked at with whatever comes.
+        guard case .dropped(let oldest) = continuation.yield(item) else { return }
+        if case .periodIsOver = oldest { return }
+        dropped.add(1)
+    }
+}
+
+/// Counts what a watcher is told, and what is left out for it, in periods that begin with the first.
+private final class RateMeter: Sendable {
+    private struct Machine {
+        /// When the period began; nil: there was none.
+        var period: Duration?
+        var told = 0
+        var leftOut = 0
+        var hasTimer = false
+        var timer: Task<Void, Never>?
+        var isEnded = false
+    }
+
+    private let rate: WatchRate
+    private let time: HostTime
+    private let periodIsOver: @Sendable () -> Void
+    private let machine = Mutex(Machine())
+
+    /// - Parameter periodIsOver: called when a period is over in which something was left out.
+    init(_ rate: WatchRate, time: HostTime, periodIsOver: @escaping @Sendable () -> Void) {
+        self.rate = rate
+        self.time = time
+        self.periodIsOver = periodIsOver
+    }
+
+    /// Counts one; `false`: it is left out.
+    func isWithin() -> Bool {
         let now = time.elapsed()
-        let (isWithin, tellsAt) = machine.withLock { machine -> (Bool, Duration?) in
+        let (isWithin, end) = machine.withLock { machine -> (Bool, Duration?) in
             if machine.period.map({ now - $0 >= rate.period }) ?? true {
-                // What was left out in the last one is told by its timer.
                 machine.period = now
                 machine.told = 0
             }
@@ -411,30 +539,54 @@ private final class Watching: Sendable {
                 return (true, nil)
             }
             machine.leftOut += 1
-            return (false, machine.timer == nil ? machine.period.map { $0 + rate.period } : nil)
+            guard !machine.hasTimer, !machine.isEnded else { return (false, nil) }
+            machine.hasTimer = true
+            return (false, machine.period.map { $0 + rate.period })
         }
-        if let tellsAt {
-            let timer = Task { [weak self, time] in
-                try? await time.sleep(tellsAt)
-                guard !Task.isCancelled else { return }
-                self?.tellLeftOut()
-            }
-            let isKept = machine.withLock { machine in
-                guard !machine.isEnded, machine.timer == nil else { return false }
-                machine.timer = timer
-                return true
-            }
-            if !isKept { timer.cancel() }
-        }
+        if let end { startTimer(end) }
         return isWithin
     }
 
-    private func tellLeftOut() {
-        let count = machine.withLock { machine in
-            machine.timer = nil
+    private func startTimer(_ end: Duration) {
+        let timer = Task { [weak self, time] in
+            try? await time.sleep(end)
+            guard !Task.isCancelled else { return }
+            self?.expire()
+        }
+        let isKept = machine.withLock { machine in
+            guard !machine.isEnded else { return false }
+            // It may be over already.
+            if machine.hasTimer { machine.timer = timer }
+            return true
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    private func expire() {
+        let timer = machine.withLock { machine in
+            machine.hasTimer = false
+            return machine.timer.take()
+        }
+        withExtendedLifetime(timer) {}
+        periodIsOver()
+    }
+
+    /// How many were left out in a period that is over, since it was asked last.
+    func takeLeftOut() -> Int {
+        let now = time.elapsed()
+        return machine.withLock { machine in
+            guard let period = machine.period, now - period >= rate.period else { return 0 }
             defer { machine.leftOut = 0 }
             return machine.leftOut
         }
-        if count > 0 { yield(nil, .leftOut(count), at: time.now(), isReplayed: false) }
+    }
+
+    /// Nobody reads any longer.
+    func end() {
+        let timer = machine.withLock { machine in
+            machine.isEnded = true
+            return machine.timer.take()
+        }
+        timer?.cancel()
     }
 }
