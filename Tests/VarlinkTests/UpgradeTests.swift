@@ -210,4 +210,30 @@ struct UpgradeTests {
         await other.close()
         await example.service.close()
     }
+
+    @Test func `a writer that is cancelled while the peer does not read gives up, and the connection is closed`()
+        async throws
+    {
+        let example = try await ExampleService(.nowhere)
+        let (_, connection) = try await example.service.connect().upgrade(Self.mirror)
+        let sent = Recorder<Int>()
+        let writing = Task {
+            for number in 0... {
+                try await connection.write(Array(repeating: 1, count: 10_000))
+                sent.record(number)
+            }
+        }
+        let other = try await example.service.connect()
+        var count = -1
+        while count != sent.elements.count || count < 1 {
+            count = sent.elements.count
+            for _ in 0..<200 { _ = try await other.call("org.example.test.WhoAmI") }
+        }
+        writing.cancel()
+        await #expect(throws: CancellationError.self) { try await writing.value }
+        await example.events.wait { $0.contains("disconnected") }
+        await #expect(throws: VarlinkError.self) { try await connection.write([1]) }
+        await other.close()
+        await example.service.close()
+    }
 }

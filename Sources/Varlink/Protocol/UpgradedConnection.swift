@@ -39,11 +39,19 @@ public final class UpgradedConnection: Sendable {
 
     /// Writes, and waits while the peer does not keep up with reading.
     ///
-    /// - Throws: ``VarlinkError`` (`connectionClosed`) when the connection is gone or this side has ended it.
+    /// - Throws: ``VarlinkError`` (`connectionClosed`) when the connection is gone or this side has ended it;
+    ///   `CancellationError` when the task is cancelled while it waits. Then the connection is closed, since nobody knows how
+    ///   much of the bytes the peer has got.
     public func write(_ bytes: [UInt8]) async throws {
         let buffer = ByteBuffer(bytes: bytes)
-        try await withCheckedThrowingContinuation { continuation in
-            onEventLoop { $0.write(buffer, continuation) }
+        let writer = UpgradedHandler.Writer()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                onEventLoop { $0.write(buffer, writer, continuation) }
+                if Task.isCancelled { onEventLoop { $0.cancel(writer) } }
+            }
+        } onCancel: {
+            onEventLoop { $0.cancel(writer) }
         }
     }
 
@@ -83,12 +91,14 @@ final class UpgradedHandler: ChannelDuplexHandler {
 
     /// One who waits for bytes.
     final class Reader: Sendable {}
+    /// One who waits until the peer keeps up.
+    final class Writer: Sendable {}
 
     private var context: ChannelHandlerContext?
     private var unread: ByteBuffer
     private var hasEnded: Bool
     private var readers = CircularBuffer<(reader: Reader, continuation: Continuation)>()
-    private var writers: [CheckedContinuation<Void, any Error>] = []
+    private var writers: [(writer: Writer, continuation: CheckedContinuation<Void, any Error>)] = []
     private var isReadHeldBack = false
     /// Whether something could not be written, so that nothing more can be.
     private var hasFailed = false
@@ -162,7 +172,7 @@ final class UpgradedHandler: ChannelDuplexHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            for writer in writers { writer.resume() }
+            for (_, continuation) in writers { continuation.resume() }
             writers = []
         }
         context.fireChannelWritabilityChanged()
@@ -180,7 +190,7 @@ final class UpgradedHandler: ChannelDuplexHandler {
         readers.remove(at: index).continuation.resume(throwing: CancellationError())
     }
 
-    func write(_ bytes: ByteBuffer, _ continuation: CheckedContinuation<Void, any Error>) {
+    func write(_ bytes: ByteBuffer, _ writer: Writer, _ continuation: CheckedContinuation<Void, any Error>) {
         guard let context, context.channel.isActive else {
             continuation.resume(throwing: Self.closed)
             return
@@ -196,8 +206,15 @@ final class UpgradedHandler: ChannelDuplexHandler {
         if context.channel.isWritable {
             continuation.resume()
         } else {
-            writers.append(continuation)
+            writers.append((writer, continuation))
         }
+    }
+
+    /// Gives up to write, if that still waits, and the connection with it.
+    func cancel(_ writer: Writer) {
+        guard let index = writers.firstIndex(where: { $0.writer === writer }) else { return }
+        writers.remove(at: index).continuation.resume(throwing: CancellationError())
+        context?.close(promise: nil)
     }
 
     /// Gives what there is to who waits.
@@ -224,7 +241,7 @@ final class UpgradedHandler: ChannelDuplexHandler {
     private func end() {
         hasEnded = true
         feed()
-        for writer in writers { writer.resume(throwing: Self.closed) }
+        for (_, continuation) in writers { continuation.resume(throwing: Self.closed) }
         writers = []
     }
 
