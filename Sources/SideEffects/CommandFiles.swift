@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// What a command reads and writes: its input, and our ends and its ends of the pipes of its output and errors.
@@ -17,6 +18,12 @@ struct CommandFiles {
     let outputEnd: FileDescriptor
     /// Its own end of what it says of errors.
     let errorsEnd: FileDescriptor
+    private let ours = Ours()
+
+    /// Whether our ends are closed: their numbers may be another file's then.
+    private final class Ours: Sendable {
+        let areClosed = Atomic(false)
+    }
 
     /// Opens them.
     ///
@@ -37,8 +44,9 @@ struct CommandFiles {
         }
     }
 
-    /// Closes our ends.
+    /// Closes our ends, unless that has been done. Nobody reads from them any longer.
     func closeOurs() {
+        guard !ours.areClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         try? output.close()
         try? errors.close()
     }

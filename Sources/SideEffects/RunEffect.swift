@@ -141,8 +141,12 @@ public struct RunEffect: EffectImplementation {
                 guard leader >= 0 else {
                     // Nobody would hear of its end, not even the library, which then waits for ever.
                     kill(-group.leader, SIGKILL)
+                    files.closeOurs()
                     abandon(
-                        RunResult(error: "\(program): the daemon has too many files open to watch it, and killed it"))
+                        RunResult(
+                            error:
+                                "\(program): its end cannot be watched, so it was killed: the daemon has too many files "
+                                + "open, or the system has no pidfd_open(2)"))
                     return
                 }
                 await withTaskGroup(of: Void.self) { tasks in

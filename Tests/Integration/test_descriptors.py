@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import socket
+import sys
 import time
 from typing import Callable
 
@@ -82,3 +83,45 @@ def test_clients_and_commands_together_leave_descriptors_over(daemon: Callable[.
     before = outcomes(one)["onSuccess"]
     until(one, "onSuccess", before + 20)
     assert one.stop() == 0, one.log[-2000:]
+
+
+# Runs a program that cannot have a descriptor of any process but itself (seccomp(2), prctl(2)): so it is where descriptors run
+# out at just that moment.
+WITHOUT_DESCRIPTORS_OF_PROCESSES = """
+import ctypes, os, struct, sys
+PIDFD_OPEN, EMFILE, ALLOW, ERROR = 434, 24, 0x7FFF0000, 0x00050000
+def step(code, true, false, k): return struct.pack("HBBI", code, true, false, k)
+program = b"".join([
+    step(0x20, 0, 0, 0),                 # the number of the call
+    step(0x15, 0, 3, PIDFD_OPEN),
+    step(0x20, 0, 0, 16),                # of which process
+    step(0x15, 1, 0, os.getpid()),
+    step(0x06, 0, 0, ERROR | EMFILE),
+    step(0x06, 0, 0, ALLOW),
+])
+held = ctypes.create_string_buffer(program)
+header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(held)))
+library = ctypes.CDLL(None, use_errno=True)
+if library.prctl(38, 1, 0, 0, 0) or library.prctl(22, 2, header, 0, 0): sys.exit(os.strerror(ctypes.get_errno()))
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_a_command_whose_end_cannot_be_watched_is_killed_and_leaves_nothing_open(daemon: Callable[..., Daemon]) -> None:
+    told = BUSY.format(number=0).replace(
+        "Here: {}", "Here: {}, Told: { why: string }"
+    )
+    told = told.replace("transitions: { Here: {", 'transitions: { any: {').replace(
+        "Failed: stay", 'Failed: { to: Told, set: { why: "${event.why}" } }'
+    )
+    one = daemon(
+        {"busy.yaml": BUSY.format(number=1), "told.yaml": told},
+        wrapper=[sys.executable, "-c", WITHOUT_DESCRIPTORS_OF_PROCESSES],
+    )
+    until(one, "onFailure", 5)
+    shown = one.ctl("show", "busy-0").stdout
+    assert "its end cannot be watched, so it was killed" in shown, shown
+    before = len(os.listdir(f"/proc/{one.pid}/fd"))
+    until(one, "onFailure", outcomes(one)["onFailure"] + 20)
+    assert len(os.listdir(f"/proc/{one.pid}/fd")) < before + 10
+    one.process.kill()

@@ -54,4 +54,16 @@ struct CommandFilesTests {
         try files.input.close()
         try files.errorsEnd.close()
     }
+
+    @Test
+    func `Our ends are closed once, whatever has their numbers by then`() async {
+        await #expect(processExitsWith: .success) {
+            let files = try CommandFiles(input: nil)
+            files.closeOurs()
+            let other = open("/dev/null", O_RDONLY)
+            #expect(other == files.output.rawValue)
+            files.closeOurs()
+            #expect(fcntl(other, F_GETFD) >= 0)
+        }
+    }
 }
