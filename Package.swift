@@ -194,7 +194,8 @@ let package = Package(
         .testTarget(
             name: "MediatorDaemonTests",
             dependencies: [
-                "MediatorDaemon", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit",
+                "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
+                "FeedbackKit",
                 "FeedbackKitTesting", "Varlink", logging, metrics,
             ],
             swiftSettings: strict

@@ -34,10 +34,11 @@ extension Checker {
             case .literal(.string(let source)) = tree.nodes[operands[1]].kind
         else { return }
         patterns += 1
-        guard patterns <= PatternFunctions.mostPatterns else {
+        let most = min(environment.limits.patterns, PatternFunctions.mostPatterns)
+        guard patterns <= most else {
             report(
                 .tooComplex,
-                "the expression has more than \(PatternFunctions.mostPatterns) patterns, which is the limit; split it",
+                "the expression has more than \(most) patterns, which is the limit; split it",
                 at: range(of: operands[1]))
             return
         }

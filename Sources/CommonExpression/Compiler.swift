@@ -6,7 +6,8 @@ struct Compiler {
     private let isRecording: Bool
     /// The values of the nodes that are constants, where outcomes are recorded.
     private(set) var constants: [SyntaxTree.ID: Value] = [:]
-    /// The most functions that are kept with a constant argument prepared, a pattern for instance, which takes memory.
+    /// The most functions that are kept with a constant argument prepared, a pattern for instance, which takes memory;
+    /// fewer where the limits have fewer patterns.
     static let mostSpecialized = 64
 
     let limits: Limits

@@ -35,7 +35,7 @@ extension Compiler {
             return .value { frame throws(EvaluationError) in try apply(try operand(&frame), range, &frame) }
         }
         if operands.count == 2, let apply = function.binary {
-            if let specialize = function.specialize, specialized < Self.mostSpecialized,
+            if let specialize = function.specialize, specialized < min(Self.mostSpecialized, limits.patterns),
                 let argument = constant(operands[1]), let apply = specialize(argument, limits)
             {
                 specialized += 1

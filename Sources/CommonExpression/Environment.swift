@@ -70,6 +70,9 @@ public struct Limits: Sendable, Hashable {
     public var valueSize: Int
     /// The most bytes a regular expression may use, for itself and while it matches.
     public var patternMemory: Int
+    /// The most regular expressions that are literals in one expression, 64 at most. As many that are constants are kept
+    /// compiled; what is beyond is compiled at each evaluation.
+    public var patterns: Int
 
     /// Creates limits.
     public init(
@@ -78,7 +81,8 @@ public struct Limits: Sendable, Hashable {
         nodes: Int = 10_000,
         cost: Int = 1_000_000,
         valueSize: Int = 1_048_576,
-        patternMemory: Int = 1_048_576
+        patternMemory: Int = 1_048_576,
+        patterns: Int = 64
     ) {
         self.sourceLength = sourceLength
         self.nesting = nesting
@@ -86,8 +90,9 @@ public struct Limits: Sendable, Hashable {
         self.cost = cost
         self.valueSize = valueSize
         self.patternMemory = patternMemory
+        self.patterns = patterns
     }
 
-    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB, patterns of 1 MiB.
+    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB, 64 patterns of 1 MiB.
     public static let `default` = Limits()
 }

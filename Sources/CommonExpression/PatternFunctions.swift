@@ -3,7 +3,7 @@ enum PatternFunctions {
     /// The steps of compiling a pattern that is no constant, beside one for each of its instructions.
     static let compilationCost = 1_000
 
-    /// The most patterns that are literals in one expression.
+    /// The most patterns that are literals in one expression, whatever its limits say.
     static let mostPatterns = 64
 
     /// The instructions of a pattern that are covered by the usual steps for reading a text.

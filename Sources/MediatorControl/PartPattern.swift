@@ -4,6 +4,7 @@ public struct PartPattern: Sendable, Hashable {
     public let kind: PartKind?
     /// The name.
     public let name: String
+    private let scalars: [Unicode.Scalar]
 
     /// Reads a pattern.
     public init(_ text: String) {
@@ -14,6 +15,7 @@ public struct PartPattern: Sendable, Hashable {
             kind = nil
             name = text
         }
+        scalars = Array(name.unicodeScalars)
     }
 
     /// Whether it may stand for more than one name.
@@ -22,24 +24,24 @@ public struct PartPattern: Sendable, Hashable {
     /// Whether it stands for a part.
     public func matches(_ kind: PartKind, _ name: String) -> Bool {
         guard self.kind == nil || self.kind == kind else { return false }
-        return Self.matches(Array(self.name.unicodeScalars), Array(name.unicodeScalars))
+        return Self.matches(scalars, name.unicodeScalars)
     }
 
     /// In time of the product of both lengths at most: only the last star can have been wrong.
-    private static func matches(_ pattern: [Unicode.Scalar], _ text: [Unicode.Scalar]) -> Bool {
-        var (at, in_) = (0, 0)
-        var star: (pattern: Int, text: Int)?
-        while in_ < text.count {
+    private static func matches(_ pattern: [Unicode.Scalar], _ text: String.UnicodeScalarView) -> Bool {
+        var (at, in_) = (0, text.startIndex)
+        var star: (pattern: Int, text: String.Index)?
+        while in_ < text.endIndex {
             if at < pattern.count, pattern[at] == "*" {
                 star = (at, in_)
                 at += 1
             } else if at < pattern.count, pattern[at] == "?" || pattern[at] == text[in_] {
                 at += 1
-                in_ += 1
+                in_ = text.index(after: in_)
             } else if let last = star {
                 at = last.pattern + 1
-                in_ = last.text + 1
-                star = (last.pattern, last.text + 1)
+                in_ = text.index(after: last.text)
+                star = (last.pattern, in_)
             } else {
                 return false
             }

@@ -151,9 +151,13 @@ struct HostControl: ControlHandler {
     func watch(
         _ parameters: WatchParameters, peer: VarlinkPeer
     ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
-        let condition = try WatchCondition(parameters)
-        try condition.check(host.watchedParts)
-        let happenings = host.watch(rate: try WatchRate(parameters)) { condition.filter(of: $0) }
+        let rate = try WatchRate(parameters)
+        // A condition is checked against the types of all parts, which is too long for the event loop.
+        let happenings = try await Task.detached(priority: .management) { [host] in
+            let condition = try WatchCondition(parameters)
+            try condition.check(host.watchedParts)
+            return host.watch(rate: rate) { condition.filter(of: $0) }
+        }.value
         return AsyncThrowingStream {
             guard let happening = await happenings.next() else { return nil }
             guard access.allows(.read, peer) else { throw MissingRight(.read) }

@@ -1,45 +1,57 @@
 import CommonExpression
 import MediatorConfiguration
-import MediatorControl
-import MediatorHost
+package import MediatorControl
+package import MediatorHost
+import Synchronization
 
 /// Patterns and a condition, and what they mean for each part.
 ///
 /// The condition is checked against the types of each part: of a system, against those of each of its states. A state or
 /// part whose types do not fit is left out; if that is so of all, the condition is wrong.
-struct WatchCondition: Sendable {
+///
+/// Checking takes time for each type there is: not to be done on an event loop.
+package struct WatchCondition: Sendable {
     /// How many patterns there may be.
     static let mostPatterns = 64
-    /// It is evaluated where replies are made, for all clients, so it must be quick.
-    private static let limits = Limits(sourceLength: 4096, nesting: 32, nodes: 500, cost: 5000, valueSize: 65_536)
+    /// How long a pattern may be, in bytes.
+    package static let longestPattern = 256
+    /// It is evaluated where replies are made, for all clients, so it must be quick, and there may be as many as
+    /// connections, so it must be small.
+    static let limits = Limits(
+        sourceLength: 4096, nesting: 32, nodes: 500, cost: 5000, valueSize: 65_536, patternMemory: 32_768, patterns: 4)
 
-    let patterns: [PartPattern]
-    private let expression: Expression?
+    package let patterns: [PartPattern]
+    private let fitting: Fitting?
 
     /// Reads patterns and condition.
-    init(_ parameters: WatchParameters) throws(ControlError) {
+    package init(_ parameters: WatchParameters) throws(ControlError) {
         guard parameters.patterns.count <= Self.mostPatterns else {
             throw .invalidValue(
                 path: "patterns", expected: "at most \(Self.mostPatterns)",
                 message: "there are \(parameters.patterns.count) patterns")
         }
+        if let long = parameters.patterns.first(where: { $0.utf8.count > Self.longestPattern }) {
+            throw .invalidValue(
+                path: "patterns", expected: "at most \(Self.longestPattern) bytes each",
+                message: "a pattern has \(long.utf8.count) bytes, more than \(Self.longestPattern)")
+        }
         patterns = parameters.patterns.map { PartPattern($0) }
         guard let text = parameters.condition else {
-            expression = nil
+            fitting = nil
             return
         }
         do throws(Problems) {
-            expression = try Expression(parsing: text, limits: Self.limits)
+            fitting = Fitting(try Expression(parsing: text, limits: Self.limits))
         } catch {
             throw Self.wrong(error, in: text)
         }
     }
 
     /// What is told of a part; nil: it is not watched.
-    func filter(of part: WatchedPart) -> Host.WatchFilter? {
+    package func filter(of part: WatchedPart) -> Host.WatchFilter? {
         guard isChosen(part) else { return nil }
-        guard let expression else { return { _ in true } }
-        return try? Self.filter(of: part, expression)
+        guard let fitting else { return { _ in true } }
+        return try? Self.filter(of: part, fitting)
     }
 
     /// Whether a part is meant.
@@ -49,13 +61,13 @@ struct WatchCondition: Sendable {
     }
 
     /// Makes sure that the condition fits something of what is watched, if anything is.
-    func check(_ parts: [WatchedPart]) throws(ControlError) {
-        guard let expression else { return }
+    package func check(_ parts: [WatchedPart]) throws(ControlError) {
+        guard let fitting else { return }
         var first: (part: WatchedPart, problems: Problems)?
         var count = 0
         for part in parts where isChosen(part) {
             do throws(Problems) {
-                _ = try Self.filter(of: part, expression)
+                _ = try Self.filter(of: part, fitting)
                 return
             } catch {
                 count += 1
@@ -65,9 +77,12 @@ struct WatchCondition: Sendable {
         guard let first else { return }
         let more = count > 1 ? ", nor any of \(count - 1) other parts" : ""
         throw Self.wrong(
-            first.problems, in: expression.source,
+            first.problems, in: fitting.source,
             prefix: "it does not fit the \(first.part.kind.rawValue) '\(first.part.name)'\(more): ")
     }
+
+    /// How often the condition was checked against a type.
+    package var checkCount: Int { fitting?.checkCount ?? 0 }
 
     private static func wrong(_ problems: Problems, in text: String, prefix: String = "") -> ControlError {
         let message = problems.problems.first.map { problem in
@@ -78,7 +93,7 @@ struct WatchCondition: Sendable {
 
     // MARK: Programs
 
-    private static func filter(of part: WatchedPart, _ expression: Expression) throws(Problems) -> Host.WatchFilter {
+    private static func filter(of part: WatchedPart, _ fitting: Fitting) throws(Problems) -> Host.WatchFilter {
         let name = Value.string(part.name)
         switch part {
         case .system(let system):
@@ -86,7 +101,7 @@ struct WatchCondition: Sendable {
             var failure: Problems?
             for (index, state) in system.states.enumerated() {
                 do throws(Problems) {
-                    programs[index] = try check(expression, "state", .structure(state.type), "stateName")
+                    programs[index] = try fitting.program(.state, .structure(state.type))
                 } catch {
                     failure = failure ?? error
                 }
@@ -100,13 +115,13 @@ struct WatchCondition: Sendable {
                 return holds(program, [state.data, names[state.index], name, event])
             }
         case .bus(let bus):
-            let program = try check(expression, "value", bus.valueType, nil)
+            let program = try fitting.program(.value, bus.valueType)
             return { happening in
                 guard case .value(let value) = happening else { return false }
                 return holds(program, [value, .string(""), name, .string("")])
             }
         case .link(_, let type, _):
-            let program = try check(expression, "value", type ?? .dyn, nil)
+            let program = try fitting.program(.value, type ?? .dyn)
             return { happening in
                 guard case .fired(let value, let event) = happening else { return false }
                 return holds(program, [value, .string(""), name, .string(event ?? "")])
@@ -114,20 +129,87 @@ struct WatchCondition: Sendable {
         }
     }
 
-    private static func check(
-        _ expression: Expression, _ subject: String, _ type: ValueType, _ stateName: String?
-    ) throws(Problems) -> Program {
-        // What a part does not have is declared by a name that nobody can write.
-        let variables: [Environment.Variable] = [
-            .init(name: subject, type: type), .init(name: stateName ?? " ", type: .string),
-            .init(name: "name", type: .string), .init(name: "eventName", type: .string),
-        ]
-        return try expression.checked(in: Environment(variables: variables, limits: limits), expecting: .bool)
-    }
-
     /// What cannot be evaluated does not hold.
     private static func holds(_ program: Program, _ variables: [Value]) -> Bool {
         (try? program.evaluateBool(variables)) ?? false
+    }
+}
+
+/// An expression and the types which it is known to fit or not.
+///
+/// However many types there are, there is one program for states and one for values, which leaves the type open: a program
+/// for each would have patterns of its own.
+private final class Fitting: Sendable {
+    /// What a condition is about.
+    enum Subject: String {
+        case state, value
+    }
+
+    private struct Key: Hashable {
+        let subject: Subject
+        let type: ValueType
+    }
+
+    private struct Machine {
+        /// What is wrong with the expression for a type; nil: it fits.
+        var known: [Key: Problems?] = [:]
+        var checkCount = 0
+    }
+
+    /// How many types are remembered; others are checked each time.
+    private static let mostTypes = 256
+
+    private let expression: Expression
+    private let programs: [Subject: Program]
+    private let machine = Mutex(Machine())
+
+    init(_ expression: Expression) {
+        self.expression = expression
+        var programs: [Subject: Program] = [:]
+        for subject in [Subject.state, .value] { programs[subject] = try? Self.check(expression, subject, .dyn) }
+        self.programs = programs
+    }
+
+    var source: String { expression.source }
+    var checkCount: Int { machine.withLock { $0.checkCount } }
+
+    /// The program for a type which the expression fits.
+    func program(_ subject: Subject, _ type: ValueType) throws(Problems) -> Program {
+        let key = Key(subject: subject, type: type)
+        var own: Program?
+        let problems: Problems?
+        if let known = machine.withLock({ $0.known[key] }) {
+            problems = known
+        } else {
+            do throws(Problems) {
+                own = try Self.check(expression, subject, type)
+                problems = nil
+            } catch {
+                problems = error
+            }
+            let found = problems
+            machine.withLock { machine in
+                machine.checkCount += 1
+                if machine.known.count < Self.mostTypes { machine.known.updateValue(found, forKey: key) }
+            }
+        }
+        if let problems { throw problems }
+        if let program = programs[subject] ?? own { return program }
+        // What fits one type fits an open one, too.
+        return try Self.check(expression, subject, type)
+    }
+
+    private static func check(
+        _ expression: Expression, _ subject: Subject, _ type: ValueType
+    ) throws(Problems) -> Program {
+        // What a part does not have is declared by a name that nobody can write.
+        let variables: [Environment.Variable] = [
+            .init(name: subject.rawValue, type: type),
+            .init(name: subject == .state ? "stateName" : " ", type: .string),
+            .init(name: "name", type: .string), .init(name: "eventName", type: .string),
+        ]
+        return try expression.checked(
+            in: Environment(variables: variables, limits: WatchCondition.limits), expecting: .bool)
     }
 }
 
