@@ -201,6 +201,8 @@ public struct Daemon: Sendable {
         )
         settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
         settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
+        settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)
+        settings.hasPrecedence = { peer in control.hasPrecedence(peer) }
         settings.authorize = { request, peer in control.authorizes(request, peer) }
         let repeats = RepeatLog(time: host.time)
         settings.observe = { [logger] event in Self.log(event, logger, repeats) }

@@ -28,6 +28,11 @@ package enum DescriptorLimit {
         min(4096, limit / 2)
     }
 
+    /// How many of them are kept for root, the daemon's own user, and who else may administer.
+    package static func reservedConnections(of limit: Int) -> Int {
+        min(64, connections(of: limit) / 4)
+    }
+
     /// How many of them may be of one user.
     package static func connectionsPerUser(of limit: Int) -> Int {
         min(1024, limit / 4)

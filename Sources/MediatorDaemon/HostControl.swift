@@ -40,6 +40,9 @@ struct HostControl: ControlHandler {
         }
     }
 
+    /// Whether some connections are kept for a peer: who has all rights is not shut out by those who have fewer.
+    func hasPrecedence(_ peer: VarlinkPeer) -> Bool { access.allows(.administer, peer) }
+
     /// The rights that methods of other interfaces need. What every service tells of itself is told to whoever may connect.
     static let otherRights: [String: Right] = [
         "org.varlink.service.GetInfo": .read,

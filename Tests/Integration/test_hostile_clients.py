@@ -88,10 +88,10 @@ def one(daemon: Callable[..., Daemon]) -> Daemon:
 # The test process stands for one user; others are programs run as them.
 OTHER = 54321
 
-AS_ANOTHER = f"""
+AS_ANOTHER = """
 import os, socket, struct, sys
-os.setgroups([]); os.setgid({OTHER}); os.setuid({OTHER})
-path, count, text = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])
+path, count, text, user, blanks = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+os.setgroups([]); os.setgid(user); os.setuid(user)
 held, gone = [], 0
 for _ in range(count):
     one = socket.socket(socket.AF_UNIX)
@@ -100,6 +100,7 @@ for _ in range(count):
     try:
         one.connect(path)
         if text: one.sendall(text)
+        if blanks: one.sendall(b" " * blanks)
         held.append(one)
     except OSError as error:
         print(type(error).__name__, flush=True)
@@ -122,9 +123,11 @@ sys.stdin.readline()
 
 
 @contextmanager
-def another(one: Daemon, count: int, text: bytes = b"") -> Iterator[subprocess.Popen[str]]:
+def another(
+    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0
+) -> Iterator[subprocess.Popen[str]]:
     """A program of another user that connects so often, sends something each time, and tells what came."""
-    command = [sys.executable, "-c", AS_ANOTHER, str(one.socket), str(count), text.hex()]
+    command = [sys.executable, "-c", AS_ANOTHER, str(one.socket), str(count), text.hex(), str(user), str(blanks)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -192,6 +195,53 @@ def test_many_connections_of_another_user_leave_room(many_descriptors: None, dae
     assert one.log.count("control client refused") < 200, "the log was flooded"
 
 
+EVERYBODY_READS = {**CONFIGURATION, "access.yaml": 'access: { read: { users: "*" } }\n'}
+
+
+def closed_of(process: subprocess.Popen[str], count: int) -> int:
+    """How many of so many connections are closed by the daemon, or could not even send."""
+    line = said(process)
+    while not line.startswith("connected"):
+        line = said(process)
+    lost = count - int(line.removeprefix("connected "))
+    go_on(process)
+    return lost + int(said(process).removeprefix("closed "))
+
+
+@needs_root
+def test_what_one_user_has_begun_to_send_is_bounded_however_many_clients(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(EVERYBODY_READS)
+    one.directory.chmod(0o755)
+    # 16 MiB are allowed, and what has come of a message takes no more than twice its length.
+    with unharmed(one, SLACK + 32 * 1024), another(one, 40, blanks=MESSAGE - 1) as stranger:
+        kept = 40 - closed_of(stranger, 40)
+        assert 12 <= kept <= 16
+        assert "more than there is room for" in one.wait_log("control client dropped")
+        # Another user, and root, have room of their own.
+        with another(one, 4, user=OTHER + 1, blanks=MESSAGE - 1) as other:
+            assert closed_of(other, 4) == 0
+        with VarlinkSocket(one.socket) as root:
+            root.send(GET_INFO[:-1] + b" " * 500_000 + b"\0")
+            reply = root.reply()
+            assert reply is not None and reply["parameters"]["product"] == "mediatord"
+
+
+@needs_root
+def test_readers_together_cannot_take_the_connections_of_root(daemon: Callable[..., Daemon]) -> None:
+    # Of so few descriptors there are 128 connections, 64 of one user, and 32 that are kept.
+    one = daemon(EVERYBODY_READS, wrapper=["prlimit", "--nofile=256:256"])
+    one.directory.chmod(0o755)
+    with ExitStack() as held:
+        for number, kept in enumerate((64, 32, 0)):
+            reader = held.enter_context(another(one, 100, user=OTHER + number))
+            assert 100 - closed_of(reader, 100) == kept
+        for _ in range(31):
+            root = held.enter_context(VarlinkSocket(one.socket))
+            root.call("org.varlink.service.GetInfo")
+            assert root.reply() is not None
+        assert one.ctl("status").returncode == 0
+
+
 def test_many_connections_of_one_user_are_as_many_as_allowed(
     many_descriptors: None, daemon: Callable[..., Daemon]
 ) -> None:
@@ -221,7 +271,8 @@ def test_many_connections_of_one_user_are_as_many_as_allowed(
 @pytest.mark.parametrize("kind", ["byte by byte", "half a message", "as long as allowed", "pipelined, unread"])
 def test_slow_and_greedy_clients_cost_little(one: Daemon, kind: str) -> None:
     with ExitStack() as held:
-        clients = [held.enter_context(VarlinkSocket(one.socket)) for _ in range(20)]
+        count = 15 if kind == "as long as allowed" else 20
+        clients = [held.enter_context(VarlinkSocket(one.socket)) for _ in range(count)]
         # What a client may let the daemon hold: a message as long as allowed.
         slack = SLACK + (20 * MESSAGE // 1024 * 2 if kind == "as long as allowed" else 0)
         with unharmed(one, slack):

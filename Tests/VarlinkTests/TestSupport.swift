@@ -105,10 +105,10 @@ final class RawClient: Sendable {
     }
 
     /// A client whose connection lies in memory; neither end takes more than so many bytes at a time.
-    init(_ service: VarlinkService, largestRead: Int = 1 << 16) async throws {
+    init(_ service: VarlinkService, as peer: VarlinkPeer = .current, largestRead: Int = 1 << 16) async throws {
         let received = Recorder<Item>()
         self.received = received
-        channel = try await service.connect(largestRead: largestRead) { channel in
+        channel = try await service.connect(as: peer, largestRead: largestRead) { channel in
             try channel.pipeline.syncOperations.addHandler(Handler(received))
         }.channel
     }

@@ -20,6 +20,9 @@ package struct FrameDecoder: Sendable {
     /// How many bytes lie here that ``next()`` has not yet given out.
     package var bufferedBytes: Int { buffer.readableBytes }
 
+    /// How much memory they take.
+    package var bufferedCapacity: Int { buffer.storageCapacity }
+
     /// Adds bytes as they come from the peer.
     package mutating func append(_ bytes: ByteBuffer) {
         if buffer.readableBytes == 0 {
@@ -40,6 +43,8 @@ package struct FrameDecoder: Sendable {
         guard let end = unscanned.firstIndex(of: 0) else {
             scanned = view.count
             guard view.count <= maximumLength else { throw tooLarge() }
+            // Little may have come with room for much, which would be kept until the rest comes.
+            if buffer.storageCapacity > 4 * (view.count + 256) { buffer = ByteBuffer(bytes: view) }
             return nil
         }
         let length = end - view.startIndex

@@ -28,6 +28,8 @@ public struct VarlinkError: Error, Sendable, CustomStringConvertible {
         public static let protocolViolation = Code("protocolViolation")
         /// A message beyond the limit.
         public static let messageTooLarge = Code("messageTooLarge")
+        /// What clients have sent and was not yet dealt with is more than there is room for.
+        public static let noRoom = Code("noRoom")
         /// The time given for something has passed.
         public static let timedOut = Code("timedOut")
         /// A value cannot be encoded, or a reply cannot be decoded into the type asked for.

@@ -51,6 +51,8 @@ package struct ConnectionMachine: Sendable {
     private var outputIsBlocked = false
     private var isDraining = false
     private var callCount = 0
+    /// The length of the message whose call is running.
+    private var servedBytes = 0
     private let maximumReadAhead: Int
 
     /// A connection that has just been made.
@@ -100,14 +102,20 @@ package struct ConnectionMachine: Sendable {
 
     /// The call of that number is answered.
     package mutating func finish(_ call: Int) {
-        if phase == .serving(call) { phase = .awaitingDemand }
+        guard phase == .serving(call) else { return }
+        phase = .awaitingDemand
+        servedBytes = 0
     }
+
+    /// How many bytes lie here that the client has sent: of the call that is running and of what comes behind it.
+    package var heldBytes: Int { frames.bufferedBytes + servedBytes }
 
     /// The call of that number is answered with another protocol, which begins with these bytes; nil when the call may
     /// no longer be answered. `hasEnded` says whether the client has ended its side already.
     package mutating func upgrade(_ call: Int) -> (rest: ByteBuffer, hasEnded: Bool)? {
         guard phase == .serving(call) else { return nil }
         phase = .upgraded
+        servedBytes = 0
         return (frames.takeRest(), inputHasEnded)
     }
 
@@ -117,6 +125,7 @@ package struct ConnectionMachine: Sendable {
     /// The connection is gone.
     package mutating func close() {
         phase = .closed
+        servedBytes = 0
         frames = FrameDecoder(maximumLength: 0)
     }
 
@@ -146,6 +155,7 @@ package struct ConnectionMachine: Sendable {
         do throws(VarlinkError) {
             if let message = try frames.next() {
                 callCount += 1
+                servedBytes = message.readableBytes
                 phase = .serving(callCount)
                 return .serve(message, call: callCount)
             }

@@ -52,12 +52,21 @@ public struct ServiceConfiguration: Sendable {
     public var maximumConnections = 4096
     /// How many connections one user may have.
     public var maximumConnectionsPerUser = 1024
+    /// How many of ``maximumConnections`` are kept for peers who have precedence.
+    public var reservedConnections = 0
     /// How many connections peers may have in all who may not be connected, and wait to be told so.
     public var maximumUnwelcomeConnections = 64
     /// How many bytes of replies may wait for a client to read before handlers have to wait, too.
     public var maximumUnsentBytes = 1 << 16
     /// How many bytes of further calls are read from a client while one of its calls is running.
     public var maximumReadAhead = 1 << 16
+    /// How many bytes may lie here in all that clients have sent: of messages that are not yet whole, that wait, and whose
+    /// call is running. Who sends beyond is disconnected. The last quarter is for peers who have precedence.
+    public var maximumHeldBytes = 64 << 20
+    /// How many of them may be of one user.
+    public var maximumHeldBytesPerUser = 16 << 20
+    /// How many bytes a peer may send who may not be connected.
+    public var maximumUnwelcomeBytes = 4096
     /// How many connections the kernel keeps for the service before they are accepted.
     public var backlog: Int32 = 4096
 
@@ -77,6 +86,9 @@ public struct ServiceConfiguration: Sendable {
 
     /// Says whether a peer may do something. Called on an event loop: it must not block.
     public var authorize: @Sendable (Request, VarlinkPeer) -> Bool = { _, _ in true }
+    /// Says whether a peer has precedence where connections or room become scarce. Called on an event loop: it must not
+    /// block.
+    public var hasPrecedence: @Sendable (VarlinkPeer) -> Bool = { _ in false }
     /// Told what happens. Called on an event loop: it must not block.
     public var observe: @Sendable (Event) -> Void = { _ in }
 

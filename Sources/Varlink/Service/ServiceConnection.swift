@@ -21,6 +21,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     private let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
     private let isWelcome: Bool
+    private let heldBytes: HeldBytes
+    private let owner: HeldBytes.Owner
     private let onEnd: @Sendable () -> Void
 
     private var machine: ConnectionMachine
@@ -33,27 +35,36 @@ final class ServiceConnection: ChannelDuplexHandler {
     /// Whether somebody looks soon whether they are.
     private var looksForUnflushed = false
     private var isReadHeldBack = false
+    /// How many bytes are counted as held by this connection.
+    private var counted = 0
     private var runningTimer = ConnectionMachine.Timer.doNothing
     private var scheduled: Scheduled<Void>?
 
     /// - Parameters:
     ///   - isWelcome: whether the peer may be connected; if not, its first call is answered with `PermissionDenied`.
+    ///   - hasPrecedence: whether it has where room becomes scarce.
+    ///   - heldBytes: what all connections hold.
     ///   - onEnd: called once when the serving task has ended.
     init(
         peer: VarlinkPeer,
         configuration: ServiceConfiguration,
         dispatcher: Dispatcher,
         isWelcome: Bool,
+        hasPrecedence: Bool,
+        heldBytes: HeldBytes,
         onEnd: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.configuration = configuration
         self.dispatcher = dispatcher
         self.isWelcome = isWelcome
+        self.heldBytes = heldBytes
+        owner = HeldBytes.Owner(user: peer.userID, hasPrecedence: hasPrecedence)
         self.onEnd = onEnd
+        let most = isWelcome ? Int.max : configuration.maximumUnwelcomeBytes
         machine = ConnectionMachine(
-            maximumMessageLength: configuration.maximumMessageLength,
-            maximumReadAhead: configuration.maximumReadAhead
+            maximumMessageLength: min(configuration.maximumMessageLength, most),
+            maximumReadAhead: min(configuration.maximumReadAhead, most)
         )
     }
 
@@ -90,7 +101,12 @@ final class ServiceConnection: ChannelDuplexHandler {
             context.fireChannelRead(data)
             return
         }
-        perform(machine.receive(unwrapInboundIn(data)))
+        let action = machine.receive(unwrapInboundIn(data))
+        guard count() else {
+            let message = "what clients have sent is more than there is room for"
+            return perform(.close(VarlinkError(.noRoom, message)))
+        }
+        perform(action)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -254,8 +270,18 @@ final class ServiceConnection: ChannelDuplexHandler {
         settle()
     }
 
+    /// Counts what is held now; `false`: there is no room for it.
+    private func count() -> Bool {
+        let held = machine.heldBytes > HeldBytes.free ? machine.heldBytes : 0
+        guard heldBytes.change(from: counted, to: held, owner) else { return false }
+        counted = held
+        return true
+    }
+
     /// Brings reading and the clock in line with the machine.
     private func settle() {
+        // More comes only where it is looked at.
+        _ = count()
         guard let context else { return }
         if isReadHeldBack, machine.wantsBytes {
             isReadHeldBack = false
@@ -291,6 +317,7 @@ final class ServiceConnection: ChannelDuplexHandler {
 
     private func end() {
         machine.close()
+        _ = count()
         scheduled?.cancel()
         scheduled = nil
         task?.cancel()

@@ -34,6 +34,8 @@ public final class VarlinkService: Sendable {
         var countsByUser: [UInt32: Int] = [:]
         /// How many of the connections are of peers who may not be connected.
         var unwelcome = 0
+        /// How many are of peers without precedence.
+        var common = 0
         var onEmpty: [EventLoopPromise<Void>] = []
     }
 
@@ -41,6 +43,7 @@ public final class VarlinkService: Sendable {
         let peer: VarlinkPeer
         let channel: any Channel
         let isWelcome: Bool
+        let hasPrecedence: Bool
         var gate: ConnectionGate?
     }
 
@@ -48,6 +51,7 @@ public final class VarlinkService: Sendable {
     private let dispatcher: Dispatcher
     private let socketPath: SocketPath?
     private let group: MultiThreadedEventLoopGroup
+    private let heldBytes: HeldBytes
     private let state = Mutex(State())
 
     private init(
@@ -60,6 +64,8 @@ public final class VarlinkService: Sendable {
         self.dispatcher = dispatcher
         self.socketPath = socketPath
         self.group = group
+        heldBytes = HeldBytes(
+            limit: configuration.maximumHeldBytes, limitPerUser: configuration.maximumHeldBytesPerUser)
     }
 
     /// Starts a service; when this returns, clients can connect.
@@ -241,7 +247,8 @@ public final class VarlinkService: Sendable {
     private func accept(_ channel: any Channel, _ peer: VarlinkPeer) throws {
         let pipeline = channel.pipeline.syncOperations
         let isWelcome = configuration.authorize(.connection, peer)
-        guard let number = admit(peer, channel, isWelcome: isWelcome) else {
+        let hasPrecedence = isWelcome && configuration.hasPrecedence(peer)
+        guard let number = admit(peer, channel, isWelcome: isWelcome, hasPrecedence: hasPrecedence) else {
             configuration.observe(.refused(peer))
             channel.close(promise: nil)
             return
@@ -251,7 +258,9 @@ public final class VarlinkService: Sendable {
             peer: peer,
             configuration: configuration,
             dispatcher: dispatcher,
-            isWelcome: isWelcome
+            isWelcome: isWelcome,
+            hasPrecedence: hasPrecedence,
+            heldBytes: heldBytes
         ) { [self] in
             remove(number)
         }
@@ -270,17 +279,22 @@ public final class VarlinkService: Sendable {
     }
 
     /// Takes a connection in, unless a limit is reached or the service is being closed.
-    private func admit(_ peer: VarlinkPeer, _ channel: any Channel, isWelcome: Bool) -> Int? {
+    private func admit(
+        _ peer: VarlinkPeer, _ channel: any Channel, isWelcome: Bool, hasPrecedence: Bool
+    ) -> Int? {
         state.withLock { state in
             guard !state.isClosing, state.connections.count < configuration.maximumConnections,
                 state.countsByUser[peer.userID, default: 0] < configuration.maximumConnectionsPerUser,
+                hasPrecedence
+                    || state.common < configuration.maximumConnections - configuration.reservedConnections,
                 isWelcome || state.unwelcome < configuration.maximumUnwelcomeConnections
             else { return nil }
             if !isWelcome { state.unwelcome += 1 }
+            if !hasPrecedence { state.common += 1 }
             state.nextNumber += 1
             state.countsByUser[peer.userID, default: 0] += 1
             state.connections[state.nextNumber] = ConnectionRecord(
-                peer: peer, channel: channel, isWelcome: isWelcome)
+                peer: peer, channel: channel, isWelcome: isWelcome, hasPrecedence: hasPrecedence)
             return state.nextNumber
         }
     }
@@ -289,6 +303,7 @@ public final class VarlinkService: Sendable {
         let (peer, waiting) = state.withLock { state -> (VarlinkPeer?, [EventLoopPromise<Void>]) in
             guard let record = state.connections.removeValue(forKey: number) else { return (nil, []) }
             if !record.isWelcome { state.unwelcome -= 1 }
+            if !record.hasPrecedence { state.common -= 1 }
             let user = record.peer.userID
             let count = state.countsByUser[user, default: 1] - 1
             state.countsByUser[user] = count > 0 ? count : nil
