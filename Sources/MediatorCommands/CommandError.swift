@@ -62,6 +62,8 @@ extension CommandError {
             return
         }
         let socket = place.socket
+        // Who that is on the other machine is not known here.
+        let who = if case .machine(let host, _) = place { "your user on '\(host)'" } else { who }
         switch error {
         case let error as CommandError: self = error
         case let error as ControlError: self.init(error)
@@ -92,7 +94,7 @@ extension CommandError {
     }
 
     /// How one gets a right.
-    private static func advice(for right: Right) -> String {
+    static func advice(for right: Right) -> String {
         let others = right == .read ? "the group mediatord, and " : ""
         return
             "Root, mediatord's own user, \(others)whoever `access: \(right.rawValue):` in its configuration names, have "
@@ -137,6 +139,10 @@ extension CommandError {
     /// What is wrong with a way over ssh, which has said on standard error what it knows.
     private init(_ error: VarlinkError, host: String) {
         switch error.code {
+        case .connectionClosed where Place.lastExitCode() == CommandStatus.permissionDenied.rawValue:
+            self.init(
+                .permissionDenied, "your user on '\(host)' has no right to use the control socket there",
+                advice: Self.advice(for: .read))
         case .timedOut:
             self.init(
                 .noConnection, "mediatord on '\(host)' does not answer in time",

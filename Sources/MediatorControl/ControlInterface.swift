@@ -522,6 +522,7 @@ public enum ControlInterface {
           condition: ?string,
           source: string,
           holds: ?bool,
+          fails: bool,
           reason: ?string
         )
 

@@ -31,13 +31,15 @@ public struct Candidate: Codable, Sendable, Hashable {
     public var source: String
     /// Whether the condition holds; nil: that cannot be told, or does not matter.
     public var holds: Bool?
+    /// Whether the condition fails, which is a fault: then the event changes nothing, and no other transition is tried.
+    public var fails: Bool
     /// Why.
     public var reason: String?
 
     /// A transition.
     public init(
         from: String, event: String, to: String, condition: String? = nil, source: String, holds: Bool? = nil,
-        reason: String? = nil
+        fails: Bool = false, reason: String? = nil
     ) {
         self.from = from
         self.event = event
@@ -45,6 +47,7 @@ public struct Candidate: Codable, Sendable, Hashable {
         self.condition = condition
         self.source = source
         self.holds = holds
+        self.fails = fails
         self.reason = reason
     }
 }

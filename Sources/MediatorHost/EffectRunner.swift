@@ -350,7 +350,7 @@ final class EffectRunner: Sendable {
     /// Turns an outcome into its event; whether there are rules for it.
     private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
         figures.report(outcome)
-        run.outcomes.note(outcome, result)
+        run.outcomes.note(outcome, told(result))
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
         if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
             let event = event(for: level, result, in: run.state, begun: run.begun).event
@@ -507,13 +507,18 @@ final class EffectRunner: Sendable {
                     return (true, nil)
                 }
                 let cause = Cause(
-                    sources[outcome] ?? ownSource, of: state, at: begun ?? now, value: result)
+                    sources[outcome] ?? ownSource, of: state, at: begun ?? now, value: told(result))
                 return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
             }
         } catch {
             noteOutcome(outcome, error.message)
         }
         return (true, nil)
+    }
+
+    /// What is kept of a result to be told of it: nothing where a secret was given, which it may repeat.
+    private func told(_ result: Value) -> Value {
+        definition.secretArguments.isEmpty ? Excerpt.of(result) : .null
     }
 
     /// Notes that nothing could be made of an outcome. Where a secret was given, the outcome may repeat it, and the message

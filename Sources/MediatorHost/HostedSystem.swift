@@ -320,17 +320,22 @@ final class HostedSystem: Sendable {
 
     /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
     func beginStop() {
-        let (incarnation, waiters) = status.withLock { status in
+        let (incarnation, isPaused, waiters) = status.withLock { status in
+            let isPaused = status.pause != nil
             status.phase = .leaving
             status.pause = nil
             _ = status.note(at: time.now())
             status.treatment = nil
-            return (status.incarnation, status.takeWaiters())
+            return (status.incarnation, isPaused, status.takeWaiters())
         }
-        let waiting = incarnation.loop.phase == .notStarted ? incarnation.loop.snapshot.waiting : 0
+        let hasBegun = incarnation.loop.phase != .notStarted
+        let waiting = hasBegun && !isPaused ? 0 : incarnation.loop.snapshot.waiting
         incarnation.beginStop()
         if waiting > 0 {
-            logger.warning("events that waited for its beginning are lost", metadata: ["count": "\(waiting)"])
+            logger.warning(
+                hasBegun
+                    ? "events that waited while it was paused are lost" : "events that waited for its beginning are lost",
+                metadata: ["count": "\(waiting)"])
         }
         for tell in waiters { tell() }
     }

@@ -174,10 +174,10 @@ def test_a_state_is_waited_for_and_a_late_one_is_told(one: Daemon) -> None:
     assert one.ctl("emit", "door", "Shut", "--wait", "Closed").stdout.splitlines()[-1] == "door is in Closed"
     late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "0.3", check=False)
     assert late.returncode == 6 and "door (Open)" in late.stderr, late
-    both = one.ctl(
-        "publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "5", check=False
+    both = json.loads(
+        one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "10", "--json").stdout
     )
-    assert both.returncode in (0, 6), both
+    assert [each["state"]["data"] for each in both["reached"]] == [{"rung": 1}]
 
 
 # From another machine.

@@ -128,9 +128,11 @@ struct WatchingTests {
         #expect(await Self.next(happenings, 1) == ["visitor is \"nobody\""])
         for number in 1...5 { try host.publish(.int(Int64(number)), on: "bell") }
         #expect(await Self.next(happenings, 2) == ["bell 1", "bell 2"])
+        // What is left out is counted as it is read.
+        async let leftOut = Self.next(happenings, 1)
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))
-        #expect(await Self.next(happenings, 1) == ["left out 3"])
+        #expect(await leftOut == ["left out 3"])
         for number in 6...7 { try host.publish(.int(Int64(number)), on: "bell") }
         #expect(await Self.next(happenings, 2) == ["bell 6", "bell 7"])
         await host.stop(within: .zero)

@@ -245,7 +245,9 @@ extension Sensing {
     }
 
     @Test func `says why there is no connection`() async throws {
-        let refused = await ask("http://127.0.0.1:\(try await closedPort())/")
+        let closed = try ClosedPort()
+        defer { withExtendedLifetime(closed) {} }
+        let refused = await ask("http://127.0.0.1:\(closed.port)/")
         #expect(refused.names == ["onFailure"] && refused.text(0, "error") == "Connection refused")
         #expect(refused.value(0, "status") == .int(0))
         let nobody = await ask("http://nowhere.invalid/")

@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
+import SystemPackage
 
 /// A TCP server on this machine that says something to whoever connects, and tells who comes and goes.
 final class LoopbackServer: Sendable {
@@ -156,9 +157,26 @@ final class SilentPort: Sendable {
     }
 }
 
-/// A port of this machine at which nobody listens.
-func closedPort() async throws -> Int {
-    let server = try await LoopbackServer.start()
-    await server.stop()
-    return server.port
+/// A port at which nobody listens: taken as long as this is held, so that nobody else gets it meanwhile.
+final class ClosedPort: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var no: Int32 = 0
+        setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &no, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw Errno(rawValue: errno) }
+        port = Int(UInt16(bigEndian: address.sin6_port))
+    }
+
+    deinit { close(descriptor) }
 }

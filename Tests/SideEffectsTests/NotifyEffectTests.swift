@@ -68,7 +68,9 @@ import Testing
     }
 
     @Test func `says why it could not be sent`() async throws {
-        let message = await send("http://127.0.0.1:\(try await closedPort())/", ["text": .string("hello")])
+        let closed = try ClosedPort()
+        defer { withExtendedLifetime(closed) {} }
+        let message = await send("http://127.0.0.1:\(closed.port)/", ["text": .string("hello")])
         #expect(message.names == ["onFailure"] && message.text(0, "error") == "Connection refused")
     }
 }

@@ -83,13 +83,17 @@ import Testing
     }
 
     @Test func `a port at which nobody listens refuses`() async throws {
-        let attempt = attempt("127.0.0.1", try await closedPort())
+        let closed = try ClosedPort()
+        defer { withExtendedLifetime(closed) {} }
+        let attempt = attempt("127.0.0.1", closed.port)
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"] && attempt.text(0, "error") == "Connection refused")
     }
 
     @Test func `where no address can be connected to, each is named`() async throws {
-        let attempt = attempt("localhost", try await closedPort())
+        let closed = try ClosedPort()
+        defer { withExtendedLifetime(closed) {} }
+        let attempt = attempt("localhost", closed.port)
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"])
         let error = try #require(attempt.text(0, "error"))

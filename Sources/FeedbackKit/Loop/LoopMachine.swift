@@ -540,10 +540,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Of a loop that is paused: the next item that is no event. The events before it are held.
     @usableFromInline
     mutating func popControl() -> Item? {
+        // What is to come first does so in its own order.
+        var first: [Item] = []
+        defer { for item in first.reversed() { held?.prepend(item) } }
         while let item = mailbox.popFirst() {
             switch item {
             case .control(.introduce), .control(.watch), .control(.marker): return item
-            case .control(.first): held?.prepend(item)
+            case .control(.first): first.append(item)
             case .control(.waiting), .event: held?.append(item)
             }
         }

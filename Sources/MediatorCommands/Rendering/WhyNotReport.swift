@@ -34,7 +34,8 @@ struct WhyNotReport: Report {
                 ? "and no other state has one" : "but \(reply.otherStates.joined(separator: ", "))"
             return "\(reply.state.name) has no transition on \(event), \(others)."
         }
-        if let taken = reply.transitions.first(where: { $0.holds != false }) {
+        if let taken = reply.transitions.first(where: { $0.fails || $0.holds != false }) {
+            if taken.fails { return "\(event) would change nothing: a condition fails, which is a fault." }
             let way =
                 taken.to == "stay"
                 ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
@@ -48,7 +49,7 @@ struct WhyNotReport: Report {
         let rule = PlainText.cleaned("\(candidate.from): \(candidate.event) → \(candidate.to)\(condition)")
         var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]
         if let reason = candidate.reason {
-            let word = candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
+            let word = candidate.fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
             lines.append(
                 "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): \(PlainText.cleaned(reason))")
         }

@@ -200,6 +200,12 @@ package struct TopModel: Sendable {
     /// There are no samples for a reason.
     package mutating func lose(_ reason: String) { trouble = reason }
 
+    /// The part that was opened, and of which there are no lines yet.
+    package var awaited: Target? {
+        if case .part(let target, lines: nil) = page { return target }
+        return nil
+    }
+
     /// The lines of a part that was to be opened.
     package mutating func show(_ target: Target, _ lines: [String]) {
         guard case .part(target, _) = page else { return }

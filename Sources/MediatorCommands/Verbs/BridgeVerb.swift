@@ -58,7 +58,7 @@ struct BridgeVerb: LocalVerb {
             throw CommandError(
                 code == EACCES ? .permissionDenied : .noConnection, "no connection to '\(path)': \(reason)",
                 advice: code == EACCES
-                    ? "Only root and the user mediatord runs as may call it." : "Is mediatord running on this machine?")
+                    ? CommandError.advice(for: .read) : "Is mediatord running on this machine?")
         }
         return descriptor
     }

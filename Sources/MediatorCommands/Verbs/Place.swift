@@ -28,6 +28,23 @@ enum Place: Sendable {
         for process in begun { kill(process, SIGTERM) }
     }
 
+    /// The exit code of the ssh that was begun last, if it has ended or ends at once.
+    static func lastExitCode() -> Int32? {
+        guard let process = processes.withLock({ $0.last }) else { return nil }
+        // Its end of the connection is closed, so it is about to end.
+        for _ in 0..<50 {
+            var status: Int32 = 0
+            let ended = waitpid(process, &status, WNOHANG)
+            if ended == process {
+                processes.withLock { $0.removeAll { $0 == process } }
+                return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+            }
+            guard ended == 0 else { return nil }
+            usleep(10_000)
+        }
+        return nil
+    }
+
     /// Where the options say, else the environment.
     init(_ options: CommandOptions, _ environment: CommandEnvironment) {
         let named = environment.variable(Self.hostVariable).flatMap { $0.isEmpty ? nil : $0 }
@@ -108,7 +125,11 @@ enum Place: Sendable {
                 advice: code == ENOENT
                     ? "--host needs ssh: install openssh-client, or name another program in \(sshVariable)." : nil)
         }
-        processes.withLock { $0.append(process) }
+        processes.withLock { processes in
+            // Those that have ended meanwhile, for one that connects again and again.
+            processes.removeAll { waitpid($0, nil, WNOHANG) != 0 }
+            processes.append(process)
+        }
         return ends[0]
     }
 

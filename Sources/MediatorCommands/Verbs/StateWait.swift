@@ -1,4 +1,5 @@
 import MediatorControl
+import Synchronization
 import Varlink
 
 /// Waits until systems have entered states, beginning before what is to make them do so.
@@ -52,7 +53,7 @@ struct StateWait: Sendable {
     ) async throws -> [String: ReachedState] {
         let watcher = try await session.connect()
         do {
-            let reached = try await reach(watcher, session.limit, session.environment.clock, action)
+            let reached = try await reach(watcher, session, action)
             await watcher.close()
             return reached
         } catch {
@@ -61,49 +62,92 @@ struct StateWait: Sendable {
         }
     }
 
+    /// How long is waited for the present states; a system that waits to begin anew has none to show.
+    private static let patience = Duration.seconds(1)
+
     private func reach(
-        _ watcher: ControlClient, _ limit: Duration, _ clock: any Clock<Duration>,
-        _ action: @escaping @Sendable () async throws -> Void
+        _ watcher: ControlClient, _ session: Session, _ action: @escaping @Sendable () async throws -> Void
     ) async throws -> [String: ReachedState] {
+        let (limit, clock) = (session.limit, session.environment.clock)
         let names = wanted.keys.sorted()
         let replies = try await watcher.watch(WatchParameters(patterns: names.map { "system:\($0)" }))
-        return try await withThrowingTaskGroup(of: [String: ReachedState].self) { group in
-            group.addTask { try await follow(replies, action) }
+        let gate = ActionGate(action)
+        return try await withThrowingTaskGroup(of: [String: ReachedState]?.self) { group in
+            group.addTask { try await follow(replies, session.client, gate) }
+            group.addTask {
+                try await clock.sleep(for: min(Self.patience, limit / 2))
+                try await gate.act()
+                return nil
+            }
             group.addTask {
                 try await clock.sleep(for: limit)
                 let list = names.map { name in
                     "\(name) (\((wanted[name] ?? []).sorted().joined(separator: " or ")))"
                 }
+                let fate =
+                    gate.isDone ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
                 throw CommandError(
-                    .notReached, "it was sent, but not entered within \(limit): \(list.joined(separator: ", "))",
+                    .notReached, "\(fate) within \(limit): \(list.joined(separator: ", "))",
                     advice: "See `mediatorctl show \(names.first ?? "")`; --timeout waits longer.")
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? [:]
+            for try await reached in group {
+                if let reached { return reached }
+            }
+            return [:]
         }
     }
 
     private func follow(
-        _ replies: ControlWatch<WatchReply>, _ action: @Sendable () async throws -> Void
+        _ replies: ControlWatch<WatchReply>, _ client: ControlClient, _ gate: ActionGate
     ) async throws -> [String: ReachedState] {
-        var unseen = Set(wanted.keys)
-        var open = unseen
+        var open = Set(wanted.keys)
         var reached: [String: ReachedState] = [:]
         for try await reply in replies {
-            guard let name = reply.name else { continue }
-            // The present states come first.
-            if !unseen.isEmpty {
-                unseen.remove(name)
-                if unseen.isEmpty { try await action() }
-                continue
+            // All are watched before the first reply is made.
+            try await gate.act()
+            if reply.dropped > 0 {
+                // What was left out may have been what is waited for.
+                for name in open {
+                    let state = try await client.describeSystem(name).summary.state
+                    guard wanted[name]?.contains(state.name) == true else { continue }
+                    open.remove(name)
+                    reached[name] = ReachedState(name: name, state: state, time: reply.time)
+                }
             }
-            guard reply.topic == .state, let state = reply.state, wanted[name]?.contains(state.name) == true else {
-                continue
+            if let name = reply.name, let state = reply.state, reply.topic == .state, !reply.replayed,
+                wanted[name]?.contains(state.name) == true
+            {
+                open.remove(name)
+                reached[name] = ReachedState(name: name, state: state, time: reply.time)
             }
-            open.remove(name)
-            reached[name] = ReachedState(name: name, state: state, time: reply.time)
             if open.isEmpty { break }
         }
         return reached
+    }
+}
+
+/// Does something once, whoever asks first; the others wait for it.
+private final class ActionGate: Sendable {
+    private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
+    private let hasEnded = Atomic(false)
+    private let action: @Sendable () async throws -> Void
+
+    init(_ action: @escaping @Sendable () async throws -> Void) { self.action = action }
+
+    /// Whether it has been done.
+    var isDone: Bool { hasEnded.load(ordering: .acquiring) }
+
+    func act() async throws {
+        let task = task.withLock { task in
+            if let task { return task }
+            let new = Task {
+                try await self.action()
+                self.hasEnded.store(true, ordering: .releasing)
+            }
+            task = new
+            return new
+        }
+        try await task.value
     }
 }

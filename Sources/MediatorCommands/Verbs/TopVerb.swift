@@ -168,7 +168,10 @@ struct TopSession: Sendable {
         try draw(model)
         for await input in inputs {
             switch input {
-            case .sample(let sample): model.take(sample)
+            case .sample(let sample):
+                model.take(sample)
+                // What was asked for may have been lost with a connection, or behind samples.
+                if let target = model.awaited { wake.yield(.part(target)) }
             case .lost(let reason): model.lose(reason)
             case .part(let target, let lines): model.show(target, lines)
             case .terminal(.ended): return
@@ -228,7 +231,8 @@ struct TopSession: Sendable {
             } catch {
                 await client?.close()
                 client = nil
-                input.yield(.lost("no daemon, trying again: \(error)"))
+                let reason = error is MissingRight ? "the right to read is gone" : "no daemon"
+                input.yield(.lost("\(reason), trying again: \(error)"))
                 try? await session.environment.clock.sleep(for: Self.patience)
             }
         }

@@ -3,9 +3,9 @@ import FeedbackKit
 import MediatorConfiguration
 import Synchronization
 
-/// What a system did of late: the last ``capacity`` things, and so many more from before that were no mere repetition. Of a
-/// row of repetitions only the last is kept, so that what one does again and again neither pushes anything else out nor
-/// keeps more alive than the processor's caches hold.
+/// What a system did of late: the last ``capacity`` things, and so many more from before that were no mere repetition of one
+/// of the last ``memory`` things that differed. Of a row of repetitions of one thing only the last is kept, so that what one
+/// does again and again neither pushes anything else out nor keeps more alive than the processor's caches hold.
 ///
 /// It holds states without what brought them about, so that what it keeps alive is bounded.
 package struct Trace {
@@ -19,6 +19,8 @@ package struct Trace {
 
     /// How many of either kind are kept.
     package static let capacity = 32
+    /// How many things that differed are remembered, to tell repetitions.
+    package static let memory = 8
 
     /// Things, of which the oldest gives way to a new one.
     private struct Ring {
@@ -53,7 +55,7 @@ package struct Trace {
         }
     }
 
-    /// What makes one step a repetition of the one before.
+    /// What makes one step a repetition of another.
     fileprivate struct Likeness: Equatable {
         var kind: Int
         var before: Int
@@ -61,10 +63,31 @@ package struct Trace {
         var event: Int
     }
 
+    /// The last things that differed.
+    private struct Likenesses {
+        private var all: [Likeness] = []
+        private var next = 0
+        private var last: Likeness?
+
+        /// Whether one is among them; else it is from now on, in the place of the oldest.
+        mutating func holds(_ likeness: Likeness) -> Bool {
+            if last == likeness { return true }
+            last = likeness
+            if all.contains(likeness) { return true }
+            if all.count < Trace.memory {
+                all.append(likeness)
+            } else {
+                all[next] = likeness
+                next = (next + 1) % Trace.memory
+            }
+            return false
+        }
+    }
+
     private var recent = Ring()
     /// Those that are no longer among the recent ones, and no mere repetitions.
     private var kept = Ring()
-    private var last: Likeness?
+    private var likenesses = Likenesses()
     /// By the name of a feedback, what the outcomes of its last run were.
     private var lastOutcomes: [String: [String]] = [:]
 
@@ -83,7 +106,7 @@ package struct Trace {
         return old.isDull ? old.step : kept.add(old.step, isDull: false)?.step
     }
 
-    /// What kind of likeness a step has; nil: a side effect's, or none.
+    /// What kind of likeness a step has; nil: there is no step.
     private func kind(_ step: Step?) -> Int? {
         switch step {
         case .entered: 0
@@ -92,7 +115,8 @@ package struct Trace {
             case .stayed: happening.fault == nil ? 2 : 1
             case .unhandled: 3
             case .dropped: 4
-            case .failed, .ran: nil
+            case .failed: 5
+            case .ran(let run): 6 &+ (run.feedback.hashValue & Int.max >> 1)
             }
         case nil: nil
         }
@@ -105,36 +129,30 @@ package struct Trace {
     }
 
     private mutating func isDull(_ step: Step) -> Bool {
-        let likeness: Likeness
         switch step {
         case .entered(let new, let old):
-            likeness = Likeness(
-                kind: 0, before: old?.index ?? -1, after: new.index, event: new.event?.index ?? -1)
-            // A state that repeats itself for the second time.
-            guard new.index == old?.index else {
-                last = likeness
-                return false
-            }
+            return likenesses.holds(
+                Likeness(kind: 0, before: old?.index ?? -1, after: new.index, event: new.event?.index ?? -1))
         case .other(let happening):
             switch happening.kind {
-            case .failed: return false
+            case .failed:
+                let fault = happening.fault.map { "\($0.place)\0\($0.message)".hashValue } ?? 0
+                return likenesses.holds(happening.likeness(5, fault))
             case .ran(let run):
                 let outcomes = run.outcomes.map(\.name)
                 return lastOutcomes.updateValue(outcomes, forKey: run.feedback) == outcomes
-            case .stayed where happening.fault != nil: likeness = happening.likeness(1)
-            case .stayed: likeness = happening.likeness(2)
-            case .unhandled: likeness = happening.likeness(3)
-            case .dropped: likeness = happening.likeness(4)
+            case .stayed where happening.fault != nil: return likenesses.holds(happening.likeness(1))
+            case .stayed: return likenesses.holds(happening.likeness(2))
+            case .unhandled: return likenesses.holds(happening.likeness(3))
+            case .dropped: return likenesses.holds(happening.likeness(4))
             }
         }
-        defer { last = likeness }
-        return last == likeness
     }
 }
 
 extension Happening {
-    fileprivate func likeness(_ kind: Int) -> Trace.Likeness {
-        Trace.Likeness(kind: kind, before: before?.index ?? -1, after: -1, event: event?.index ?? -1)
+    fileprivate func likeness(_ kind: Int, _ what: Int = -1) -> Trace.Likeness {
+        Trace.Likeness(kind: kind, before: before?.index ?? -1, after: what, event: event?.index ?? -1)
     }
 }
 

@@ -33,6 +33,8 @@ public struct WhyNot: Sendable {
         public let source: SourceLocation
         /// Whether the condition holds; nil: that cannot be told, or does not matter.
         public let holds: Bool?
+        /// Whether it fails, which is a fault: the event changes nothing, and what comes behind is not tried.
+        public let fails: Bool
         /// Why, if there is a condition.
         public let reason: String?
     }
@@ -220,18 +222,22 @@ extension WhyNot.Candidate {
         isKnown: Bool
     ) -> [WhyNot.Candidate] {
         var isDecided = false
+        var hasFailed = false
         return rules.map { rule in
             let written = definition.transitions.first { $0.source == rule.source }
             var holds: Bool?
             var reason: String?
+            var fails = false
             if isDecided {
-                reason = "not tried, since one before it may hold"
+                reason = "not tried, since one before it \(hasFailed ? "fails" : "may hold")"
             } else if let condition = rule.condition {
                 let explanation = condition.explain(variables)
                 let reads = condition.references.filter { $0.first == "event" }.map { $0.joined(separator: ".") }
                 if isKnown || reads.isEmpty
                     || (explanation.value != nil && !condition.source.contains("has("))
                 {
+                    // One that fails is a fault, and none behind it is tried.
+                    fails = explanation.value == nil
                     holds = explanation.value ?? false
                     reason = explanation.summary
                 } else {
@@ -240,7 +246,8 @@ extension WhyNot.Candidate {
             } else {
                 holds = true
             }
-            if holds == true { isDecided = true }
+            if holds == true || fails { isDecided = true }
+            if fails { hasFailed = true }
             let to: String =
                 switch rule.outcome {
                 case .stay: "stay"
@@ -249,7 +256,7 @@ extension WhyNot.Candidate {
             return WhyNot.Candidate(
                 from: written?.from ?? definition.states[state].name,
                 event: written?.event ?? definition.events[event].name, to: to, condition: rule.condition?.source,
-                source: rule.source, holds: holds, reason: reason)
+                source: rule.source, holds: holds, fails: fails, reason: reason)
         }
     }
 }
