@@ -163,7 +163,7 @@ final class ClosedPort: Sendable {
     private let descriptor: Int32
 
     init() throws {
-        descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var no: Int32 = 0
         setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &no, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in6()
@@ -175,6 +175,7 @@ final class ClosedPort: Sendable {
             }
         }
         guard isBound else { throw Errno(rawValue: errno) }
+        self.descriptor = descriptor
         port = Int(UInt16(bigEndian: address.sin6_port))
     }
 
