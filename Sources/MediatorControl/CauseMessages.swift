@@ -26,6 +26,8 @@ public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {
     case reload
     /// A reload put the system in the place of another, in whose state it is.
     case migration
+    /// The system or the bus goes on from where it was when the daemon was restarted. The end of the story.
+    case restored
     /// The system began anew on account of a fault. The end of the story.
     case fault
     /// The value that is written as a bus's first. The end of the story.

@@ -467,9 +467,9 @@ public enum ControlInterface {
 
         # What a step of a story is: a system entered a state on an event; a link, or a
         # feedback, sent that; a bus got a value. A story ends with the clock (tick), a client,
-        # the daemon's own program, the start, a reload, a fault, the first value of a bus, or
-        # inside a system that is written in Swift. After a migration the story of the system
-        # before it goes on.
+        # the daemon's own program, the start, a reload, a restart of the daemon over which state
+        # or value were kept (restored), a fault, the first value of a bus, or inside a system
+        # that is written in Swift. After a migration the story of the system before it goes on.
         type CauseKind (
           state,
           event,
@@ -483,6 +483,7 @@ public enum ControlInterface {
           start,
           reload,
           migration,
+          restored,
           fault,
           firstValue
         )

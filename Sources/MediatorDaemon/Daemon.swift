@@ -26,6 +26,8 @@ public struct Daemon: Sendable {
     public var readyLimit = Duration.seconds(30)
     /// How long side effects may take to finish when the daemon is asked to stop.
     public var stopLimit = Duration.seconds(10)
+    /// What the service manager has passed to the process: sockets, and what the daemon before has left.
+    package var inheritance = Inheritance()
     /// How many descriptors the process may have open, of which connections may take half.
     package var descriptors = DescriptorLimit.wanted
     /// The kinds of side effects that configured systems may use.
@@ -74,19 +76,19 @@ public struct Daemon: Sendable {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
-        guard let (host, basis) = buildHost() else {
-            notifier.notify(
-                .status("the configuration is not valid"), .exitStatus(ExitStatus.invalidConfiguration.rawValue))
+        let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
+        guard let (host, basis) = buildHost(continuing: keeper.inherited()) else {
+            tell("the configuration is not valid", EINVAL, .invalidConfiguration)
             return .invalidConfiguration
         }
+        keeper.report(host.continuation)
         let reloader = Reloader(self, host, basis)
-        let service: VarlinkService
+        let service: ControlSocketService
         do {
             service = try await openSocket(host, reloader, started: started)
         } catch {
             logger.critical("cannot serve the control socket", metadata: ["socket": "\(socket)", "reason": "\(error)"])
-            notifier.notify(
-                .status("cannot serve the control socket"), .exitStatus(ExitStatus.noControlSocket.rawValue))
+            tell("cannot serve the control socket", Self.number(of: error), .noControlSocket)
             return .noControlSocket
         }
         let endpoint: MetricsEndpoint?
@@ -96,11 +98,12 @@ public struct Daemon: Sendable {
             logger.critical(
                 "cannot serve the metrics",
                 metadata: ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"])
-            notifier.notify(.status("cannot serve the metrics"), .exitStatus(ExitStatus.noControlSocket.rawValue))
-            await service.close(within: .zero)
+            tell("cannot serve the metrics", Self.number(of: error), .noControlSocket)
+            await service.service.close(within: .zero)
             return .noControlSocket
         }
-        let status = await serve(host, service, endpoint, HangupService(signals: hangups, reloader: reloader))
+        let status = await serve(
+            host, service, endpoint, keeper, HangupService(signals: hangups, reloader: reloader))
         await effects.shutDown()
         return status
     }
@@ -109,6 +112,30 @@ public struct Daemon: Sendable {
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
         return String(cString: strerror(error.errnoCode))
+    }
+
+    /// Tells the service manager why the start fails: in words, as a number of errno(3) if one says it, and how it ends.
+    private func tell(_ reason: String, _ number: Int32?, _ status: ExitStatus) {
+        var messages: [NotifyMessage] = [.status(reason), .exitStatus(status.rawValue)]
+        if let number { messages.append(.errno(number)) }
+        notifier.notify(messages)
+    }
+
+    /// What comes nearest to an error as a number of errno(3), for the service manager; nil: none does.
+    private static func number(of error: any Error) -> Int32? {
+        switch error {
+        case let error as IOError: return error.errnoCode
+        case let error as VarlinkError:
+            switch error.code {
+            case .addressInUse: return EADDRINUSE
+            case .accessDenied: return EACCES
+            case .notASocket, .notListening: return ENOTSOCK
+            case .invalidPath: return ENAMETOOLONG
+            default: return nil
+            }
+        case is WrongAddress: return EINVAL
+        default: return nil
+        }
     }
 
     /// Why figures cannot be served at an address.
@@ -154,21 +181,27 @@ public struct Daemon: Sendable {
     }
 
     /// Checks the configuration and builds the host; what is wrong is reported.
-    private func build() -> (draft: Draft, host: Host?) {
+    ///
+    /// - Parameter state: what the host goes on from.
+    private func build(continuing state: HostState = HostState()) -> (draft: Draft, host: Host?) {
         let draft = draft(configuration)
         for diagnostic in draft.result.diagnostics { report(diagnostic) }
         guard let graph = draft.graph else { return (draft, nil) }
         do throws(InitialStateError) {
             let time = Self.time()
-            return (draft, try Host(graph: graph, effects: effects, kinds: kinds, time: time, logger: logger))
+            return (
+                draft,
+                try Host(
+                    graph: graph, effects: effects, kinds: kinds, continuing: state, time: time, logger: logger)
+            )
         } catch {
             for diagnostic in error.diagnostics { report(diagnostic) }
             return (draft, nil)
         }
     }
 
-    private func buildHost() -> (host: Host, basis: Basis)? {
-        let (draft, host) = build()
+    private func buildHost(continuing state: HostState) -> (host: Host, basis: Basis)? {
+        let (draft, host) = build(continuing: state)
         let result = draft.result
         guard let graph = draft.graph else {
             let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
@@ -188,8 +221,36 @@ public struct Daemon: Sendable {
         return (host, draft.basis)
     }
 
-    private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
+    /// Where to serve: the socket that a socket unit has opened, else the one that the daemon before has left, else one at
+    /// the path.
+    private func socketAddress() throws -> ServiceAddress {
+        let kept = inheritance.kept
+        if let activated = inheritance.activated {
+            if let kept { letGo(of: kept) }
+            return .inherited(activated)
+        }
+        if let kept {
+            if ActivationSockets.isListening(kept, at: socket) { return .inherited(kept) }
+            logger.notice("the control socket of before is not used, since it is another one, or its file is gone")
+            letGo(of: kept)
+        }
         try ControlSocket.prepareDirectory(ofPath: socket)
+        return .path(socket, mode: SocketAudience.firstMode)
+    }
+
+    /// Has nobody listen on the control socket of the daemon before.
+    private func letGo(of kept: Int32) {
+        notifier.notify(.discard(Inheritance.socketName))
+        close(kept)
+    }
+
+    private func openSocket(
+        _ host: Host, _ reloader: Reloader, started: Timestamp
+    ) async throws -> ControlSocketService {
+        for name in inheritance.unused {
+            logger.notice("a descriptor that was passed is not used", metadata: ["name": "\(name)"])
+        }
+        let address = try socketAddress()
         let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
         let acts = ActLog(logger: logger, names: reloader.names, time: host.time)
         let control = HostControl(
@@ -209,28 +270,43 @@ public struct Daemon: Sendable {
         let systemd = SystemdInterfaces(
             reloader: reloader, metrics: metrics, levels: logLevels, acts: acts)
         let service = try await VarlinkService.start(
-            at: .path(socket, mode: SocketAudience.firstMode),
-            interfaces: [try ControlService.interface(handler: control)] + systemd.implementations(),
+            at: address, interfaces: [try ControlService.interface(handler: control)] + systemd.implementations(),
             configuration: settings)
         reloader.audience.serve(service, to: reloader.basis.access.audience)
-        return service
+        if case .inherited = address { return ControlSocketService(service: service, isLasting: true) }
+        var isLasting = false
+        if notifier.storeLimit > 0 {
+            service.share { descriptor in
+                isLasting = notifier.store(descriptor, as: Inheritance.socketName) == .delivered
+                return isLasting
+            }
+        }
+        return ControlSocketService(service: service, isLasting: isLasting)
     }
 
     private func serve(
-        _ host: Host, _ service: VarlinkService, _ endpoint: MetricsEndpoint?, _ hangups: HangupService
+        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper,
+        _ hangups: HangupService
     ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
+            began: { keeper.forget() },
             becameReady: { hangups.reloader.becomeReady() },
             greeting: { [self] in
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status")
             },
+            ended: {
+                // What ends on account of a fault is to begin anew.
+                if status.withLock({ $0 != .escalated }) { keeper.keep(host) }
+            },
             overdue: { status.withLock { $0 = $0 == .escalated ? $0 : .stoppedByForce } })
         // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
-        // client holds up the end of the control socket.
-        var services: [any Service] = [ControlSocketService(service: service), hostService, hangups]
+        // client holds up the end of the control socket. Where the socket outlasts the daemon, who connects while it ends
+        // waits for the next one.
+        var services: [any Service] = [service, hostService, hangups]
+        if service.isLasting { services.append(ControlSocketEntrance(service: service.service)) }
         if let endpoint { services.insert(endpoint, at: 0) }
         services.insert(makeWatch(host), at: 0)
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))

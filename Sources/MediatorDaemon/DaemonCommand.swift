@@ -10,6 +10,7 @@ import Metrics
 import SideEffects
 import Synchronization
 import Systemd
+import Varlink
 
 /// `mediatord`: the command line of the daemon.
 public struct DaemonCommand: AsyncParsableCommand {
@@ -96,10 +97,15 @@ public struct DaemonCommand: AsyncParsableCommand {
         var kinds: [DaemonKind] = []
         var effects: [any EffectImplementation] = []
         var recorded: RecordedMetrics?
+        /// What the service manager has passed to the process.
+        var inheritance = Result<Inheritance, VarlinkError>.success(Inheritance())
 
         /// Whether it is a daemon of one's own.
         var isOwn: Bool { !kinds.isEmpty || !effects.isEmpty }
     }
+
+    /// How long the service manager may take to read the last messages.
+    private static let farewell = Duration.seconds(5)
 
     /// What the program was launched with.
     @TaskLocal private static var launch = Launch()
@@ -147,7 +153,14 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         let levels = LogLevelSwitch(logLevel.level)
         let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(levels: levels) }
-        let path = socket ?? Self.usualSocket
+        let inheritance: Inheritance
+        do throws(VarlinkError) {
+            inheritance = try Self.launch.inheritance.get()
+        } catch {
+            logger.critical("what the service manager has passed cannot be used", metadata: ["reason": "\(error)"])
+            throw ExitCode(ExitStatus.noControlSocket.rawValue)
+        }
+        let path = inheritance.activatedPath ?? socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
         var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
             LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
@@ -167,12 +180,20 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard StandardOutput.write(summary + "\n"), isWritten.withLock({ $0 }) else { throw Self.notWritten() }
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
+        daemon.inheritance = inheritance
         daemon.descriptors = DescriptorLimit.raise()
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
         daemon.metrics = metrics
         daemon.client = Self.client(for: path)
-        throw ExitCode(await daemon.run().rawValue)
+        let status = await daemon.run()
+        // Who ends at once after a message may be gone before that is read, and then nobody knows whose it was.
+        if case .failed(let number) = daemon.notifier.barrier(timeout: Self.farewell) {
+            logger.debug(
+                "the service manager has not taken in everything",
+                metadata: ["reason": "\(String(cString: strerror(number)))"])
+        }
+        throw ExitCode(status.rawValue)
     }
 
     /// Says that an answer could not be written whole.
@@ -211,6 +232,8 @@ public struct DaemonCommand: AsyncParsableCommand {
     ) -> Never {
         occupyStandardDescriptors()
         var launched = Launch(kinds: kinds, effects: effects)
+        // While there is one thread: it changes the environment.
+        launched.inheritance = Result { () throws(VarlinkError) in try Inheritance.take() }
         if exposesRecordedMetrics {
             let recorded = RecordedMetrics()
             MetricsSystem.bootstrap(recorded)

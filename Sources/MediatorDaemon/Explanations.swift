@@ -56,6 +56,7 @@ extension CauseKind {
         case .start: self = .start
         case .reload: self = .reload
         case .migration: self = .migration
+        case .restored: self = .restored
         case .fault: self = .fault
         case .firstValue: self = .firstValue
         }

@@ -14,10 +14,14 @@ struct HostService: Service, CustomStringConvertible {
     let readyLimit: Duration
     let stopLimit: Duration
     let logger: Logger
+    /// Called when every system has begun.
+    let began: @Sendable () -> Void
     /// Called when the service manager has been told that everything is ready.
     let becameReady: @Sendable () -> Void
     /// What to say when everything is ready.
     let greeting: @Sendable () -> Void
+    /// Called when everything has been stopped, or left behind.
+    let ended: @Sendable () -> Void
     /// Called when something had not ended in time.
     let overdue: @Sendable () -> Void
 
@@ -26,8 +30,9 @@ struct HostService: Service, CustomStringConvertible {
 
     func run() async {
         host.start()
+        began()
         await cancelWhenGracefulShutdown {
-            let late = await host.ready(within: readyLimit)
+            let late = await askingForTime { await host.ready(within: readyLimit) }
             if Task.isCancelled { return }
             if !late.isEmpty {
                 logger.warning(
@@ -54,6 +59,25 @@ struct HostService: Service, CustomStringConvertible {
                 "side effects did not end in time; leaving them behind",
                 metadata: ["systems": "\(running.joined(separator: ", "))", "limit": "\(limit)"])
             overdue()
+        }
+        ended()
+    }
+
+    /// How often the service manager is asked for more time to start.
+    private static let askPeriod = Duration.seconds(2)
+    /// How much it is asked for each time, from then on.
+    private static let askedTime = Duration.seconds(15)
+
+    /// Asks the service manager for more time as long as something lasts, which must have a limit of its own.
+    private func askingForTime<Result: Sendable>(_ body: @Sendable () async -> Result) async -> Result {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while (try? await host.time.clock.sleep(for: Self.askPeriod)) != nil {
+                    notifier.notify(.extendTimeout(Self.askedTime), .status("starting: \(host.statusText)"))
+                }
+            }
+            defer { group.cancelAll() }
+            return await body()
         }
     }
 

@@ -41,6 +41,8 @@ public final class Host: Sendable {
     let supervisor: Supervisor
     /// Those who watch it as a whole.
     let changes = Listeners<HostChange>()
+    /// What has become of the state with which it was to go on.
+    public let continuation: Continuation
 
     /// Builds everything, and starts nothing.
     ///
@@ -48,12 +50,13 @@ public final class Host: Sendable {
     ///   - graph: what to run.
     ///   - effects: the kinds of side effects; they must be those the graph was checked against.
     ///   - kinds: the kinds of systems; they must be those the graph was checked against.
+    ///   - state: what systems and buses go on from, where it fits; what does not fit, and all others, begin anew.
     ///   - time: what time it is.
     ///   - logger: where to say what happens; each system, bus and link adds its name.
     /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
     public init(
-        graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(), time: HostTime,
-        logger: Logger
+        graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(),
+        continuing state: HostState = HostState(), time: HostTime, logger: Logger
     ) throws(InitialStateError) {
         self.effects = effects
         self.kinds = kinds
@@ -64,7 +67,9 @@ public final class Host: Sendable {
         let builder = SetBuilder(
             effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
-        let set = try builder.build(graph)
+        let values = state.values(for: graph, at: time.now())
+        let set = try builder.build(graph, beginningWith: values.fitting)
+        continuation = state.begin(set, values, at: time.now())
         _ = set.join(after: nil) {}
         machine = Mutex(Machine(set: set))
         supervisor.connect { [weak self] in self?.current }

@@ -27,6 +27,8 @@ final class HostedSystem: Sendable {
 
     private struct Status {
         var phase = Phase.built
+        /// Where it stood when it was ended for good.
+        var left: Phase?
         var incarnation: Incarnation
         /// Whether nothing of it is left running.
         var isOver = false
@@ -322,6 +324,7 @@ final class HostedSystem: Sendable {
     func beginStop() {
         let (incarnation, isPaused, waiters) = status.withLock { status in
             let isPaused = status.pause != nil
+            if status.left == nil { status.left = status.phase }
             status.phase = .leaving
             status.pause = nil
             _ = status.note(at: time.now())
@@ -633,6 +636,43 @@ final class HostedSystem: Sendable {
             let adopted = incarnation.behaviour.adopt(state)
         else { return false }
         return incarnation.loop.setInitial(adopted)
+    }
+
+    /// Begins in the state in which one of its name was when the daemon ended, instead of its own.
+    ///
+    /// - Parameter now: the time.
+    /// - Returns: why it does not, in words; nil: it does.
+    func begin(in kept: HostState.System, at now: Timestamp) -> String? {
+        guard let match = definition.states.firstIndex(where: { $0.name == kept.state.name }) else {
+            return "it was in the state '\(kept.state.name)', which there is no more"
+        }
+        guard definition.states[match].type == kept.state else {
+            return "it was in the state '\(kept.state.name)', whose fields have changed"
+        }
+        let incarnation = incarnation
+        let state = SystemState(
+            record: StateRecord(
+                definition: definition, index: match,
+                data: .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
+                since: kept.since, previous: nil, event: nil, serial: 1, original: nil),
+            cause: Cause(.restored, at: now))
+        guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
+            return "it cannot be in the state '\(kept.state.name)' in which it was"
+        }
+        return nil
+    }
+
+    /// The state in which it is, or was when it ended for good; nil where it did not run, or has failed.
+    var kept: HostState.System? {
+        let (phase, incarnation) = status.withLock { ($0.left ?? $0.phase, $0.incarnation) }
+        let loop = incarnation.loop
+        guard phase == .running, loop.fault == nil else { return nil }
+        let state = loop.state
+        guard case .structure(let data) = state.data, definition.states.indices.contains(state.index) else {
+            return nil
+        }
+        return HostState.System(
+            state: definition.states[state.index].type, fields: data.fields, since: state.since)
     }
 
     // MARK: Health

@@ -18,9 +18,12 @@ struct SetBuilder: Sendable {
     /// - Parameters:
     ///   - graph: what it is to run. What is kept has the definitions with which it runs.
     ///   - before: what runs already, and what becomes of it.
+    ///   - values: what buses begin with instead of their first values, by their names.
     /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
-    func build(_ graph: Graph, after before: (set: HostedSet, plan: Plan)? = nil) throws(InitialStateError) -> HostedSet
-    {
+    func build(
+        _ graph: Graph, after before: (set: HostedSet, plan: Plan)? = nil,
+        beginningWith values: [String: BusValue] = [:]
+    ) throws(InitialStateError) -> HostedSet {
         let old = before?.set
         let fates = Dictionary(uniqueKeysWithValues: before?.plan.systems.map { ($0.name, $0.fate) } ?? [])
         let busFates = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
@@ -48,7 +51,7 @@ struct SetBuilder: Sendable {
             let step = busFates[definition.name]
             let present = old?.bus(definition.name)
             if step?.fate == .keep, let present { return present }
-            let value = step?.value == .keep ? present?.carried : nil
+            let value = step?.value == .keep ? present?.carried : values[definition.name]
             return HostedBus(
                 definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
         }

@@ -14,12 +14,18 @@ public struct Notifier: Sendable {
     public static let datagramLimit = 4095
 
     private let deliver: @Sendable (String) -> Int32
+    private let deliverDescriptor: @Sendable (String, Int32) -> Int32
+    private let room: @Sendable () -> Int
     private let synchronize: @Sendable (UInt64) -> Int32
     private let hasReceiver: @Sendable () -> Bool
 
     /// A notifier of the service manager which started the process.
     public init() {
         self.deliver = { sd_notify(0, $0) }
+        self.deliverDescriptor = { text, descriptor in
+            withUnsafePointer(to: descriptor) { sd_pid_notify_with_fds(0, 0, text, $0, 1) }
+        }
+        self.room = { Environment["FDSTORE"].flatMap { Int($0) } ?? 0 }
         self.synchronize = { sd_notify_barrier(0, $0) }
         self.hasReceiver = {
             Environment["NOTIFY_SOCKET"].map { !$0.isEmpty } ?? false
@@ -29,12 +35,19 @@ public struct Notifier: Sendable {
     /// A notifier that hands each datagram to a closure instead: for tests, and for a daemon that runs within another
     /// program.
     ///
-    /// - Parameter receiver: Given the text of each datagram, on the thread that sends it.
-    public init(receiver: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - storeLimit: How many descriptors the receiver keeps; it is told of them by the text alone.
+    ///   - receiver: Given the text of each datagram, on the thread that sends it.
+    public init(storeLimit: Int = 0, receiver: @escaping @Sendable (String) -> Void) {
         self.deliver = { text in
             receiver(text)
             return 1
         }
+        self.deliverDescriptor = { text, _ in
+            receiver(text)
+            return 1
+        }
+        self.room = { storeLimit }
         self.synchronize = { _ in 1 }
         self.hasReceiver = { true }
     }
@@ -64,6 +77,22 @@ public struct Notifier: Sendable {
         let datagram = messages.map(\.assignment).joined(separator: "\n")
         guard datagram.utf8.count <= Self.datagramLimit else { return .failed(errno: EMSGSIZE) }
         return NotifyOutcome(returnCode: deliver(datagram))
+    }
+
+    /// How many descriptors the service manager keeps for the process after its end (`FileDescriptorStoreMax=` of
+    /// systemd.service(5)); 0 where it keeps none, or nobody says so by `$FDSTORE`, as systemd does from 254 on.
+    public var storeLimit: Int { isAvailable ? max(0, room()) : 0 }
+
+    /// Has the service manager keep a descriptor, beside the process' own, and pass it under a name to the process that it
+    /// starts next (sd_listen_fds_with_names(3)).
+    ///
+    /// - Parameters:
+    ///   - descriptor: What to keep; it stays open here.
+    ///   - name: By which it is known: ASCII without control characters and colons.
+    /// - Returns: What became of the message. One that was delivered may still be ignored: see ``storeLimit``.
+    public func store(_ descriptor: Int32, as name: String) -> NotifyOutcome {
+        guard isAvailable else { return .noSocket }
+        return NotifyOutcome(returnCode: deliverDescriptor(NotifyMessage.store(name).assignment, descriptor))
     }
 
     /// Waits until the service manager has taken in everything sent before.

@@ -59,6 +59,16 @@ public struct NotifyMessage: Sendable, Hashable {
         NotifyMessage("EXIT_STATUS=\(status)")
     }
 
+    /// Goes with a descriptor that is to be kept under a name, whether anything can be read from it or not.
+    static func store(_ name: String) -> NotifyMessage {
+        NotifyMessage("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0")
+    }
+
+    /// What is kept under a name is to be closed.
+    public static func discard(_ name: String) -> NotifyMessage {
+        NotifyMessage("FDSTOREREMOVE=1\nFDNAME=\(name)")
+    }
+
     /// The process which the service manager is to regard as the service's main one.
     public static func mainPID(_ pid: Int32) -> NotifyMessage {
         NotifyMessage("MAINPID=\(pid)")

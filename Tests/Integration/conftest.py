@@ -18,7 +18,19 @@ from daemon import STOPPED, Binaries, Daemon
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build"
-UNIT = REPOSITORY / "systemd" / "mediatord.service"
+UNITS = REPOSITORY / "systemd"
+
+# Where what lies in `systemd` belongs.
+UNIT_FILES = {
+    "/usr/lib/systemd/system/mediatord.service": UNITS / "mediatord.service",
+    "/usr/lib/systemd/system/mediatord.socket": UNITS / "mediatord.socket",
+    "/usr/lib/systemd/system/mediatord@.service": UNITS / "mediatord@.service",
+    "/usr/lib/systemd/system/mediatord@.socket": UNITS / "mediatord@.socket",
+    "/usr/lib/systemd/user/mediatord.service": UNITS / "user" / "mediatord.service",
+    "/usr/lib/systemd/user/mediatord.socket": UNITS / "user" / "mediatord.socket",
+    "/usr/lib/sysusers.d/mediatord.conf": UNITS / "mediatord.sysusers",
+    "/usr/lib/tmpfiles.d/mediatord.conf": UNITS / "mediatord.tmpfiles",
+}
 
 # A small system which is healthy from its beginning.
 CONFIGURATION = {
@@ -144,14 +156,9 @@ def container(say: Callable[[str], None], request: pytest.FixtureRequest) -> Ite
 
 @pytest.fixture(scope="session")
 def installed(container: Container, binaries: Binaries) -> Container:
-    """The container with the programs, the unit and the account installed."""
-    container.install(
-        [binaries.mediatord, binaries.mediatorctl],
-        {
-            "/usr/lib/systemd/system/mediatord.service": UNIT,
-            "/usr/lib/sysusers.d/mediatord.conf": UNIT.with_suffix(".sysusers"),
-        },
-    )
+    """The container with the programs, the units and the account installed."""
+    container.install([binaries.mediatord, binaries.mediatorctl], UNIT_FILES)
+    container.run("systemd-tmpfiles", "--create", "mediatord.conf")
     # What nothing wants systemd forgets once it is stopped, and its result with it.
     container.systemctl("enable", "mediatord")
     return container
@@ -162,12 +169,13 @@ def system(installed: Container) -> Iterator[Container]:
     """The container with mediatord stopped, a good configuration and no drop-ins; reset after each test."""
 
     def reset() -> None:
-        installed.systemctl("stop", "mediatord", check=False)
+        installed.systemctl("stop", "mediatord.socket", "mediatord.service", check=False)
         installed.run(
-            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord")
+            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord"),
+            "/run/mediatord",
         )
         installed.systemctl("daemon-reload")
-        installed.systemctl("reset-failed", "mediatord", check=False)
+        installed.systemctl("reset-failed", check=False)
         installed.run("journalctl", "--rotate", "--vacuum-time=1s")
 
     reset()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from container import Container
 from daemon import CONFIGURATION_INVALID
 
@@ -16,6 +18,9 @@ states: { Here: {} }
 events: {}
 initialState: Here
 """
+
+UNITS = Path(__file__).parents[2] / "systemd"
+EXAMPLES = UNITS / "examples"
 
 OPERATING = (Path(__file__).parents[2] / "Documentation" / "Operating.md").read_text()
 
@@ -40,14 +45,68 @@ def wait_for_restart(system: Container, old_pid: str) -> dict[str, str]:
     return now
 
 
-def test_the_unit_has_no_mistakes(system: Container) -> None:
-    verified = system.run("systemd-analyze", "verify", f"/usr/lib/systemd/system/{UNIT}")
-    assert verified.stdout + verified.stderr == ""
+def test_the_units_have_no_mistakes(system: Container) -> None:
+    for unit in ("mediatord.service", "mediatord.socket", "mediatord@lab.service", "mediatord@lab.socket"):
+        verified = system.run("systemd-analyze", "verify", unit, check=False)
+        assert (unit, verified.returncode, verified.stdout + verified.stderr) == (unit, 0, "")
+    for unit in ("mediatord.service", "mediatord.socket"):
+        verified = system.run("systemd-analyze", "verify", "--user", f"/usr/lib/systemd/user/{unit}", check=False)
+        assert (unit, verified.returncode, verified.stdout + verified.stderr) == (unit, 0, "")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
+def test_the_examples_have_no_mistakes(system: Container, name: str) -> None:
+    text = (EXAMPLES / name).read_text()
+    wanted = re.search(r"systemd (\d+) and later", text)
+    if system.suite == "bookworm" and wanted is not None and int(wanted[1]) > 252:
+        pytest.skip(f"for systemd {wanted[1]}")
+    drop_in(system, text)
+    verified = system.run("systemd-analyze", "verify", UNIT, check=False)
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+    system.systemctl("start", UNIT)
 
 
 def test_the_unit_exposes_little(system: Container) -> None:
     # In tenths; the scale ends at 100. Compare 96 for an unhardened service.
-    system.run("systemd-analyze", "security", "--threshold=20", UNIT)
+    for unit in (UNIT, "mediatord@lab.service"):
+        system.run("systemd-analyze", "security", "--threshold=15", unit)
+
+
+def test_the_template_is_the_unit_with_other_names() -> None:
+    def settings(name: str) -> list[str]:
+        lines = (UNITS / name).read_text().splitlines()
+        return [line for line in lines if line and not line.startswith("#")]
+
+    own = {
+        "Description=Mediator daemon, instance %i": "Description=Mediator daemon: the host's concerns as small state machines",
+        "ExecStart=/usr/bin/mediatord --config /etc/mediatord@%i": "ExecStart=/usr/bin/mediatord",
+        "ExecStartPre=-/usr/bin/mediatorctl validate --quiet --config /etc/mediatord@%i": (
+            "ExecStartPre=-/usr/bin/mediatorctl validate --quiet"
+        ),
+    }
+    added = "Environment=MEDIATORD_SOCKET=%t/mediatord@%i/io.mediatord.Control"
+    template = settings("mediatord@.service")
+    assert added in template and set(own) <= set(template)
+    template.remove(added)
+    assert [own.get(line, line).replace("mediatord@%i", "mediatord") for line in template] == settings(UNIT)
+
+
+def test_the_shipped_configuration_works_under_the_unit(system: Container) -> None:
+    for path in (UNITS.parent / "Config").iterdir():
+        system.write(f"/etc/mediatord/{path.name}", path.read_text())
+    system.run("rm", "-f", "/etc/mediatord/heartbeat.yaml")
+    system.systemctl("start", UNIT)
+
+    def state(name: str) -> str:
+        return system.run("mediatorctl", "show", name, "--json").stdout
+
+    assert '"name":"Unknown"' not in state("disk-guard")
+    system.run("mediatorctl", "publish", "speaker.target", "12")
+    system.wait_until(lambda: '"volume":12' in state("speaker"), "the speaker")
+    system.run("mediatorctl", "emit", "housekeeping", "Due", "--wait", "Waiting")
+    system.wait_until(lambda: '"rounds":1' in state("housekeeping"), "the housekeeping")
+    assert '"trouble":"none"' in state("housekeeping")
+    assert system.run("mediatorctl", "status", check=False).returncode == 0
 
 
 def test_start_returns_when_the_daemon_is_ready(system: Container) -> None:
@@ -107,7 +166,10 @@ def test_stop_is_clean(system: Container) -> None:
     # Code 1 is CLD_EXITED: it ended by itself, not by a signal.
     assert state == {"ActiveState": "inactive", "Result": "success", "ExecMainCode": "1", "ExecMainStatus": "0"}
     assert system.processes("mediatord") == []
-    assert not system.path("/run/mediatord").exists()
+    # Nobody listens, and nothing is kept.
+    stopped = system.run("mediatorctl", "status", check=False)
+    assert (stopped.returncode, "nobody listens" in stopped.stderr) == (69, True), stopped
+    assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "0"}
 
 
 def test_a_broken_configuration_fails_the_start_and_says_where(system: Container) -> None:
@@ -213,6 +275,7 @@ def test_a_reload_fails_loudly_if_nothing_is_applied(system: Container) -> None:
 
 def test_a_reload_by_signal_is_waited_for(system: Container) -> None:
     """`Type=notify-reload`, of systemd 253 and later, as the guide shows it."""
+    assert NOTIFY_RELOAD in (EXAMPLES / "notify-reload.conf").read_text()
     drop_in(system, NOTIFY_RELOAD)
     if system.suite == "bookworm":
         # systemd 252 does not know the type, as the guide says.

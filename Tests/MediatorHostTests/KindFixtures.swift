@@ -179,13 +179,14 @@ final class KindFixture: Sendable {
     let kinds: SystemCatalogue
 
     init(
-        _ text: String, also others: [any SystemImplementation] = [], values: ExternalValues = .none
+        _ text: String, also others: [any SystemImplementation] = [], values: ExternalValues = .none,
+        continuing state: HostState = HostState()
     ) throws {
         kinds = SystemCatalogue([try Kinds.speaker(), try Kinds.counter(), try Kinds.server()] + others)
         let time = HostTime.manual(clock)
         host = try Host(
-            graph: try Self.graph(text, kinds.kinds, values), effects: EffectCatalogue([]), kinds: kinds, time: time,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            graph: try Self.graph(text, kinds.kinds, values), effects: EffectCatalogue([]), kinds: kinds,
+            continuing: state, time: time, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     static func graph(_ text: String, _ kinds: [SystemKind], _ values: ExternalValues = .none) throws -> Graph {

@@ -45,6 +45,33 @@ struct `The notifier` {
     }
 
     @Test
+    func `A descriptor travels with the name under which it is to be kept`() async {
+        await #expect(processExitsWith: .success) {
+            let socket = try NotifySocket()
+            let notifier = Notifier()
+            unsetenv("NOTIFY_SOCKET")
+            setenv("FDSTORE", "4", 1)
+            #expect(notifier.storeLimit == 0)
+            #expect(notifier.store(STDIN_FILENO, as: "state") == .noSocket)
+            setenv("NOTIFY_SOCKET", socket.path, 1)
+            #expect(notifier.storeLimit == 4)
+            let ends = UnsafeMutablePointer<Int32>.allocate(capacity: 2)
+            #expect(pipe(ends) == 0)
+            #expect(notifier.store(ends[1], as: "state") == .delivered)
+            #expect(notifier.store(-1, as: "state") == .failed(errno: EBADF))
+            close(ends[1])
+            // Whoever got it has closed it: the pipe has no other writing end.
+            #expect(try socket.receive() == "FDSTORE=1\nFDNAME=state\nFDPOLL=0")
+            var byte: UInt8 = 0
+            #expect(read(ends[0], &byte, 1) == 0)
+            #expect(notifier.notify(.discard("state")) == .delivered)
+            #expect(try socket.receive() == "FDSTOREREMOVE=1\nFDNAME=state")
+            setenv("FDSTORE", "many", 1)
+            #expect(notifier.storeLimit == 0)
+        }
+    }
+
+    @Test
     func `A barrier returns once the manager has closed its descriptor`() async {
         await #expect(processExitsWith: .success) {
             let socket = try NotifySocket()

@@ -75,6 +75,7 @@ struct AddressTests {
         let three = try sockets(["LISTEN_FDS": "3", "LISTEN_PID": "7", "LISTEN_FDNAMES": "http:varlink:varlink2"])
         #expect(try three.address() == .descriptor(4))
         #expect(try three.address(named: "http") == .descriptor(3))
+        #expect(three.without(["http", "varlink2"]).sockets.map(\.descriptor) == [4])
     }
 
     @Test(arguments: [

@@ -138,6 +138,25 @@ struct ConnectionMachineTests {
         #expect(early.demand() == "close")
     }
 
+    @Test func `draining can let a client that has not called yet have one call served`() {
+        var idle = Script()
+        _ = idle.demand()
+        #expect(Script.text(idle.machine.drain(servingFirstCall: true)) == "-")
+        #expect(idle.receive("a\0b\0") == "1:a")
+        idle.machine.finish(1)
+        #expect(idle.demand() == "close")
+        var early = Script()
+        #expect(Script.text(early.machine.drain(servingFirstCall: true)) == "-")
+        #expect(early.demand() == "-")
+        #expect(early.endInput() == "close")
+        var served = Script()
+        _ = served.demand()
+        _ = served.receive("a\0")
+        served.machine.finish(1)
+        _ = served.demand()
+        #expect(Script.text(served.machine.drain(servingFirstCall: true)) == "close")
+    }
+
     @Test func `one limit of time is running, or none`() {
         var script = Script()
         #expect(script.machine.timer == .doNothing)

@@ -132,6 +132,65 @@ struct SocketTests {
         #expect(await socketsVanish(directory.socket))
     }
 
+    @Test func `a socket that somebody else keeps open lets clients wait for the next service`() async throws {
+        let kept = try bindSocket(listening: true)
+        defer { close(kept) }
+        let first = try await ExampleService(.inherited(dup(kept)))
+        try first.service.setPermissions(mode: 0o640)
+        #expect(mode(directory.socket) == 0o640)
+        await first.service.stopListening()
+        let waiting = Task { [path = directory.socket] in
+            let client = try await VarlinkClient.connect(toPath: path)
+            _ = try await client.call("org.example.test.WhoAmI")
+            await client.close()
+        }
+        await first.service.close()
+        #expect(access(directory.socket, F_OK) == 0)
+        let second = try await ExampleService(.inherited(dup(kept)))
+        try await waiting.value
+        await second.service.close()
+        #expect(access(directory.socket, F_OK) == 0)
+    }
+
+    @Test func `a service shares its socket with somebody, who keeps it when the service has been closed`() async throws
+    {
+        let first = try await ExampleService(.path(directory.socket))
+        var kept: Int32 = -1
+        first.service.share { descriptor in
+            kept = dup(descriptor)
+            return kept >= 0
+        }
+        await first.service.close()
+        #expect(access(directory.socket, F_OK) == 0)
+        #expect(access(directory.socket + ".lock", F_OK) != 0)
+        #expect(ActivationSockets.isListening(kept, at: directory.socket))
+        #expect(!ActivationSockets.isListening(kept, at: directory.socket + "x"))
+        #expect(ActivationSockets.path(of: kept) == directory.socket)
+        // Another program does not take the path over meanwhile.
+        #expect(await code(.path(directory.socket)) == .addressInUse)
+        unlink(directory.socket)
+        #expect(!ActivationSockets.isListening(kept, at: directory.socket))
+        close(kept)
+        let other = try await ExampleService(.path(directory.socket))
+        first.service.share { _ in false }
+        await other.service.close()
+        #expect(access(directory.socket, F_OK) != 0)
+    }
+
+    @Test func `who has connected and not called before a service is closed can still be answered`() async throws {
+        let example = try await ExampleService(.path(directory.socket))
+        let fresh = try await VarlinkClient.connect(toPath: directory.socket)
+        let old = try await VarlinkClient.connect(toPath: directory.socket)
+        _ = try await old.call("org.example.test.WhoAmI")
+        while example.service.connectionCount < 2 { await Task.yield() }
+        await example.service.stopListening()
+        async let closed: Void = example.service.close(within: .seconds(60), servingFirstCalls: true)
+        _ = try await fresh.call("org.example.test.WhoAmI")
+        await closed
+        await fresh.close()
+        await old.close()
+    }
+
     @Test func `a descriptor that does not listen is refused and stays open`() async throws {
         let descriptor = try bindSocket(listening: false)
         #expect(await code(.descriptor(descriptor)) == .notListening)

@@ -23,6 +23,8 @@ package final class Cause: Sendable {
         case reload
         /// A reload put the system in the place of another one, in whose state it begins.
         case migration(StateRecord)
+        /// The system, or the bus, goes on from where one of its name was when the daemon ended.
+        case restored
         /// What is done about a fault.
         case fault(Treatment)
         /// The value that the bus was given by its definition.
@@ -98,7 +100,7 @@ extension Cause.Kind {
     var record: StateRecord? {
         switch self {
         case .link(_, let record), .feedback(_, let record), .tick(_, let record), .migration(let record): record
-        case .outside, .start, .reload, .fault, .firstValue: nil
+        case .outside, .start, .reload, .restored, .fault, .firstValue: nil
         }
     }
 }

@@ -38,6 +38,8 @@ public struct CauseHop: Sendable {
         case reload
         /// A reload put the system in the place of another, in whose state it is.
         case migration
+        /// The system or the bus goes on from where it was when the daemon was restarted. The end of the chain.
+        case restored
         /// The system began anew on account of a fault. The end of the chain.
         case fault
         /// The value that is written as a bus's first. The end of the chain.
@@ -198,6 +200,7 @@ private struct Story {
             }
         case .start: add(.start, at: cause.time) { $0.text = "as it began at the start" }
         case .reload: add(.reload, at: cause.time) { $0.text = "as it began on account of a reload" }
+        case .restored: add(.restored, at: cause.time) { $0.text = "kept over a restart of the daemon" }
         case .migration(let record):
             add(.migration, at: cause.time) { $0.text = "carried over by a reload, which changed the system" }
             return record

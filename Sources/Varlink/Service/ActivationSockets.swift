@@ -43,6 +43,24 @@ public struct ActivationSockets: Sendable, Hashable {
         }
     }
 
+    private init(_ sockets: [Socket]) {
+        self.sockets = sockets
+    }
+
+    /// All but those of some names, such as what a service manager has kept of an earlier process (`FDNAME=`).
+    public func without(_ names: Set<String>) -> ActivationSockets {
+        ActivationSockets(sockets.filter { !names.contains($0.name) })
+    }
+
+    /// The path to which a socket is bound; nil when it is bound to none.
+    public static func path(of descriptor: Int32) -> String? { SocketPath.boundPath(descriptor) }
+
+    /// Whether a descriptor is a socket that listens at a path, where its file still is.
+    public static func isListening(_ descriptor: Int32, at path: String) -> Bool {
+        guard (try? SocketPath.checkListening(descriptor)) != nil else { return false }
+        return SocketPath(inheriting: descriptor)?.path == path
+    }
+
     /// Takes the sockets of this process: programs that it starts do not get them, nor the variables that tell of them.
     /// To be called once, before there are other threads.
     ///
@@ -64,7 +82,14 @@ public struct ActivationSockets: Sendable, Hashable {
     ///
     /// - Throws: ``VarlinkError`` (`notListening`) when there are several, and not exactly one of that name.
     public func address(named name: String = varlinkName) throws(VarlinkError) -> ServiceAddress? {
-        if sockets.count <= 1 { return sockets.first.map { .descriptor($0.descriptor) } }
+        try socket(named: name).map { .descriptor($0.descriptor) }
+    }
+
+    /// The socket to serve: the only one, or of several the one of that name; nil when there is none at all.
+    ///
+    /// - Throws: ``VarlinkError`` (`notListening`) when there are several, and not exactly one of that name.
+    public func socket(named name: String = varlinkName) throws(VarlinkError) -> Socket? {
+        if sockets.count <= 1 { return sockets.first }
         let named = sockets.filter { $0.name == name }
         guard let socket = named.first, named.count == 1 else {
             throw VarlinkError(
@@ -72,6 +97,6 @@ public struct ActivationSockets: Sendable, Hashable {
                 "of \(sockets.count) sockets, \(named.count) are named '\(name)'; in the one socket unit for it write "
                     + "'FileDescriptorName=\(name)'")
         }
-        return .descriptor(socket.descriptor)
+        return socket
     }
 }

@@ -37,8 +37,8 @@ struct ConnectionGate: Sendable {
         onEventLoop { $0.close(error) }
     }
 
-    func drain() {
-        onEventLoop { $0.drain() }
+    func drain(servingFirstCall: Bool) {
+        onEventLoop { $0.drain(servingFirstCall: servingFirstCall) }
     }
 
     private func onEventLoop(_ body: @escaping @Sendable (ServiceConnection) -> Void) {

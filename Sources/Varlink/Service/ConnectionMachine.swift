@@ -50,6 +50,8 @@ package struct ConnectionMachine: Sendable {
     private var inputHasEnded = false
     private var outputIsBlocked = false
     private var isDraining = false
+    /// Whether, while it drains, the first call is still served.
+    private var servesFirstCall = false
     private var callCount = 0
     /// The length of the message whose call is running.
     private var servedBytes = 0
@@ -91,9 +93,10 @@ package struct ConnectionMachine: Sendable {
         return advance()
     }
 
-    /// No further call is to be served.
-    package mutating func drain() -> Action {
+    /// No further call is to be served; of a client that has not called yet, the first one nevertheless, if that is wanted.
+    package mutating func drain(servingFirstCall: Bool = false) -> Action {
         isDraining = true
+        servesFirstCall = servingFirstCall
         return advance()
     }
 
@@ -150,7 +153,7 @@ package struct ConnectionMachine: Sendable {
 
     private mutating func advance() -> Action {
         guard phase == .receiving else { return .doNothing }
-        if isDraining { return end(nil) }
+        if isDraining, !servesFirstCall || callCount > 0 { return end(nil) }
         guard !outputIsBlocked else { return .doNothing }
         do throws(VarlinkError) {
             if let message = try frames.next() {

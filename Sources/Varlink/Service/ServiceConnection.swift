@@ -251,8 +251,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     /// Serves no further call: closes now or when the running call is answered.
-    func drain() {
-        perform(machine.drain())
+    func drain(servingFirstCall: Bool) {
+        perform(machine.drain(servingFirstCall: servingFirstCall))
     }
 
     private func perform(_ action: ConnectionMachine.Action) {

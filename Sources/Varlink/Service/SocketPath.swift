@@ -16,7 +16,8 @@ struct SocketPath {
     let path: String
     /// The listening socket; whoever takes it over closes it.
     let descriptor: Int32
-    private let lock: Int32
+    /// The lock; nil where the socket is inherited, since a socket that listens keeps others away by itself.
+    private let lock: Int32?
     private let identity: FileIdentity
 
     private struct FileIdentity: Equatable {
@@ -60,18 +61,50 @@ struct SocketPath {
         self.path = path
     }
 
+    /// The file of a listening socket that somebody else has bound; nil when it lies in no file system, or its file is
+    /// there no more.
+    init?(inheriting descriptor: Int32) {
+        guard let path = Self.boundPath(descriptor), let identity = FileIdentity(at: path), identity.isSocket else {
+            return nil
+        }
+        self.path = path
+        self.descriptor = descriptor
+        self.identity = identity
+        lock = nil
+    }
+
+    /// The path to which a socket is bound; nil when it is to none.
+    static func boundPath(_ descriptor: Int32) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let room = Int(length) - (MemoryLayout<sockaddr_un>.size - MemoryLayout.size(ofValue: address.sun_path))
+        let bytes = withUnsafeBytes(of: &address.sun_path) { Array($0.prefix(max(0, room)).prefix { $0 != 0 }) }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Changes who may open the socket file, if it is still ours.
     func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
         guard FileIdentity(at: path) == identity else { return }
-        if let group, lchown(path, uid_t.max, group) != 0 {
+        // Only if it is another one: who may not change groups need not be able to.
+        if let group, Self.group(of: path) != group, lchown(path, uid_t.max, group) != 0 {
             throw SystemError.error(errno, "change the group of", path)
         }
         guard chmod(path, mode_t(mode)) == 0 else { throw SystemError.error(errno, "change the permissions of", path) }
     }
 
-    /// Removes the socket file, if it is still ours, and the lock. The descriptor is not closed.
-    func release() {
-        if FileIdentity(at: path) == identity { unlink(path) }
+    private static func group(of path: String) -> UInt32? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_gid : nil
+    }
+
+    /// Removes the socket file, if it is still ours and is not to stay, and the lock. The descriptor is not closed.
+    func release(keepingFile isKept: Bool) {
+        if !isKept, FileIdentity(at: path) == identity { unlink(path) }
+        guard let lock else { return }
         unlink(Self.lockPath(path))
         close(lock)
     }

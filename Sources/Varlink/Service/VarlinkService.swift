@@ -13,6 +13,10 @@ public enum ServiceAddress: Sendable, Hashable {
     /// A listening UNIX stream socket that is already open, as from socket activation. The service closes it in the
     /// end and leaves its file alone.
     case descriptor(Int32)
+    /// A listening UNIX stream socket that is already open, and that somebody else keeps open besides, such as a service
+    /// manager. Its file, if it has one, is the service's to give to others (``VarlinkService/setPermissions(mode:group:)``),
+    /// and stays when the service is closed.
+    case inherited(Int32)
     /// Nowhere: the only clients are those that ``VarlinkService/connect(as:configuration:)`` makes.
     case nowhere
 }
@@ -29,6 +33,8 @@ public final class VarlinkService: Sendable {
     private struct State {
         var channel: (any Channel)?
         var isClosing = false
+        /// Whether the socket's file stays when the service is closed, since somebody else goes on listening.
+        var keepsFile = false
         var nextNumber = 0
         var connections: [Int: ConnectionRecord] = [:]
         var countsByUser: [UInt32: Int] = [:]
@@ -94,6 +100,10 @@ public final class VarlinkService: Sendable {
         case .descriptor(let open):
             try SocketPath.checkListening(open)
             descriptor = open
+        case .inherited(let open):
+            try SocketPath.checkListening(open)
+            socketPath = SocketPath(inheriting: open)
+            descriptor = open
         case .abstract(let name):
             descriptor = try AbstractSocket.bind(name, backlog: configuration.backlog)
         case .nowhere:
@@ -101,11 +111,12 @@ public final class VarlinkService: Sendable {
         }
         let service = VarlinkService(
             configuration: configuration, dispatcher: dispatcher, socketPath: socketPath, group: group)
+        if case .inherited = address { service.state.withLock { $0.keepsFile = true } }
         do {
             if let descriptor { try await service.listen(descriptor) }
         } catch {
             // The channel has closed the descriptor.
-            socketPath?.release()
+            socketPath?.release(keepingFile: service.state.withLock { $0.keepsFile })
             throw error
         }
         return service
@@ -185,22 +196,56 @@ public final class VarlinkService: Sendable {
         try socketPath?.setPermissions(mode: mode, group: group)
     }
 
+    /// Gives the listening socket to somebody who keeps it open from now on, besides the service: the file stays when the
+    /// service is closed, and who connects then waits for the next one to serve it. Only of a service at a path, and not
+    /// while it is being closed.
+    ///
+    /// - Parameter take: given the descriptor, which stays the service's own; whether it was taken.
+    public func share(_ take: (Int32) -> Bool) {
+        guard let descriptor = socketPath?.descriptor, take(descriptor) else { return }
+        state.withLock { $0.keepsFile = true }
+    }
+
     /// How many connections there are.
     public var connectionCount: Int { state.withLock { $0.connections.count } }
 
+    /// Takes no connection any more; those that there are go on. The socket file is removed, unless somebody else keeps
+    /// the socket open: who connects then waits for the next one to serve it.
+    public func stopListening() async {
+        let (channel, keepsFile) = state.withLock { state in
+            defer { state.channel = nil }
+            return (state.channel, state.keepsFile)
+        }
+        guard let channel else { return }
+        socketPath?.release(keepingFile: keepsFile)
+        if keepsFile { await settleAccepted(of: channel) }
+        try? await channel.close().get()
+    }
+
+    /// Accepts nothing more, and returns when each connection that has been accepted is known. A channel that is closed
+    /// before that drops those which are on their way to their event loops, though their clients may have called.
+    private func settleAccepted(of channel: any Channel) async {
+        try? await channel.setOption(.autoRead, value: false).get()
+        // There (the initializer), back (the registration is told), and once more for what these have put off.
+        for _ in 0..<3 {
+            for eventLoop in group.makeIterator() { try? await eventLoop.submit {}.get() }
+        }
+    }
+
     /// Closes the service: no new connections and calls; running calls have until the limit to finish and are then
     /// cancelled. The socket file is removed at once. Closing again waits as well.
-    public func close(within limit: Duration = .seconds(5)) async {
-        let (channel, gates) = state.withLock { state in
+    ///
+    /// - Parameters:
+    ///   - limit: how long calls may take to finish.
+    ///   - servesFirstCalls: whether a client that has connected and not called yet still has its first call served, if
+    ///     that comes within the limit.
+    public func close(within limit: Duration = .seconds(5), servingFirstCalls servesFirstCalls: Bool = false) async {
+        await stopListening()
+        let gates = state.withLock { state in
             state.isClosing = true
-            defer { state.channel = nil }
-            return (state.channel, state.connections.values.compactMap(\.gate))
+            return state.connections.values.compactMap(\.gate)
         }
-        if let channel {
-            socketPath?.release()
-            try? await channel.close().get()
-        }
-        for gate in gates { gate.drain() }
+        for gate in gates { gate.drain(servingFirstCall: servesFirstCalls) }
         if await waitUntilEmpty(limit) { return }
 
         let channels = state.withLock { $0.connections.values.map(\.channel) }
@@ -275,7 +320,7 @@ public final class VarlinkService: Sendable {
             state.connections[number]?.gate = gate
             return state.isClosing
         }
-        if isClosing { gate.drain() }
+        if isClosing { gate.drain(servingFirstCall: false) }
     }
 
     /// Takes a connection in, unless a limit is reached or the service is being closed.

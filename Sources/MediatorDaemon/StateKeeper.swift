@@ -1,0 +1,82 @@
+import Glibc
+import Logging
+import MediatorHost
+import Systemd
+
+/// Leaves the state of the host to the next daemon, with the service manager, and finds what the one before has left.
+struct StateKeeper: Sendable {
+    /// How many of those that begin anew are named in the log.
+    static let mostRefusals = 20
+
+    private let descriptor: Int32?
+    private let notifier: Notifier
+    private let logger: Logger
+
+    init(_ inheritance: Inheritance, notifier: Notifier, logger: Logger) {
+        descriptor = inheritance.state
+        self.notifier = notifier
+        self.logger = logger
+    }
+
+    /// The state that the daemon before has left; an empty one where there is none, or it is none.
+    func inherited() -> HostState {
+        guard let descriptor else { return HostState() }
+        do {
+            return try StateSnapshot.decode(try SealedFile.read(descriptor, limit: StateSnapshot.largest))
+        } catch {
+            logger.warning(
+                "the state of before the restart cannot be used; everything begins anew",
+                metadata: ["reason": "\(error)"])
+            return HostState()
+        }
+    }
+
+    /// Says what has become of it.
+    func report(_ continuation: Continuation) {
+        for refusal in continuation.refusals.prefix(Self.mostRefusals) {
+            logger.warning(
+                "begins anew: what it was before the restart does not fit",
+                metadata: ["\(refusal.part)": "\(refusal.name)", "reason": "\(refusal.reason)"])
+        }
+        let more = continuation.refusals.count - Self.mostRefusals
+        if more > 0 {
+            logger.warning("so do others", metadata: ["count": "\(more)"])
+        }
+        guard continuation.systems + continuation.buses > 0 else { return }
+        logger.notice(
+            "going on from before the restart",
+            metadata: ["systems": "\(continuation.systems)", "buses": "\(continuation.buses)"])
+    }
+
+    /// Has the service manager let go of what was inherited. Called when everything has begun: what comes after a crash then
+    /// begins anew, rather than from a state of long ago.
+    func forget() {
+        guard let descriptor else { return }
+        notifier.notify(.discard(Inheritance.stateName))
+        close(descriptor)
+    }
+
+    /// Leaves the state of a host that has been stopped to the next daemon, if the service manager keeps anything.
+    func keep(_ host: Host) {
+        guard notifier.storeLimit > 0 else { return }
+        let state = host.state
+        do {
+            let (bytes, left) = try StateSnapshot.encode(state, at: Daemon.now())
+            for name in left {
+                logger.warning("its state is nested too deep to be kept over a restart", metadata: ["name": "\(name)"])
+            }
+            let file = try SealedFile.make(bytes)
+            defer { close(file) }
+            if case .failed(let number) = notifier.store(file, as: Inheritance.stateName) {
+                throw SealedFile.Failure(description: String(cString: strerror(number)))
+            }
+            logger.info(
+                "left the state to the next start",
+                metadata: [
+                    "systems": "\(state.systems.count)", "buses": "\(state.buses.count)", "bytes": "\(bytes.count)",
+                ])
+        } catch {
+            logger.error("the state cannot be kept over a restart", metadata: ["reason": "\(error)"])
+        }
+    }
+}

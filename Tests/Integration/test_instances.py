@@ -1,0 +1,86 @@
+"""Several daemons on one machine, and those of users, under a real systemd."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import CONFIGURATION
+from container import Container
+from flood import ping
+
+LAB = "/run/mediatord@lab/io.mediatord.Control"
+
+
+@pytest.fixture
+def lab(system: Container) -> Iterator[Container]:
+    """The container with the configuration of an instance."""
+    for name, text in CONFIGURATION.items():
+        system.write(f"/etc/mediatord@lab/{name}", text.replace("system: heartbeat", "system: lab-heartbeat"))
+    try:
+        yield system
+    finally:
+        system.systemctl("stop", "mediatord@lab.socket", "mediatord@lab.service", check=False)
+        system.run("rm", "-rf", "/etc/mediatord@lab", "/run/mediatord@lab", "/var/lib/mediatord@lab")
+
+
+def ctl(system: Container, *argv: str) -> subprocess.CompletedProcess[str]:
+    return system.run("mediatorctl", *argv, "--socket", LAB, check=False)
+
+
+def test_instances_stand_beside_each_other(lab: Container) -> None:
+    lab.systemctl("start", "mediatord.service", "mediatord@lab.service")
+    assert "lab-heartbeat" in ctl(lab, "status").stdout
+    assert "lab-heartbeat" not in lab.run("mediatorctl", "status").stdout
+    lab.write("/etc/mediatord@lab/heartbeat.yaml", "system: other\nstates: { A: {} }\ninitialState: A\n")
+    lab.systemctl("reload", "mediatord@lab.service")
+    assert "other" in ctl(lab, "status").stdout
+    lab.write("/etc/mediatord@lab/heartbeat.yaml", "system: other\n")
+    assert lab.systemctl("reload", "mediatord@lab.service", check=False).returncode != 0
+    assert lab.systemctl("reload", "mediatord.service", check=False).returncode == 0
+    assert lab.path("/var/lib/mediatord@lab").is_dir()
+    lab.systemctl("stop", "mediatord@lab.service")
+    assert ctl(lab, "status").returncode == 69
+    assert lab.run("mediatorctl", "status").returncode == 0
+
+
+def test_an_instance_is_started_by_its_socket(lab: Container) -> None:
+    lab.systemctl("start", "mediatord@lab.socket")
+    ping(lab.path(LAB))
+    assert "lab-heartbeat" in ctl(lab, "status").stdout
+    assert lab.run("stat", "--format=%a %U:%G", LAB).stdout.strip() == "660 mediatord:mediatord"
+
+
+def test_a_user_has_a_daemon_of_their_own(system: Container) -> None:
+    system.run("useradd", "--create-home", "alice", check=False)
+    number, home = (system.run("getent", "passwd", "alice").stdout.split(":")[index] for index in (2, 5))
+    manager = f"user@{number}.service"
+    runtime = f"/run/user/{number}"
+
+    def run(*argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        environment = ("env", f"XDG_RUNTIME_DIR={runtime}", f"HOME={home}")
+        return system.run("runuser", "-u", "alice", "--", *environment, *argv, check=check)
+
+    for name, text in CONFIGURATION.items():
+        system.write(f"{home}/.config/mediatord/{name}", text)
+    system.run("chown", "-R", "alice:", home)
+    system.systemctl("start", manager)
+    try:
+        started = run("systemctl", "--user", "start", "mediatord", check=False)
+        assert started.returncode == 0, started.stderr + system.journal(manager)
+        status = run("mediatorctl", "status").stdout
+        assert "heartbeat" in status and f"{home}/.config/mediatord" in status, status
+        run("systemctl", "--user", "reload", "mediatord")
+        run("systemctl", "--user", "restart", "mediatord")
+        assert "kept over a restart" in run("mediatorctl", "why", "heartbeat").stdout
+        run("systemctl", "--user", "stop", "mediatord")
+        run("systemctl", "--user", "start", "mediatord.socket")
+        ping(system.path(f"{runtime}/mediatord/io.mediatord.Control"))
+        assert "heartbeat" in run("mediatorctl", "status").stdout
+        assert run("systemctl", "--user", "show", "-P", "ActiveState", "mediatord").stdout.strip() == "active"
+        run("systemctl", "--user", "stop", "mediatord.socket", "mediatord.service")
+    finally:
+        system.systemctl("stop", manager, check=False)
+        system.run("userdel", "--remove", "alice", check=False)

@@ -1,0 +1,195 @@
+"""What outlasts a restart of the daemon under a real systemd: the control socket, and the state of systems and buses."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from container import Container
+from flood import Flood, ping
+
+UNIT = "mediatord.service"
+SOCKET = "/run/mediatord/io.mediatord.Control"
+EXAMPLES = Path(__file__).parents[2] / "systemd" / "examples"
+
+COUNTER = """\
+system: counter
+states: { Idle: {}, Count: { n: int, since: timestamp } }
+events: { Add: { by: int } }
+external: any
+initialState: Idle
+transitions:
+  Idle: { Add: { to: Count, set: { n: "${event.by}", since: "${now}" } } }
+  Count: { Add: { to: Count, set: { n: "${state.n + event.by}" } } }
+---
+buses:
+  seen: { kind: currentValue, value: int, initial: -1, external: both }
+  wish: { kind: currentValue, value: { text: string, weight: double }, initial: { text: none, weight: 0.5 }, external: both }
+links: { tell: { attach: counter, to: seen, onState: Count, emitValue: "${state.n}" } }
+"""
+
+
+def drop_in(system: Container, text: str) -> None:
+    system.write(f"/etc/systemd/system/{UNIT}.d/test.conf", text)
+    system.systemctl("daemon-reload")
+
+
+def show(system: Container, name: str) -> dict[str, Any]:
+    (described,) = json.loads(system.run("mediatorctl", "show", name, "--json").stdout).values()
+    return described["summary"]
+
+
+UNLIMITED = "[Unit]\nStartLimitIntervalSec=0\n"
+
+
+def started(system: Container) -> None:
+    """Starts the daemon, and has its parts come to something."""
+    system.write("/etc/mediatord/counter.yaml", COUNTER)
+    assert system.systemctl("start", UNIT, check=False).returncode == 0, system.journal(UNIT)
+    system.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
+    system.run("mediatorctl", "publish", "wish", '{"text": "tea", "weight": 0.1}')
+
+
+def count(system: Container) -> Any:
+    return show(system, "counter")["state"]
+
+
+def test_states_and_values_outlast_a_restart(system: Container) -> None:
+    drop_in(system, UNLIMITED)
+    started(system)
+    before = show(system, "counter")
+    pid = system.show(UNIT, "MainPID")["MainPID"]
+    for _ in range(3):
+        system.systemctl("restart", UNIT)
+    after = show(system, "counter")
+    assert system.show(UNIT, "MainPID")["MainPID"] != pid
+    assert after["state"]["name"] == "Count" and after["state"] == before["state"], (before, after)
+    assert after["since"] == before["since"]
+    assert show(system, "wish")["value"] == {"text": "tea", "weight": 0.1}
+    assert show(system, "seen")["value"] == 7
+    why = system.run("mediatorctl", "why", "counter").stdout
+    assert "kept over a restart of the daemon" in why, why
+    system.run("mediatorctl", "emit", "counter", "Add", "by=1")
+    system.systemctl("restart", UNIT)
+    assert '"n":8' in system.run("mediatorctl", "show", "counter", "--json").stdout
+    journal = system.journal(UNIT)
+    assert "going on from before the restart" in journal, journal
+    assert "left the state to the next start" in journal
+    # Only the socket is kept meanwhile: what comes after a crash begins anew.
+    assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "1"}
+
+
+def test_what_does_not_fit_any_more_begins_anew(system: Container) -> None:
+    started(system)
+    system.write(
+        "/etc/mediatord/counter.yaml",
+        COUNTER.replace("n: int, since", "n: int, more: int, since").replace('since: "${now}"', 'more: 1, since: "${now}"'),
+    )
+    system.systemctl("restart", UNIT)
+    assert count(system)["name"] == "Idle"
+    assert show(system, "wish")["value"] == {"text": "tea", "weight": 0.1}
+    journal = system.journal(UNIT)
+    assert "it was in the state 'Count', whose fields have changed" in journal, journal
+
+
+def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> None:
+    drop_in(system, UNLIMITED + "[Service]\nRestartSec=0\n")
+    started(system)
+    system.systemctl("restart", UNIT)
+    assert count(system)["name"] == "Count"
+    pid = system.show(UNIT, "MainPID")["MainPID"]
+    system.run("sh", "-c", f"kill -KILL {pid}")
+    # Whoever comes meanwhile waits for the next daemon.
+    ping(system.path(SOCKET))
+    assert count(system)["name"] == "Idle"
+    system.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
+    system.systemctl("stop", UNIT)
+    assert system.run("mediatorctl", "status", check=False).returncode == 69
+    system.systemctl("start", UNIT)
+    assert count(system)["name"] == "Idle"
+    if system.suite != "bookworm":
+        # As the example for systemd 254 and later says.
+        drop_in(system, UNLIMITED + (EXAMPLES / "keep-state.conf").read_text())
+        system.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
+        system.systemctl("stop", UNIT)
+        system.systemctl("start", UNIT)
+        assert count(system)["name"] == "Count"
+        drop_in(system, "")
+        system.systemctl("stop", UNIT)
+
+
+def test_a_state_that_is_none_changes_nothing(system: Container) -> None:
+    if system.suite == "bookworm":
+        pytest.skip("systemd 252 cannot pass another file (OpenFile=)")
+    system.write("/etc/foreign", '{"format":"io.mediatord.state","version":1,"systems":{},"buses":{}}')
+    drop_in(system, "[Service]\nOpenFile=/etc/foreign:state:read-only\n")
+    started(system)
+    assert "no sealed file in memory" in system.journal(UNIT)
+    assert count(system)["name"] == "Count"
+
+
+def restart_under(flood: Flood, system: Container, times: int) -> None:
+    for _ in range(times):
+        answered = flood.answered
+        system.systemctl("restart", UNIT)
+        # Between two restarts there are calls.
+        system.wait_until(lambda: flood.answered > answered + 20 or bool(flood.failures), "answers")
+
+
+def test_no_client_is_refused_while_the_daemon_restarts(system: Container) -> None:
+    drop_in(system, UNLIMITED)
+    started(system)
+    with Flood(system.path(SOCKET)) as flood:
+        restart_under(flood, system, 5)
+    assert flood.failures == []
+    assert count(system)["name"] == "Count"
+
+
+def test_no_client_is_refused_by_a_socket_that_systemd_has_opened(system: Container) -> None:
+    drop_in(system, UNLIMITED)
+    system.write("/etc/mediatord/counter.yaml", COUNTER)
+    system.systemctl("start", "mediatord.socket")
+    assert system.show(UNIT, "ActiveState") == {"ActiveState": "inactive"}
+    assert system.run("stat", "--format=%a %U:%G", SOCKET).stdout.strip() == "600 mediatord:mediatord"
+    # The first client starts the daemon, and waits until it serves.
+    ping(system.path(SOCKET))
+    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] == "active", "the start")
+    # Who may connect is the daemon's to say.
+    assert system.run("stat", "--format=%a %U:%G", SOCKET).stdout.strip() == "660 mediatord:mediatord"
+    system.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
+    with Flood(system.path(SOCKET)) as flood:
+        restart_under(flood, system, 5)
+    assert flood.failures == []
+    assert count(system)["name"] == "Count"
+    # systemd listens on, and the file is there; the daemon has kept no socket of its own.
+    assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "0"}
+    system.systemctl("stop", UNIT)
+    assert system.path(SOCKET).is_socket()
+    ping(system.path(SOCKET))
+    system.systemctl("stop", "mediatord.socket", UNIT)
+    assert not system.path(SOCKET).exists()
+
+
+def test_the_socket_of_the_unit_takes_the_place_of_the_daemons_own(system: Container) -> None:
+    started(system)
+    system.systemctl("stop", UNIT)
+    system.systemctl("start", "mediatord.socket")
+    ping(system.path(SOCKET))
+    system.systemctl("stop", "mediatord.socket", UNIT)
+    system.systemctl("start", UNIT)
+    ping(system.path(SOCKET))
+
+
+def test_a_kept_socket_without_its_file_is_not_used(system: Container) -> None:
+    started(system)
+    system.path(SOCKET).unlink()
+    begin = time.monotonic()
+    system.systemctl("restart", UNIT)
+    ping(system.path(SOCKET))
+    assert time.monotonic() - begin < 30
+    assert "the control socket of before is not used" in system.journal(UNIT)
+    assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "1"}
