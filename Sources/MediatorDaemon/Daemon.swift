@@ -102,6 +102,7 @@ public struct Daemon: Sendable {
         }
         let status = await serve(host, service, endpoint, HangupService(signals: hangups, reloader: reloader))
         await effects.shutDown()
+        await reloader.acts.flush()
         return status
     }
 
@@ -191,7 +192,7 @@ public struct Daemon: Sendable {
     private func openSocket(_ host: Host, _ reloader: Reloader, started: Timestamp) async throws -> VarlinkService {
         try ControlSocket.prepareDirectory(ofPath: socket)
         let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
-        let acts = ActLog(logger: logger, names: reloader.names, time: host.time)
+        let acts = reloader.acts
         let control = HostControl(
             host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
             started: started, acts: acts, logLevels: logLevels)

@@ -248,14 +248,18 @@ def test_what_is_logged_is_set_while_it_runs(one: Daemon) -> None:
     assert "logs error and what is graver, and was started with info" in one.ctl("log-level", "error").stdout
     line = one.wait_log("log level set by a client")
     assert "before=info" in line and "level=error" in line and "uid=0 user=root verb=log-level" in line
+    # What somebody does is told whatever the level.
     one.ctl("emit", "door", "Go", "n=1")
+    assert "uid=0 user=root" in one.wait_log("verb=emit")
     one.ctl("log-level", "critical")
     assert "before=error" in one.wait_log("level=critical")
+    one.ctl("reload")
+    one.ctl("detach", "ring")
+    assert "user=root" in one.wait_log("verb=reload") and "user=root" in one.wait_log("verb=detach")
     one.ctl("log-level", "trace")
     one.ctl("emit", "door", "Go", "n=2")
-    one.wait_log("verb=emit")
     one.wait_log("control client")
-    assert one.log.count("verb=emit") == 1
+    assert one.log.count("verb=emit") == 2
     assert json.loads(one.ctl("log-level", "default", "--json").stdout) == {"level": "info", "given": "info"}
     wrong = one.ctl("log-level", "debgu", check=False)
     assert wrong.returncode == 2 and "did you mean 'debug'?" in wrong.stderr
