@@ -60,13 +60,18 @@ struct SocketPath {
         self.path = path
     }
 
-    /// Changes who may open the socket file, if it is still ours.
+    /// Changes who may open the socket file, if it is still ours. What fails leaves it as it was.
     func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
-        guard FileIdentity(at: path) == identity else { return }
+        var status = stat()
+        guard lstat(path, &status) == 0, FileIdentity(status) == identity else { return }
         if let group, lchown(path, uid_t.max, group) != 0 {
             throw SystemError.error(errno, "change the group of", path)
         }
-        guard chmod(path, mode_t(mode)) == 0 else { throw SystemError.error(errno, "change the permissions of", path) }
+        guard chmod(path, mode_t(mode)) == 0 else {
+            let number = errno
+            if group != nil { lchown(path, uid_t.max, status.st_gid) }
+            throw SystemError.error(number, "change the permissions of", path)
+        }
     }
 
     /// Removes the socket file, if it is still ours, and the lock. The descriptor is not closed.
