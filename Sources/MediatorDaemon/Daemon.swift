@@ -26,8 +26,9 @@ public struct Daemon: Sendable {
     public var readyLimit = Duration.seconds(30)
     /// How long side effects may take to finish when the daemon is asked to stop.
     public var stopLimit = Duration.seconds(10)
-    /// How many descriptors the process may have open, of which connections may take half.
-    package var descriptors = DescriptorLimit.wanted
+    /// How many descriptors the process may have open, of which connections may take half; nil: ``run()`` raises the limit of
+    /// the process as far as is wanted and may be, and takes that.
+    package var descriptors: Int?
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
@@ -200,6 +201,7 @@ public struct Daemon: Sendable {
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
         )
+        let descriptors = descriptors ?? DescriptorLimit.raise()
         settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
         settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
         settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)

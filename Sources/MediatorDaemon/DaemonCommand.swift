@@ -167,7 +167,6 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard StandardOutput.write(summary + "\n"), isWritten.withLock({ $0 }) else { throw Self.notWritten() }
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
-        daemon.descriptors = DescriptorLimit.raise()
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
         daemon.metrics = metrics

@@ -39,9 +39,9 @@ import Varlink
     private func acts(_ level: Logger.Level, _ names: AccountNames) -> ActLog {
         let lines = lines
         let logger = Logger(label: "test") { _ in Handler(logLevel: level, lines: lines) }
-        return ActLog(
-            logger: logger, names: names,
-            time: HostTime(clock: ManualClock()) { Timestamp(seconds: 0, nanoseconds: 0)! })
+        // The year 1970 is one of those that there are.
+        let time = HostTime(clock: ManualClock()) { Timestamp(seconds: 0, nanoseconds: 0)! }
+        return ActLog(logger: logger, names: names, time: time)
     }
 
     private static func peer(_ user: UInt32) -> VarlinkPeer { VarlinkPeer(processID: 1, userID: user, groupID: 1) }
