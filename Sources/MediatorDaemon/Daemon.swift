@@ -28,8 +28,9 @@ public struct Daemon: Sendable {
     public var stopLimit = Duration.seconds(10)
     /// What the service manager has passed to the process: sockets, and what the daemon before has left.
     package var inheritance = Inheritance()
-    /// How many descriptors the process may have open, of which connections may take half.
-    package var descriptors = DescriptorLimit.wanted
+    /// How many descriptors the process may have open, of which connections may take half; nil: ``run()`` raises the limit of
+    /// the process as far as is wanted and may be, and takes that.
+    package var descriptors: Int?
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
@@ -105,6 +106,7 @@ public struct Daemon: Sendable {
         let status = await serve(
             host, service, endpoint, keeper, HangupService(signals: hangups, reloader: reloader))
         await effects.shutDown()
+        await reloader.acts.flush()
         return status
     }
 
@@ -252,7 +254,7 @@ public struct Daemon: Sendable {
         }
         let address = try socketAddress()
         let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
-        let acts = ActLog(logger: logger, names: reloader.names, time: host.time)
+        let acts = reloader.acts
         let control = HostControl(
             host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
             started: started, acts: acts, logLevels: logLevels)
@@ -260,6 +262,7 @@ public struct Daemon: Sendable {
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"
         )
+        let descriptors = descriptors ?? DescriptorLimit.raise()
         settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
         settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
         settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)

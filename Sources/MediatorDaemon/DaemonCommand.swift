@@ -181,7 +181,6 @@ public struct DaemonCommand: AsyncParsableCommand {
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
         daemon.inheritance = inheritance
-        daemon.descriptors = DescriptorLimit.raise()
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
         daemon.metrics = metrics

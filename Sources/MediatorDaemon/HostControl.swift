@@ -180,7 +180,7 @@ struct HostControl: ControlHandler {
         try translate { () throws(HostError) in
             try host.emit(parameters.event, to: parameters.system, fields: fields, by: HostClient(peer))
         }
-        await acts.done("emit", by: peer, .info, "event emitted by a client", subject)
+        acts.done("emit", by: peer, .info, "event emitted by a client", subject)
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
@@ -191,13 +191,13 @@ struct HostControl: ControlHandler {
             try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
         }
         try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
-        await acts.done(
+        acts.done(
             "publish", by: peer, .info, "value published by a client",
             ["bus": "\(parameters.bus)", "value": "\(value)"])
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
-        await acts.done("restart", by: peer, .notice, "restart asked for by a client", ["system": "\(name)"])
+        await acts.begins("restart", by: peer, .notice, "restart asked for by a client", ["system": "\(name)"])
         do throws(HostError) {
             try await host.restart(name, by: HostClient(peer))
         } catch {
@@ -207,7 +207,7 @@ struct HostControl: ControlHandler {
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
         try translate { () throws(HostError) in try host.reset(name, by: HostClient(peer)) }
-        await acts.done("reset", by: peer, .notice, "reset by a client", ["system": "\(name)"])
+        acts.done("reset", by: peer, .notice, "reset by a client", ["system": "\(name)"])
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
@@ -215,7 +215,7 @@ struct HostControl: ControlHandler {
         let isNews = try translate { () throws(HostError) in
             try host.pause(name, by: peer.userID, named: userName)
         }
-        await acts.done(
+        acts.done(
             "pause", by: peer, .notice, isNews ? "paused by a client" : "paused already, a client is told",
             ["system": "\(name)"])
         return PauseReply(changed: isNews)
@@ -223,7 +223,7 @@ struct HostControl: ControlHandler {
 
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
         let wasPaused = try translate { () throws(HostError) in try host.resume(name) }
-        await acts.done(
+        acts.done(
             "resume", by: peer, .notice, wasPaused ? "resumed by a client" : "not paused, a client is told",
             ["system": "\(name)"])
         return PauseReply(changed: wasPaused)
@@ -235,7 +235,7 @@ struct HostControl: ControlHandler {
 
     func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {
         let levels = try levelSwitch()
-        await acts.set(
+        acts.set(
             levels, to: parameters.level.flatMap { Logger.Level(rawValue: $0.rawValue) } ?? levels.initial, by: peer)
         return LogLevelReply(levels)
     }

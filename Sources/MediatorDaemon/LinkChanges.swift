@@ -107,7 +107,7 @@ extension Reloader {
                 settings.isEmpty
                     ? "of link '\(link)' nothing is changed that is in no file" : "link '\(link)' is so already"
             }
-        daemon.logger.info("nothing has changed: \(summary)", metadata: request.metadata)
+        acts.everything.info("nothing has changed: \(summary)", metadata: request.metadata)
         return ChangeReply(
             valid: true, applied: !request.isDryRun, changed: false, generation: host.generation, summary: summary,
             transient: basis.layer.links)
@@ -243,7 +243,7 @@ extension Reloader {
             }
         } catch {
             if error == .stopping {
-                daemon.logger.warning("change of a link \(error)", metadata: request.metadata)
+                acts.everything.warning("change of a link \(error)", metadata: request.metadata)
             } else {
                 logRejection(error.description, request)
             }
@@ -252,7 +252,7 @@ extension Reloader {
     }
 
     private func logRejection(_ summary: String, _ request: LinkChangeRequest) {
-        daemon.logger.error(
+        acts.everything.error(
             "change of a link rejected: \(summary); nothing was changed", metadata: request.metadata)
     }
 
@@ -277,7 +277,7 @@ extension Reloader {
                 var metadata = request.metadata
                 if let file = prepared.file { metadata["file"] = "\(file.path)" }
                 let summary = "\(request.done): \(plan.summary)"
-                daemon.logger.notice("\(summary)", metadata: metadata)
+                acts.everything.notice("\(summary)", metadata: metadata)
                 return summary
             }
             var reply = reply(prepared, applied.result.plan)

@@ -36,6 +36,8 @@ final class Reloader: Sendable {
     private let machine: Mutex<Machine>
     /// The names of users, as they were found since the last reload.
     let names: AccountNames
+    /// Says who did what.
+    let acts: ActLog
     /// Who can open the control socket.
     let audience: SocketAudience
 
@@ -43,7 +45,8 @@ final class Reloader: Sendable {
     init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
         self.daemon = daemon
         self.host = host
-        names = AccountNames(look: daemon.accounts.userName)
+        names = AccountNames(keeps: [0, geteuid()], look: daemon.accounts.userName)
+        acts = ActLog(logger: daemon.logger, names: names, time: host.time)
         audience = SocketAudience(logger: daemon.logger)
         machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
     }
@@ -207,7 +210,7 @@ final class Reloader: Sendable {
                 let reply = try await apply(dropsTransient: dropsTransient, cause)
                 return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary))
             } catch {
-                daemon.logger.warning("reload \(error)", metadata: cause)
+                acts.everything.warning("reload \(error)", metadata: cause)
                 return (.failure(error), Verdict(isApplied: false, summary: "\(error)"))
             }
         }
@@ -254,7 +257,7 @@ final class Reloader: Sendable {
     private func apply(
         dropsTransient: Bool, _ cause: Logger.Metadata
     ) async throws(ControlError) -> ReloadReply {
-        let logger = daemon.logger
+        let logger = acts.everything
         let present = basis
         let (layer, known) = (present.layer, present.parts)
         let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)

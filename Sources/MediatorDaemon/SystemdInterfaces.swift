@@ -34,7 +34,7 @@ struct SystemdInterfaces {
                         throw ServiceError.methodNotImplemented(
                             method: "\(ManagedServiceInterface.name).SetLogLevel")
                     }
-                    await acts.set(levels, to: Self.level(level), by: peer)
+                    acts.set(levels, to: Self.level(level), by: peer)
                 }),
             try MetricsInterface.implementation { Self.told(await metrics.all) },
         ]

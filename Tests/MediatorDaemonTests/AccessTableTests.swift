@@ -176,11 +176,12 @@ import Varlink
         #expect(count.withLock { $0 } == 3)
     }
 
-    @Test func `who asks does not wait for a database that does not answer`() async {
+    @Test func `who asks does not wait for a database that does not answer, nor does anybody after them`() async {
         let clock = ManualClock()
         let gate = DispatchSemaphore(value: 0)
         let (answers, answer) = AsyncStream<Void>.makeStream()
-        let names = AccountNames(clock: clock) { _ in
+        let names = AccountNames(clock: clock) { user in
+            guard user == 5 else { return "bob" }
             // The thread is that of the names.
             gate.wait()
             answer.finish()
@@ -188,9 +189,43 @@ import Varlink
         }
         async let name = names.name(of: 5)
         await clock.sleepers(atLeast: 1)
+        // Others are found meanwhile.
+        #expect(await names.name(of: 6) == "bob")
         clock.advance(by: AccountNames.patience)
         #expect(await name == nil)
+        // The clock stands still: what is asked now is answered at once.
+        #expect(await names.name(of: 5) == nil)
         gate.signal()
         for await _ in answers {}
+        while names.present(5) != .some("late") { await Task.yield() }
+        #expect(await names.name(of: 5) == "late")
+    }
+
+    @Test func `however many do not answer, there are few threads, and others get no name`() async {
+        let clock = ManualClock()
+        let gate = DispatchSemaphore(value: 0)
+        let names = AccountNames(clock: clock) { _ in
+            gate.wait()
+            return "late"
+        }
+        let waiting = (0..<UInt32(AccountNames.pendingLimit)).map { user in Task { await names.name(of: user) } }
+        await clock.sleepers(atLeast: AccountNames.pendingLimit)
+        #expect(await names.name(of: 99) == nil)
+        for _ in waiting { gate.signal() }
+        for one in waiting { #expect(await one.value == "late") }
+    }
+
+    @Test func `some are looked up at once, and never forgotten`() async {
+        let count = Mutex(0)
+        let names = AccountNames(keeps: [0, 7]) { user in
+            count.withLock { $0 += 1 }
+            return "user \(user)"
+        }
+        while names.present(0) == nil || names.present(7) == nil { await Task.yield() }
+        #expect(count.withLock { $0 } == 2)
+        names.forget()
+        #expect(names.present(0) == .some("user 0") && names.present(7) == .some("user 7"))
+        #expect(await names.name(of: 7) == "user 7")
+        #expect(count.withLock { $0 } == 2)
     }
 }

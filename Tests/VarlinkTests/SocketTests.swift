@@ -201,4 +201,28 @@ struct SocketTests {
         #expect(await code(.descriptor(file)) == .notListening)
         close(file)
     }
+
+    /// Whoever may give a file to a group, but not change the permissions of a file of others.
+    @Test(.enabled(if: geteuid() == 0, "only root can be that"))
+    func `permissions that cannot be changed leave the group as it was`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let example = try await ExampleService(.path(directory.socket))
+            func group() -> UInt32 {
+                var status = stat()
+                return stat(directory.socket, &status) == 0 ? status.st_gid : 0
+            }
+            #expect(chown(directory.socket, 54_321, 54_322) == 0)
+            try withoutOwningFiles {
+                let error = #expect(throws: VarlinkError.self) {
+                    try example.service.setPermissions(mode: 0o666, group: 54_323)
+                }
+                #expect(error?.code == .accessDenied)
+            }
+            #expect(group() == 54_322)
+            try example.service.setPermissions(mode: 0o666, group: 54_323)
+            #expect(group() == 54_323)
+            await example.service.close()
+        }
+    }
 }

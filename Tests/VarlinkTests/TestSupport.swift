@@ -306,3 +306,22 @@ final class ExampleService: Sendable {
         return interface
     }
 }
+
+/// Does something on this thread without CAP_FOWNER (capabilities(7)), as which nobody changes the permissions of others'
+/// files.
+func withoutOwningFiles(_ body: () throws -> Void) throws {
+    typealias Call = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Int32
+    let found = (try #require(dlsym(nil, "capget")), try #require(dlsym(nil, "capset")))
+    // The C library's capget(2) and capset(2): both take two pointers, and return an int.
+    let get = unsafeBitCast(found.0, to: Call.self)
+    let set = unsafeBitCast(found.1, to: Call.self)
+    // Version 3, this thread; then effective, permitted and inheritable ones, twice 32 of them.
+    let header: [UInt32] = [0x2008_0522, 0]
+    var usual = [UInt32](repeating: 0, count: 6)
+    try #require(get(header, &usual) == 0)
+    var fewer = usual
+    fewer[0] &= ~(1 << 3)
+    try #require(set(header, &fewer) == 0)
+    defer { _ = set(header, &usual) }
+    try body()
+}

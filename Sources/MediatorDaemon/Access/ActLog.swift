@@ -1,26 +1,53 @@
-import Logging
+package import Logging
 import MediatorControl
-import MediatorHost
+package import MediatorHost
 import Synchronization
-import Systemd
-import Varlink
+package import Systemd
+package import Varlink
 
 /// Says in the log who did what over the control socket, and who was not allowed to.
 ///
 /// An act is one line with `uid`, `user` (unless the machine knows no name), `pid` and `verb`, and with `system`, `bus` or
-/// `link` for what it was done to. Of refusals there are three lines a second for each user, and then how many more.
-final class ActLog: Sendable {
+/// `link` for what it was done to, whatever level is set. Nobody who did something waits for the name of their user: the line
+/// does, and those of later acts with it, so that they are in order. Of refusals there are three lines a second for each user,
+/// and then how many more.
+package final class ActLog: Sendable {
     /// How many refusals may wait for the name of their user; of others the number is told.
     private static let pendingLimit = 64
+    /// How many acts may wait in this way; of others the number is told, at once.
+    private static let waitingLimit = 256
     private static let burst = 3
 
+    /// A line of an act.
+    private struct Line {
+        var verb: String
+        var peer: VarlinkPeer
+        var level: Logger.Level
+        var message: String
+        var subject: Logger.Metadata
+    }
+
+    private struct Machine {
+        /// How many refusals wait.
+        var refusals = 0
+        /// Acts that wait, oldest first.
+        var waiting: [Line] = []
+        /// Writes those that wait.
+        var writer: Task<Void, Never>?
+    }
+
+    /// Writes whatever level is set: for lines that tell of an act.
+    let everything: Logger
     private let logger: Logger
     private let names: AccountNames
     private let repeats: RepeatLog
-    private let pending = Mutex(0)
+    private let machine = Mutex(Machine())
 
-    init(logger: Logger, names: AccountNames, time: HostTime) {
+    package init(logger: Logger, names: AccountNames, time: HostTime) {
         self.logger = logger
+        var everything = logger
+        everything.logLevel = .trace
+        self.everything = everything
         self.names = names
         repeats = RepeatLog(time: time)
     }
@@ -41,37 +68,83 @@ final class ActLog: Sendable {
         return metadata
     }
 
-    /// Something was done.
-    func done(
+    /// Something is about to be done, which will say so in the log, too: the line of the act comes first, so the name is
+    /// waited for.
+    func begins(
         _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ message: String, _ subject: Logger.Metadata
     ) async {
-        guard level >= logger.logLevel else { return }
-        let metadata = await metadata(of: peer, verb).merging(subject) { $1 }
-        logger.log(level: level, "\(message)", metadata: metadata)
+        _ = await names.name(of: peer.userID)
+        done(verb, by: peer, level, message, subject)
     }
 
-    /// Sets what is logged, and says who did so, whatever the levels are.
-    func set(_ levels: LogLevelSwitch, to level: Logger.Level, by peer: VarlinkPeer) async {
-        let old = levels.get()
-        levels.set(min(old, level, .notice))
-        await done(
+    /// Something was done.
+    package func done(
+        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ message: String, _ subject: Logger.Metadata
+    ) {
+        let line = Line(verb: verb, peer: peer, level: level, message: message, subject: subject)
+        let name = names.present(peer.userID)
+        let isWritten = machine.withLock { machine in
+            if machine.writer == nil {
+                if name != nil { return true }
+                machine.writer = Task { [self] in await writeWaiting() }
+            } else if machine.waiting.count >= Self.waitingLimit {
+                return true
+            }
+            machine.waiting.append(line)
+            return false
+        }
+        if isWritten { write(line, name: name ?? nil) }
+    }
+
+    /// Writes the lines that wait, without the names that are not known; to be called when nothing more is done.
+    package func flush() async {
+        let (lines, writer) = machine.withLock { machine in
+            defer { machine.waiting = [] }
+            return (machine.waiting, machine.writer)
+        }
+        for line in lines { write(line, name: names.present(line.peer.userID) ?? nil) }
+        await writer?.value
+    }
+
+    private func writeWaiting() async {
+        while true {
+            let next = machine.withLock { machine -> Line? in
+                guard machine.waiting.isEmpty else { return machine.waiting.removeFirst() }
+                machine.writer = nil
+                return nil
+            }
+            guard let next else { return }
+            write(next, name: await names.name(of: next.peer.userID))
+        }
+    }
+
+    private func write(_ line: Line, name: String?) {
+        let metadata = Self.metadata(of: line.peer, line.verb, name: name).merging(line.subject) { $1 }
+        everything.log(level: line.level, "\(line.message)", metadata: metadata)
+    }
+
+    /// Sets what is logged, and says who did so. Returns the level until now.
+    @discardableResult
+    package func set(_ levels: LogLevelSwitch, to level: Logger.Level, by peer: VarlinkPeer) -> Logger.Level {
+        let old = levels.set(level)
+        done(
             "log-level", by: peer, .notice, "log level set by a client",
             ["level": "\(level.rawValue)", "before": "\(old.rawValue)"])
-        levels.set(level)
+        return old
     }
 
     /// Somebody was not allowed to do something.
     func refused(_ verb: String, to peer: VarlinkPeer, missing right: Right, _ subject: Logger.Metadata = [:]) {
         let subject = subject.merging(["missing": "\(right.rawValue)"]) { $1 }
-        let mayWait = pending.withLock { pending in
-            guard pending < Self.pendingLimit else { return false }
-            pending += 1
+        let mayWait = machine.withLock { machine in
+            guard machine.refusals < Self.pendingLimit else { return false }
+            machine.refusals += 1
             return true
         }
         guard mayWait else { return logRefusal(verb, peer, nil, subject) }
         Task { [self] in
             let name = await names.name(of: peer.userID)
-            pending.withLock { $0 -= 1 }
+            machine.withLock { $0.refusals -= 1 }
             logRefusal(verb, peer, name, subject)
         }
     }

@@ -1,13 +1,12 @@
-import Glibc
-import Logging
+package import Logging
 import Synchronization
-import Varlink
+package import Varlink
 
 /// Keeps the file of the control socket such that those who may connect can open it.
 ///
 /// The file lets in as few as its permissions can say: its owner, one group, or anybody. Whether somebody may connect, and
 /// what they may do, is decided by ``AccessTable`` in any case.
-final class SocketAudience: Sendable {
+package final class SocketAudience: Sendable {
     private struct Machine {
         var service: VarlinkService?
         var audience: AccessTable.Audience?
@@ -16,7 +15,7 @@ final class SocketAudience: Sendable {
     private let machine = Mutex(Machine())
     private let logger: Logger
 
-    init(logger: Logger) {
+    package init(logger: Logger) {
         self.logger = logger
     }
 
@@ -24,18 +23,15 @@ final class SocketAudience: Sendable {
     static let firstMode: UInt16 = 0o600
 
     /// The service whose file it is.
-    func serve(_ service: VarlinkService, to audience: AccessTable.Audience) {
+    package func serve(_ service: VarlinkService, to audience: AccessTable.Audience) {
         machine.withLock { $0.service = service }
         set(audience)
     }
 
-    /// The file is for others from now on. Called by one at a time.
-    func set(_ audience: AccessTable.Audience) {
-        let service = machine.withLock { machine -> VarlinkService? in
-            guard machine.audience != audience else { return nil }
-            machine.audience = audience
-            return machine.service
-        }
+    /// The file is for others from now on; where that fails, it is tried again when it is asked for again. Called by one at
+    /// a time.
+    package func set(_ audience: AccessTable.Audience) {
+        let service = machine.withLock { $0.audience == audience ? nil : $0.service }
         guard let service else { return }
         do throws(VarlinkError) {
             switch audience {
@@ -52,6 +48,7 @@ final class SocketAudience: Sendable {
                 }
             case .everybody: try service.setPermissions(mode: 0o666)
             }
+            machine.withLock { $0.audience = audience }
         } catch {
             logger.error("who can open the control socket cannot be changed", metadata: ["reason": "\(error)"])
         }

@@ -86,19 +86,20 @@ struct SocketPath {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Changes who may open the socket file, if it is still ours.
+    /// Changes who may open the socket file, if it is still ours. What fails leaves it as it was.
     func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
-        guard FileIdentity(at: path) == identity else { return }
+        var status = stat()
+        guard lstat(path, &status) == 0, FileIdentity(status) == identity else { return }
         // Only if it is another one: who may not change groups need not be able to.
-        if let group, Self.group(of: path) != group, lchown(path, uid_t.max, group) != 0 {
+        let other = group.flatMap { $0 == status.st_gid ? nil : $0 }
+        if let other, lchown(path, uid_t.max, other) != 0 {
             throw SystemError.error(errno, "change the group of", path)
         }
-        guard chmod(path, mode_t(mode)) == 0 else { throw SystemError.error(errno, "change the permissions of", path) }
-    }
-
-    private static func group(of path: String) -> UInt32? {
-        var status = stat()
-        return lstat(path, &status) == 0 ? status.st_gid : nil
+        guard chmod(path, mode_t(mode)) == 0 else {
+            let number = errno
+            if other != nil { lchown(path, uid_t.max, status.st_gid) }
+            throw SystemError.error(number, "change the permissions of", path)
+        }
     }
 
     /// Removes the socket file, if it is still ours and is not to stay, and the lock. The descriptor is not closed.
