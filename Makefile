@@ -30,16 +30,18 @@ build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
 
 # The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened. Where libraries are
-# looked for is the system's to say.
+# looked for is the system's to say. What a package of debugging information is made of is in .build/dist/unstripped.
 release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other machines, in .build/dist
 	.ci/build-release mediatord mediatorctl
-	@mkdir -p .build/dist
+	@mkdir -p .build/dist/unstripped
 	@for program in mediatord mediatorctl; do \
-		strip --strip-debug -o .build/dist/$$program .build/release/$$program && \
-		chrpath --delete .build/dist/$$program >/dev/null || exit 1; \
+		cp .build/release/$$program .build/dist/unstripped && \
+		chrpath --delete .build/dist/unstripped/$$program >/dev/null && \
+		strip --strip-debug -o .build/dist/$$program .build/dist/unstripped/$$program || exit 1; \
 	done
 	@.ci/notices .build/release/mediatord.product/Objects.LinkFileList \
 		.build/release/mediatorctl.product/Objects.LinkFileList >.build/dist/NOTICES
+	@cp .build/dist/NOTICES .build/dist/unstripped
 	@ls -l .build/dist
 
 # Neither builds anything, since they are run as root: what make release has built, or lies in BINARIES, is installed. Variables
@@ -51,7 +53,7 @@ uninstall: ## take away what make install has installed there
 	@.ci/install-files uninstall
 
 deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build, for Debian 12 and 13, in .build/deb
-	BINARIES=.build/dist .ci/build-deb .build/deb $(VERSION)
+	BINARIES=.build/dist/unstripped .ci/build-deb .build/deb $(VERSION)
 	@ls -l .build/deb/*.deb
 
 build-tests: $(STAMPS)/build-packages

@@ -43,7 +43,7 @@ def programs() -> Path:
         return Path(given).resolve()
     if os.environ.get("MEDIATORD_RELEASE_TESTS") == "1":
         make("release")
-        return BUILD / "dist"
+        return BUILD / "dist" / "unstripped"
     return _linked(BUILD / "debug", BUILD / "debug-static")
 
 
