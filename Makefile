@@ -10,12 +10,14 @@ VENV := .build/venv
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
+RELEASE_PACKAGES := chrpath python3
+DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base libyaml-dev python3 redis-server redis-tools
-TEST_PACKAGES := dbus fish mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv systemd-container \
-	tmux zsh
+TEST_PACKAGES := dbus fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
+	systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check build release build-tests test sanitize integration docs man fuzz bench soak format lint clean help
+.PHONY: run check build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
@@ -27,14 +29,32 @@ check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint,
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
 
-# The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened.
-release: $(STAMPS)/build-packages ## build mediatord and mediatorctl for other machines, in .build/dist
-	@mkdir -p .build/dist
+# The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened. Where libraries are
+# looked for is the system's to say. What a package of debugging information is made of is in .build/dist/unstripped.
+release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other machines, in .build/dist
+	.ci/build-release mediatord mediatorctl
+	@mkdir -p .build/dist/unstripped
 	@for program in mediatord mediatorctl; do \
-		swift build -c release --static-swift-stdlib --product $$program && \
-		strip --strip-debug -o .build/dist/$$program .build/release/$$program || exit 1; \
+		cp .build/release/$$program .build/dist/unstripped && \
+		chrpath --delete .build/dist/unstripped/$$program >/dev/null && \
+		strip --strip-debug -o .build/dist/$$program .build/dist/unstripped/$$program || exit 1; \
 	done
+	@.ci/notices .build/release/mediatord.product/Objects.LinkFileList \
+		.build/release/mediatorctl.product/Objects.LinkFileList >.build/dist/NOTICES
+	@cp .build/dist/NOTICES .build/dist/unstripped
 	@ls -l .build/dist
+
+# Neither builds anything, since they are run as root: what make release has built, or lies in BINARIES, is installed. Variables
+# of the command line are in the environment of what is run.
+install: ## install what make release has built, below PREFIX (/usr/local), for packages in DESTDIR
+	@.ci/install-files install
+
+uninstall: ## take away what make install has installed there
+	@.ci/install-files uninstall
+
+deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build, for Debian 12 and 13, in .build/deb
+	BINARIES=.build/dist/unstripped .ci/build-deb .build/deb $(VERSION)
+	@ls -l .build/deb/*.deb
 
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
@@ -97,7 +117,7 @@ soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty ti
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600
 	Tests/Fuzz/Varlink/run.sh 600
-	swift build -c release --static-swift-stdlib --product cel-eval
+	.ci/build-release cel-eval
 	$(VENV)/bin/python Tests/Differential/differential.py .build/release/cel-eval --count 100000 --seed 1
 
 format: ## format the Swift sources
@@ -117,7 +137,15 @@ $(STAMPS)/build-packages: Makefile .ci/install-packages
 	@.ci/install-packages $(BUILD_PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
+$(STAMPS)/release-packages: Makefile .ci/install-packages $(STAMPS)/build-packages
+	@.ci/install-packages $(RELEASE_PACKAGES)
+	@touch $@
+
+$(STAMPS)/deb-packages: Makefile .ci/install-packages $(STAMPS)/release-packages
+	@.ci/install-packages $(DEB_PACKAGES)
+	@touch $@
+
+$(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/deb-packages
 	@.ci/install-packages $(TEST_PACKAGES)
 	@touch $@
 

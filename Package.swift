@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Debian's releases have RE2 under different names; programs for other machines may have its archive within them, which
+/// .ci/build-release decides.
+let re2 = Context.environment["MEDIATORD_RE2_ARCHIVE"] == "1" ? ":libre2.a" : "re2"
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -68,7 +72,7 @@ let package = Package(
         // Layer 0: know nothing of ours.
         .target(name: "FeedbackKit", dependencies: [deque], swiftSettings: strict),
         // RE2 behind a C header, for regular expressions in time linear in the input.
-        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary(re2)]),
         .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),

@@ -9,8 +9,7 @@ mkdir -p .build
 log=.build/benchmarks.log
 # As make release builds them.
 {
-    swift build --package-path ../.. -c release --static-swift-stdlib --product mediatord &&
-        swift build --package-path ../.. -c release --static-swift-stdlib --product mediatorctl &&
+    ../../.ci/build-release mediatord mediatorctl &&
         clang -O2 -Wall -Werror -o .build/parse peers/parse.c -lyaml
 } >"$log" 2>&1 || {
     cat "$log" >&2

@@ -11,7 +11,7 @@ mkdir -p .build
 log=.build/benchmarks.log
 # As make release builds it.
 {
-    swift build --package-path ../.. -c release --static-swift-stdlib --product mediatord &&
+    ../../.ci/build-release mediatord &&
         clang -O2 -Wall -Werror -o .build/calls peers/calls.c &&
         clang -O2 -Wall -Werror -o .build/watchers peers/watchers.c
 } >"$log" 2>&1 || {

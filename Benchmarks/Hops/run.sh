@@ -9,7 +9,7 @@ mkdir -p .build
 log=.build/benchmarks.log
 # As make release builds it.
 {
-    swift build --package-path ../.. -c release --static-swift-stdlib --product mediatord && erlc -o .build peers/chain.erl
+    ../../.ci/build-release mediatord && erlc -o .build peers/chain.erl
 } >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1

@@ -523,7 +523,7 @@ def test_the_targets_of_the_readme_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md", "Documentation/Diagnostics.md", "Documentation/Effects.md", "Documentation/OwnDaemon.md", "Documentation/Operating.md"])
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md", "Documentation/Diagnostics.md", "Documentation/Effects.md", "Documentation/Installing.md", "Documentation/OwnDaemon.md", "Documentation/Operating.md"])
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     path = REPOSITORY / page
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):

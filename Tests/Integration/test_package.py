@@ -1,0 +1,353 @@
+"""Installing: from source by make, and as a Debian package, in containers of both releases.
+
+Which programs are packed is told in package.py: those of the debug build, unless variables say otherwise.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import package
+from conftest import BUILD, CONFIGURATION, REPOSITORY
+from container import SUITES, Container, ContainerUnavailable, make_root
+from daemon import Binaries
+from test_documentation import blocks
+from test_shells import needs
+
+UNIT = "mediatord.service"
+INSTALLING = (REPOSITORY / "Documentation" / "Installing.md").read_text()
+
+# A system whose file a package cannot know.
+OWN = {f"/etc/mediatord/{name}": text for name, text in CONFIGURATION.items()}
+
+
+def commands(heading: str) -> list[str]:
+    """The commands that a section of the guide shows, without sudo."""
+    section = INSTALLING.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [line.removeprefix("sudo ") for block in blocks(section, "sh") for line in block.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    return package.programs()
+
+
+@pytest.fixture(scope="module")
+def deb(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return package.build(programs, tmp_path_factory.mktemp("deb"))
+
+
+@pytest.fixture(scope="module")
+def newer(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return package.build(programs, tmp_path_factory.mktemp("newer"), "0.1.1~test1")
+
+
+@pytest.fixture(params=SUITES)
+def fresh(say: Callable[[str], None], request: pytest.FixtureRequest) -> Iterator[Container]:
+    """A booted Debian system in which nothing was installed."""
+    try:
+        box = Container(request.param, make_root(request.param, BUILD / "roots", say))
+        box.boot()
+    except ContainerUnavailable as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no container on this machine: {reason}", pytrace=False)
+        warnings.warn(pytest.PytestWarning(f"NOT TESTED in a container: {reason}"), stacklevel=1)
+        pytest.skip("no container on this machine; a warning says why")
+    try:
+        yield box
+    finally:
+        box.stop()
+
+
+def files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
+
+
+def environment(binaries: Binaries, root: Path) -> dict[str, str]:
+    return {"BINARIES": str(binaries.mediatord.parent), "DESTDIR": str(root)}
+
+
+def test_make_installs_and_takes_away(binaries: Binaries, tmp_path: Path) -> None:
+    # Whoever builds may keep everything to themselves.
+    before = os.umask(0o077)
+    try:
+        said = package.make("install", environment=environment(binaries, tmp_path)).stdout
+    finally:
+        os.umask(before)
+    installed = files(tmp_path)
+    assert f"Installed {len(installed) - 1} files below {tmp_path}/usr/local." in said
+    assert {
+        *(f"usr/local/{path}" for path in (
+            "bin/mediatord", "bin/mediatorctl", "lib/systemd/system/mediatord.service", "lib/sysusers.d/mediatord.conf",
+            "share/man/man1/mediatorctl.1.gz", "share/man/man1/mediatorctl-tap.1.gz", "share/man/man5/mediatord.yaml.5.gz",
+            "share/man/man8/mediatord.8.gz", "share/bash-completion/completions/mediatorctl",
+            "share/zsh/site-functions/_mediatorctl", "share/fish/vendor_completions.d/mediatorctl.fish",
+            "share/mediatord/configuration.schema.json", "share/mediatord/drop-in.schema.json", "share/mediatord/manifest",
+            "share/doc/mediatord/README.md", "share/doc/mediatord/Documentation/Installing.md",
+            "share/doc/mediatord/examples/Config/disk-guard.yaml",
+        )),
+    } <= set(installed)
+    # Everything of systemd/ is somewhere.
+    for path in (path for path in (REPOSITORY / "systemd").rglob("*") if path.is_file()):
+        assert any(path.stem in name for name in installed), path
+    for path in tmp_path.rglob("*"):
+        if not path.is_symlink():
+            expected = 0o755 if path.is_dir() or path.parent.name == "bin" else 0o644
+            assert path.stat().st_mode & 0o777 == expected, path
+    # Everybody is told the paths of this installation.
+    unit = (tmp_path / "usr/local/lib/systemd/system" / UNIT).read_text()
+    assert "ExecStart=/usr/local/bin/mediatord" in unit and "file:/usr/local/share/doc/mediatord/README.md" in unit
+    for name in installed:
+        path = tmp_path / name
+        if "/bin/" not in name and path.exists():
+            text = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
+            assert not re.search(rb"/usr/(bin/mediator|share/(doc/)?mediatord)", text), name
+            assert str(tmp_path).encode() not in text, name
+    package.make("uninstall", environment=environment(binaries, tmp_path))
+    assert files(tmp_path) == []
+    left = {path.name for path in tmp_path.rglob("*")}
+    assert "mediatord" not in left and "Documentation" not in left
+    again = package.make("uninstall", environment=environment(binaries, tmp_path), check=False)
+    assert again.returncode != 0 and "nothing was installed below" in again.stderr
+
+
+def test_what_a_new_version_no_longer_has_is_taken_away(binaries: Binaries, tmp_path: Path) -> None:
+    package.make("install", environment=environment(binaries, tmp_path))
+    manifest = tmp_path / "usr/local/share/mediatord/manifest"
+    old = tmp_path / "usr/local/share/doc/mediatord/old/page.md"
+    old.parent.mkdir()
+    old.write_text("of an older version")
+    foreign = tmp_path / "usr/local/bin/foreign"
+    foreign.write_text("somebody else's")
+    manifest.write_text(manifest.read_text() + "share/doc/mediatord/old/page.md\n")
+    package.make("install", environment=environment(binaries, tmp_path))
+    assert not old.parent.exists() and foreign.exists()
+    assert "old/page.md" not in manifest.read_text()
+    # A list that names what cannot have been installed is none, and removes nothing.
+    for name in ("../foreign", "/etc/passwd"):
+        text = manifest.read_text()
+        manifest.write_text(f"{text}{name}\n")
+        refused = package.make("uninstall", environment=environment(binaries, tmp_path), check=False)
+        assert refused.returncode != 0 and f"it names {name!r}; nothing was removed" in refused.stderr
+        assert (tmp_path / "usr/local/bin/mediatord").exists()
+        manifest.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"PREFIX": "usr"}, "it must be an absolute path"),
+        ({"PREFIX": "/opt/a b"}, "it must be an absolute path"),
+        ({"PREFIX": "/usr/../opt"}, "it must be an absolute path"),
+        ({"BINARIES": "/nowhere"}, "there is no /nowhere/mediatord; `make release` builds the programs"),
+    ],
+)
+def test_what_cannot_be_installed_changes_nothing(
+    binaries: Binaries, tmp_path: Path, variables: dict[str, str], says: str
+) -> None:
+    result = package.make("install", environment={**environment(binaries, tmp_path), **variables}, check=False)
+    assert result.returncode != 0 and says in result.stderr
+    assert files(tmp_path) == []
+
+
+@pytest.fixture(scope="module")
+def below_usr(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("usr")
+    package.make("install", "PREFIX=/usr", environment=environment(binaries, root))
+    return root
+
+
+def test_links_between_installed_pages_lead_somewhere(below_usr: Path) -> None:
+    pages = sorted((below_usr / "usr/share/doc/mediatord").rglob("*.md"))
+    links = 0
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), (page, target)
+            links += 1
+    assert len(pages) >= 9 and links >= 30
+    # Text that was a link to what is in the repository only is still there.
+    assert "Benchmarks/FeedbackKit" in (below_usr / "usr/share/doc/mediatord/README.md").read_text()
+
+
+def test_shells_find_the_completions(below_usr: Path) -> None:
+    share = below_usr / "usr/share"
+    script = share / "bash-completion/completions/mediatorctl"
+    said = subprocess.run(
+        [needs("bash"), "--norc", "-c", f"source {script}; complete -p mediatorctl"],
+        capture_output=True, text=True, timeout=30,
+    )
+    assert "_mediatorctl mediatorctl" in said.stdout, said
+    said = subprocess.run(
+        [
+            needs("zsh"), "-f", "-c",
+            f"fpath=({share}/zsh/vendor-completions $fpath); autoload -U compinit; compinit -u -D; print $_comps[mediatorctl]",
+        ],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert said.stdout == "_mediatorctl\n", said
+    said = subprocess.run(
+        [needs("fish"), "-c", "complete -C 'mediatorctl sta'"],
+        env={
+            "HOME": str(below_usr), "XDG_DATA_DIRS": str(share), "PATH": f"{below_usr}/usr/bin:{os.environ['PATH']}",
+            "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""),
+        },
+        capture_output=True, text=True, timeout=60,
+    )
+    assert said.stdout.startswith("status\t"), said
+
+
+def test_what_is_installed_from_source_runs(fresh: Container, programs: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    package.make("install", environment={"BINARIES": str(programs), "DESTDIR": str(root)})
+    subprocess.run(["cp", "-a", f"{root}/usr", fresh.path("/")], check=True, timeout=60)
+    build, install, *rest = commands("From source")
+    assert (build, install) == ("make release", "make install")
+    for path, text in OWN.items():
+        fresh.write(path, text)
+    for command in rest:
+        fresh.run("sh", "-ec", command)
+    assert fresh.show(UNIT, "ActiveState", "UnitFileState") == {"ActiveState": "active", "UnitFileState": "enabled"}
+    assert "/usr/local/bin/mediatord" in fresh.show(UNIT, "ExecStart")["ExecStart"]
+    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+
+
+def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
+    depends = {name.split()[0] for name in re.split(r"[,|] *", package.field(deb, "Depends"))}
+    assert depends <= {
+        "libc6", "libgcc-s1", "libstdc++6", "libsystemd0", "zlib1g", "systemd", "systemd-standalone-sysusers",
+        "systemd-sysusers", "systemd-standalone-tmpfiles", "systemd-tmpfiles",
+    }, depends
+
+
+def test_the_package_is_of_the_version_of_the_programs(deb: Path, binaries: Binaries) -> None:
+    said = subprocess.run(
+        [binaries.mediatorctl, "version", "--client"], capture_output=True, text=True, timeout=20, check=True
+    ).stdout
+    assert said.split()[-1] == package.field(deb, "Version")
+
+
+def test_two_builds_of_the_package_are_the_same(deb: Path, programs: Path, tmp_path: Path) -> None:
+    other = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "HOME": str(tmp_path), "USER": "nobody"}
+    again = package.build(programs, tmp_path / "elsewhere", environment=other, umask=0o077)
+    assert again.name == deb.name
+    assert again.read_bytes() == deb.read_bytes()
+
+
+def test_lintian_has_nothing_to_say(deb: Path) -> None:
+    packages = [path for path in deb.parent.glob("*.deb")]
+    said = subprocess.run(
+        [needs("lintian"), "--allow-root", "--no-cfg", "--tag-display-limit", "0", "--fail-on", "none", *packages],
+        capture_output=True, text=True, timeout=600,
+    )
+    assert (said.returncode, said.stdout) == (0, ""), said
+    # What it is not to say has a reason each.
+    lines = (REPOSITORY / "debian" / "mediatord.lintian-overrides").read_text().splitlines()
+    assert lines and lines[0].startswith("#")
+    assert all(line.startswith(("#", "mediatord: ")) for line in lines)
+
+
+def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Path) -> None:
+    _, install, *apply = commands("The Debian package")
+    (upgrade,) = commands("Upgrading")
+    remove, purge = commands("Removing")
+    assert install == f"apt install ./{package.field(deb, 'Package')}_0.1.0_amd64.deb" and upgrade.count("apt install ./") == 1
+    for path in (deb, newer):
+        shutil.copy(path, fresh.path("/root") / path.name)
+
+    def do(command: str) -> str:
+        command = command.replace("apt ", "apt-get --yes --quiet ").replace("_amd64", f"_{package.field(deb, 'Architecture')}")
+        result = fresh.run("sh", "-ec", f"cd /root; export DEBIAN_FRONTEND=noninteractive; {command}", timeout=180)
+        said = result.stdout + result.stderr
+        assert not re.search(r"^(E:|dpkg: error|Failed|Job for)", said, re.MULTILINE), said
+        return said
+
+    def state() -> dict[str, str]:
+        return fresh.show(UNIT, "ActiveState", "UnitFileState", "MainPID", "NRestarts")
+
+    # It runs at once, with nothing configured; the directory for that is there.
+    do(install)
+    assert (state()["ActiveState"], state()["UnitFileState"]) == ("active", "enabled")
+    assert "0 systems" in fresh.run("mediatorctl", "status", check=False).stdout
+    assert fresh.run("dpkg", "--verify", "mediatord").stdout == ""
+    owner = fresh.run("stat", "--format=%n %U %a", "/etc/mediatord", "/var/lib/mediatord").stdout.splitlines()
+    assert owner == ["/etc/mediatord root 755", "/var/lib/mediatord mediatord 750"]
+    account = fresh.run("id", "mediatord").stdout
+    assert fresh.run("systemd-analyze", "verify", UNIT).stderr == ""
+    for catalogue in (REPOSITORY / "systemd").glob("*.catalog"):
+        known = fresh.run("journalctl", "--list-catalog").stdout
+        for identifier in re.findall(r"^-- ([0-9a-f]{32})$", catalogue.read_text(), re.MULTILINE):
+            assert identifier in known
+
+    # What the administrator configures is applied by a reload, and outlasts all that follows.
+    for path, text in OWN.items():
+        fresh.write(path, text)
+    assert apply[-1] == "systemctl reload mediatord"
+    for command in apply:
+        do(command)
+    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    fresh.write("/var/lib/mediatord/kept", "by a command\n")
+    if not fresh.path("/usr/lib/systemd/system/mediatord@.service").exists():
+        unit = fresh.path(f"/usr/lib/systemd/system/{UNIT}").read_text()
+        template = re.sub(r"^(\w+Directory)=mediatord$", r"\1=mediatord@%i", unit, flags=re.MULTILINE)
+        fresh.write("/etc/systemd/system/mediatord@.service", template)
+        fresh.systemctl("daemon-reload")
+    fresh.systemctl("start", "mediatord@lab.service")
+    before = state()
+    lab = fresh.show("mediatord@lab.service", "MainPID")["MainPID"]
+
+    # An upgrade restarts what runs, and each of them once.
+    do(upgrade.replace("_0.1.1_", f"_{package.field(newer, 'Version')}_"))
+    assert fresh.run("dpkg-query", "-W", "-f", "${Version}", "mediatord").stdout == package.field(newer, "Version")
+    after = state()
+    assert after["MainPID"] not in (before["MainPID"], "0") and after["ActiveState"] == "active", after
+    assert after["NRestarts"] == "0" and "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    assert fresh.show("mediatord@lab.service", "MainPID")["MainPID"] not in (lab, "0")
+    assert fresh.run("id", "mediatord").stdout == account
+
+    # What the administrator has stopped and disabled stays so.
+    units = fresh.systemctl("list-unit-files", "--no-legend", "mediatord.service", "mediatord.socket").stdout
+    names = [line.split()[0] for line in units.splitlines()]
+    fresh.systemctl("disable", "--now", *names)
+    do(f"dpkg --install {newer.name}")
+    assert (state()["ActiveState"], state()["UnitFileState"]) == ("inactive", "disabled")
+    fresh.systemctl("enable", "--now", *names)
+
+    # Removed, nothing runs and nothing but what was configured and kept is left; installed again, that is found.
+    do(remove)
+    assert fresh.processes("mediatord") == []
+    assert not fresh.path("/usr/bin/mediatord").exists() and not fresh.path("/run/mediatord").exists()
+    assert fresh.path("/var/lib/mediatord/kept").exists()
+    do(install)
+    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+
+    # Purged, what is the administrator's own is left, which dpkg says, and the account, whose number nobody else gets.
+    said = do(purge)
+    assert "directory '/etc/mediatord' not empty" in said, said
+    fresh.run("rm", "-rf", "/etc/systemd/system/mediatord@.service")
+    assert left(fresh) == ["/etc/mediatord", *sorted(OWN)]
+    assert fresh.run("id", "mediatord").stdout == account
+    do(install)
+    fresh.run("rm", "-rf", *OWN)
+    do(purge)
+    assert left(fresh) == []
+    # None of that has failed anything else.
+    assert fresh.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout == ""
+
+
+def left(box: Container) -> list[str]:
+    """What has our name anywhere, but for the journal, dpkg's log and what the test has brought."""
+    found = box.run(
+        "sh", "-c",
+        "find / -xdev \\( -path /proc -o -path /sys -o -path /root -o -path /var/log -o -path /tmp \\) -prune "
+        "-o -path '*mediator*' -print; find /run /tmp -name '*mediator*'",
+    ).stdout
+    return sorted(line for line in found.splitlines() if "/systemd-private-" not in line)
