@@ -124,4 +124,4 @@ def test_a_command_whose_end_cannot_be_watched_is_killed_and_leaves_nothing_open
     before = len(os.listdir(f"/proc/{one.pid}/fd"))
     until(one, "onFailure", outcomes(one)["onFailure"] + 20)
     assert len(os.listdir(f"/proc/{one.pid}/fd")) < before + 10
-    one.process.kill()
+    assert one.stop() == 0, one.log[-2000:]

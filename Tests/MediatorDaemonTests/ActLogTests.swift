@@ -39,8 +39,8 @@ import Varlink
     private func acts(_ level: Logger.Level, _ names: AccountNames) -> ActLog {
         let lines = lines
         let logger = Logger(label: "test") { _ in Handler(logLevel: level, lines: lines) }
-        // The year 1970 is one of those that there are.
-        let time = HostTime(clock: ManualClock()) { Timestamp(seconds: 0, nanoseconds: 0)! }
+        guard let epoch = Timestamp(seconds: 0, nanoseconds: 0) else { preconditionFailure("there is a year 1970") }
+        let time = HostTime(clock: ManualClock()) { epoch }
         return ActLog(logger: logger, names: names, time: time)
     }
 
