@@ -12,7 +12,7 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev
-BENCH_PACKAGES := erlang-base libyaml-dev python3 redis-server redis-tools
+BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor
 TEST_PACKAGES := dbus fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	systemd-container tmux zsh
 
@@ -100,12 +100,13 @@ fuzz: $(STAMPS)/build-packages ## fuzz the expression language, the configuratio
 		grep -E '^(Done|stat::)' .build/fuzz-$$part.log; \
 	done
 
-bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language, the configuration, the control socket and many timers beside their peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language, the configuration, the control socket, many timers and doing nothing beside their peers
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
 	Benchmarks/Control/run.sh
 	Benchmarks/Hops/run.sh
+	Benchmarks/Idle/run.sh
 	Benchmarks/Timers/run.sh
 
 soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty times over, an hour of random verbs, fuzzing, peers
