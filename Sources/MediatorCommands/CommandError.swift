@@ -169,8 +169,8 @@ extension CommandError {
         case .notRunning:
             self.init(
                 .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
-                advice: "It was stopped or killed, or has crashed: see `journalctl -u mediatord -e`, and start it again, "
-                    + "with `systemctl start mediatord` or `make run`.")
+                advice: "It was stopped or killed, or has crashed: see `journalctl -u mediatord -e`, and start it "
+                    + "again, with `systemctl start mediatord` or `make run`.")
         case .notASocket:
             self.init(
                 .noConnection, "no connection to mediatord: '\(socket)' is no socket", advice: Self.otherSocket)

@@ -79,16 +79,12 @@ def _require_tools() -> None:
 
 
 class Container:
-    """A booted system. What is written to it lives in memory and goes with it; the root's directory stays clean.
+    """A booted system. What is written to it lives in memory and goes with it; the root's directory stays clean."""
 
-    With `is_lasting` what is written stays in the root's directory, for the next boot.
-    """
-
-    def __init__(self, suite: str, root: Path, *, is_lasting: bool = False) -> None:
+    def __init__(self, suite: str, root: Path) -> None:
         _require_tools()
         self.suite = suite
         self.root = root
-        self.is_lasting = is_lasting
         self.leader = 0
         self.failed_units: list[str] = []
         self.boot_seconds = 0.0
@@ -119,8 +115,7 @@ class Container:
                 [
                     *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
                     *("--directory", str(self.root), f"--machine=test-{os.getpid()}-{id(self):x}"),
-                    *([] if self.is_lasting else ["--volatile=overlay"]),
-                    *("--private-network", "--register=no"),
+                    *("--volatile=overlay", "--private-network", "--register=no"),
                     *([] if is_managed else ["--keep-unit"]),
                     *("--notify-ready=yes", "--console=pipe", "--boot"),
                     # A root in memory has no options in fstab to be mounted anew with.
@@ -172,24 +167,6 @@ class Container:
         if self.leader and Path(f"/proc/{self.leader}").exists() and process.returncode == -signal.SIGKILL:
             # Killed, nspawn leaves the system running; its first process takes all others along.
             os.kill(self.leader, signal.SIGKILL)
-
-    def kill(self) -> None:
-        """Ends the system as a loss of power does: nothing in it is told."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        leader, self.leader = self.leader, 0
-        process.kill()
-        if leader:
-            # It takes all others of the system along.
-            try:
-                os.kill(leader, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        process.wait(STOP_TIMEOUT)
-        deadline = time.monotonic() + STOP_TIMEOUT
-        while leader and Path(f"/proc/{leader}").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
 
     def run(
         self, *argv: str, timeout: float = 60.0, check: bool = True, input: str | None = None

@@ -66,7 +66,12 @@ def test_a_user_has_a_daemon_of_their_own(system: Container) -> None:
     for name, text in CONFIGURATION.items():
         system.write(f"{home}/.config/mediatord/{name}", text)
     system.run("chown", "-R", "alice:", home)
-    system.systemctl("start", manager)
+    # What a login would say by PAM.
+    override = "/etc/systemd/system/user@.service.d/test.conf"
+    system.write(override, "[Service]\nPAMName=\nEnvironment=XDG_RUNTIME_DIR=/run/user/%i\n")
+    system.systemctl("daemon-reload")
+    started = system.systemctl("start", manager, check=False)
+    assert started.returncode == 0, system.journal(manager)
     try:
         started = run("systemctl", "--user", "start", "mediatord", check=False)
         assert started.returncode == 0, started.stderr + system.journal(manager)
@@ -83,4 +88,5 @@ def test_a_user_has_a_daemon_of_their_own(system: Container) -> None:
         run("systemctl", "--user", "stop", "mediatord.socket", "mediatord.service")
     finally:
         system.systemctl("stop", manager, check=False)
+        system.run("rm", "-f", override)
         system.run("userdel", "--remove", "alice", check=False)

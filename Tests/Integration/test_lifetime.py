@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from concurrent.futures import ThreadPoolExecutor
 
 from container import Container
@@ -20,17 +19,6 @@ ready: Warm
 feedbacks:
   warm: {{ onState: Warming, after: {delay}, emit: Warmed }}
 transitions: {{ Warming: {{ Warmed: Warm }} }}
-"""
-
-# Has a command that takes its time to end.
-LASTING = """\
-system: lasting
-states: { At: {} }
-events: { Over: {} }
-initialState: At
-feedbacks:
-  work: { onState: At, strategy: continueOnNewState, run: [sleep, "4"], onSuccess: Over }
-transitions: { At: { Over: stay } }
 """
 
 DEPENDENT = """\
@@ -107,19 +95,6 @@ def test_a_stop_during_a_long_start(system: Container) -> None:
     assert system.processes("mediatord") == []
 
 
-def test_a_reload_during_a_stop_changes_nothing(system: Container) -> None:
-    system.write("/etc/mediatord/lasting.yaml", LASTING)
-    system.systemctl("start", UNIT)
-    system.write("/etc/mediatord/second.yaml", SECOND)
-    system.systemctl("stop", "--no-block", UNIT)
-    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] == "deactivating", "the stop")
-    # systemd has the reload wait for the stop, or refuses it; it does not succeed.
-    assert system.systemctl("reload", UNIT, check=False, timeout=30).returncode != 0
-    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] == "inactive", "the end")
-    assert system.show(UNIT, "Result") == {"Result": "success"}
-    assert "reloaded" not in system.journal(UNIT)
-
-
 def test_two_reloads_at_once(system: Container) -> None:
     system.systemctl("start", UNIT)
     pid = system.show(UNIT, "MainPID")["MainPID"]
@@ -135,41 +110,3 @@ def test_two_reloads_at_once(system: Container) -> None:
             "ActiveState": "active", "SubState": "running", "StatusText": "2 systems: 2 healthy", "MainPID": pid
         }
         assert f"Here{number}" in system.run("mediatorctl", "show", "second").stdout
-
-
-def test_what_crashes_again_and_again_is_given_up(system: Container) -> None:
-    drop_in(system, "[Service]\nRestartSec=0\n")
-    system.systemctl("start", UNIT)
-
-    def is_given_up() -> bool:
-        state = system.show(UNIT, "ActiveState", "MainPID")
-        if state["MainPID"] != "0" and state["ActiveState"] == "active":
-            system.run("kill", "-KILL", state["MainPID"], check=False)
-        return state["ActiveState"] == "failed"
-
-    system.wait_until(is_given_up, "the limit of starts", timeout=60)
-    assert system.show(UNIT, "NRestarts") == {"NRestarts": "5"}
-    assert "Start request repeated too quickly" in system.journal(UNIT)
-    # Nobody is left waiting for a daemon that does not come.
-    assert system.run("mediatorctl", "status", check=False).returncode == 69
-    system.systemctl("reset-failed", UNIT)
-    system.systemctl("start", UNIT)
-    assert system.run("mediatorctl", "status").returncode == 0
-
-
-def test_a_start_that_fails_says_why_in_numbers(system: Container) -> None:
-    system.write("/etc/mediatord/broken.yaml", "system: broken\nstates: { A: { } }\ninitialState: Nowhere\n")
-    assert system.systemctl("start", UNIT, check=False).returncode != 0
-    state = system.show(UNIT, "ExecMainStatus", "StatusErrno", "StatusText")
-    assert state == {"ExecMainStatus": "1", "StatusErrno": "22", "StatusText": "the configuration is not valid"}
-    system.run("rm", "/etc/mediatord/broken.yaml")
-    system.path("/run/mediatord").mkdir(exist_ok=True)
-    other = socket.socket(socket.AF_UNIX)
-    other.bind(str(system.path(SOCKET)))
-    other.listen()
-    system.run("chown", "-R", "mediatord:mediatord", "/run/mediatord")
-    drop_in(system, "[Service]\nRestart=no\n")
-    assert system.systemctl("start", UNIT, check=False).returncode != 0
-    state = system.show(UNIT, "ExecMainStatus", "StatusErrno", "StatusText")
-    assert state == {"ExecMainStatus": "4", "StatusErrno": "98", "StatusText": "cannot serve the control socket"}
-    other.close()

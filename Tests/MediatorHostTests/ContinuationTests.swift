@@ -40,7 +40,7 @@ import Testing
 
     private static let counter = """
         system: counter
-        states: { Idle: {}, Count: { n: int, notes: [string] } }
+        states: { Idle: {}, Count: { n: int, notes: list(string) } }
         events: { Add: { by: int } }
         external: any
         initialState: Idle
