@@ -337,7 +337,8 @@ final class HostedSystem: Sendable {
         if waiting > 0 {
             logger.warning(
                 hasBegun
-                    ? "events that waited while it was paused are lost" : "events that waited for its beginning are lost",
+                    ? "events that waited while it was paused are lost"
+                    : "events that waited for its beginning are lost",
                 metadata: ["count": "\(waiting)"])
         }
         for tell in waiters { tell() }
