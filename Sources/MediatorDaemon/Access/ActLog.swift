@@ -38,16 +38,21 @@ final class ActLog: Sendable {
             "uid": "\(peer.userID)", "pid": "\(peer.processID)", "verb": "\(verb)",
         ]
         if let name { metadata["user"] = "\(name)" }
-        return metadata
+        return metadata.inJournal([JournalDetails.cause: HostClient(peer).id])
     }
 
     /// Something was done.
+    ///
+    /// - Parameter id: What the message is about; nil: nothing has changed.
     func done(
-        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ message: String, _ subject: Logger.Metadata
+        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ id: MessageID?, _ message: String,
+        _ subject: Logger.Metadata, file: String = #fileID, function: String = #function, line: UInt = #line
     ) async {
         guard level >= logger.logLevel else { return }
         let metadata = await metadata(of: peer, verb).merging(subject) { $1 }
-        logger.log(level: level, "\(message)", metadata: metadata)
+        logger.log(
+            level: level, "\(message)", metadata: metadata.inJournal([JournalDetails.id: id?.rawValue]), file: file,
+            function: function, line: line)
     }
 
     /// Sets what is logged, and says who did so, whatever the levels are.
@@ -55,7 +60,7 @@ final class ActLog: Sendable {
         let old = levels.get()
         levels.set(min(old, level, .notice))
         await done(
-            "log-level", by: peer, .notice, "log level set by a client",
+            "log-level", by: peer, .notice, .levelSet, "log level set by a client",
             ["level": "\(level.rawValue)", "before": "\(old.rawValue)"])
         levels.set(level)
     }
@@ -79,7 +84,7 @@ final class ActLog: Sendable {
     private func logRefusal(_ verb: String, _ peer: VarlinkPeer, _ name: String?, _ subject: Logger.Metadata) {
         repeats.log(
             logger, .warning, "refused to a client, who has no right to it", key: "\(peer.userID)", burst: Self.burst,
-            Self.metadata(of: peer, verb, name: name).merging(subject) { $1 })
+            Self.metadata(of: peer, verb, name: name).merging(subject) { $1 }.about(.actRefused))
     }
 }
 
