@@ -50,7 +50,9 @@ private final class Lines: Sendable {
                 message: event.message.description, level: event.level, file: event.file,
                 metadata: merged.mapValues { "\($0)" }, details: [:])
             line.metadata["journal"] = nil
-            if case .dictionary(let details)? = merged["journal"] { line.details = details.mapValues { "\($0)" } }
+            if case .dictionary(let details)? = merged["journal"] {
+                line.details = details.mapValues { "\($0)" }
+            }
             lines.note(line)
         }
     }
@@ -98,7 +100,8 @@ private let wiring = """
         #expect(started.details["state-id"] == "uplink/\(begin)" && started.details["cause"] == "start")
 
         let lost = try #require(lines.about(.stateEntered, of: "uplink").first)
-        #expect(lost.details["cause"] == "uplink/\(begin)" && lost.details["state-id"] == "uplink/\(now)")
+        #expect(
+            lost.details["cause"] == "uplink/\(begin)" && lost.details["state-id"] == "uplink/\(now)")
         #expect(lost.details["previous"] == "Up" && lost.details["state"] == "Down")
         #expect(lost.details["feedback"] == "probe" && lost.metadata["event"] == "Lost")
 
@@ -119,6 +122,29 @@ private let wiring = """
             #expect(fired.message == "fired" && fired.details["cause"] == lost.details["state-id"])
         }
         await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `What comes from outside is named by who asked`() async throws {
+        let lines = Lines()
+        let fixture = try CauseFixture(wiring, logger: lines.logger)
+        fixture.host.start()
+        let client = HostClient(userID: 1000, processID: 4711)
+        try fixture.host.emit("Pause", to: "backup", fields: [.string("by hand")], by: client)
+        try fixture.host.emit("Start", to: "backup", fields: [])
+        try fixture.host.publish(.string("odd"), on: "uplink.status", by: client)
+        await fixture.settle()
+        try fixture.host.reset("backup", by: client)
+        try fixture.host.emit("Odd", to: "backup", fields: [], by: client)
+        await fixture.settle()
+        let entered = lines.about(.stateEntered, of: "backup")
+        #expect(
+            entered.map { $0.details["cause"] } == [client.id, "program", client.id, client.id]
+                && client.id == "client:1000:4711")
+        #expect(entered.map { $0.metadata["event"] } == ["Pause", "Start", "Pause", "(reset)"])
+        #expect(entered.map { $0.details["link"] } == [nil, nil, "pause", nil])
+        let odd = try #require(lines.about(.eventNotHandled, of: "backup").first)
+        #expect(odd.metadata["event"] == "Odd" && odd.metadata["state"] == "Waiting")
+        #expect(odd.level == .warning && odd.details["cause"] == client.id)
     }
 
     @Test func `A fault is that of a state, and the cause of what is done about it`() async throws {
@@ -146,11 +172,38 @@ private let wiring = """
         await fixture.pass(.seconds(1))
         for await _ in changes where try fixture.host.systemStatus("divider").restarts == 1 { break }
         await fixture.settle()
-        #expect(lines.about(.systemStarted, of: "divider").map { $0.details["cause"] } == ["start", "fault:divider"])
+        #expect(
+            lines.about(.systemStarted, of: "divider").map { $0.details["cause"] } == [
+                "start", "fault:divider",
+            ])
         try fixture.host.emit("Divide", to: "divider", fields: [.int(0)])
         await fixture.settle()
-        #expect(lines.about(.systemEnded, of: "divider").map { $0.details["cause"] } == ["fault:divider"])
+        #expect(
+            lines.about(.systemEnded, of: "divider").map { $0.details["cause"] } == ["fault:divider"])
         await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `A line names the place that has something to say, also where it is counted first`()
+        async throws
+    {
+        let lines = Lines()
+        let fixture = try CauseFixture(
+            """
+            system: backup
+            states: { Waiting: {} }
+            events: { Odd: {} }
+            external: any
+            initialState: Waiting
+            unhandled: warn
+            """, logger: lines.logger)
+        fixture.host.start()
+        for _ in 0..<3 { try fixture.host.emit("Odd", to: "backup", fields: []) }
+        await fixture.settle()
+        await fixture.host.stop(within: .seconds(1))
+        let odd = lines.about(.eventNotHandled, of: "backup")
+        // The second is told when the system ends, and how many there were more.
+        #expect(odd.map { $0.metadata["repeated"] } == [nil, "1 more after this one"])
+        #expect(Set(odd.map(\.file)) == ["MediatorHost/SystemObserver.swift"])
     }
 }
 
@@ -174,7 +227,9 @@ private let wiring = """
     private func catalogue() throws -> [Entry] {
         var entries: [Entry] = []
         var isBody = false
-        for line in try text("systemd/mediatord.catalog").split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in try text("systemd/mediatord.catalog").split(
+            separator: "\n", omittingEmptySubsequences: false)
+        {
             if line.hasPrefix("-- ") {
                 entries.append(Entry(id: String(line.dropFirst(3))))
                 isBody = false
@@ -196,7 +251,8 @@ private let wiring = """
         let entries = try catalogue()
         #expect(entries.map(\.id) == MessageID.allCases.map(\.rawValue))
         for entry in entries {
-            #expect(entry.headers.keys.sorted() == ["Defined-By", "Documentation", "Subject"], "\(entry.id)")
+            #expect(
+                entry.headers.keys.sorted() == ["Defined-By", "Documentation", "Subject"], "\(entry.id)")
             #expect(entry.headers["Defined-By"] == "mediatord")
             #expect(entry.headers.values.allSatisfy { !$0.isEmpty }, "\(entry.id)")
             #expect(entry.body.joined().count > 40, "\(entry.id)")
@@ -216,7 +272,8 @@ private let wiring = """
         var sources = ""
         for module in ["MediatorHost", "MediatorDaemon", "SideEffects"] {
             let folder = Self.repository.appending(path: "Sources/\(module)")
-            let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+            let files = try #require(
+                FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
             for case let file as URL in files
             where file.pathExtension == "swift" && file.lastPathComponent != "MessageID.swift" {
                 sources += try String(contentsOf: file, encoding: .utf8)
