@@ -88,7 +88,9 @@ public struct Daemon: Sendable {
         do {
             service = try await openSocket(host, reloader, started: started)
         } catch {
-            logger.critical("cannot serve the control socket", metadata: ["socket": "\(socket)", "reason": "\(error)"])
+            logger.critical(
+                "cannot serve the control socket",
+                metadata: .about(.socketNotServed, ["socket": "\(socket)", "reason": "\(error)"]))
             tell("cannot serve the control socket", Self.number(of: error), .noControlSocket)
             return .noControlSocket
         }
@@ -98,7 +100,7 @@ public struct Daemon: Sendable {
         } catch {
             logger.critical(
                 "cannot serve the metrics",
-                metadata: ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"])
+                metadata: .about(.metricsNotServed, ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"]))
             tell("cannot serve the metrics", Self.number(of: error), .noControlSocket)
             await service.service.close(within: .zero)
             return .noControlSocket
@@ -209,15 +211,18 @@ public struct Daemon: Sendable {
             let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
             logger.critical(
                 "the configuration is not valid; nothing was started",
-                metadata: ["configuration": "\(configuration)", "errors": "\(result.errors)"].merging(denied) { $1 })
+                metadata: denied.merging(["configuration": "\(configuration)", "errors": "\(result.errors)"]) { $1 }
+                    .about(.invalidConfiguration))
             return nil
         }
         if graph.systems.isEmpty {
             logger.warning(
-                "there is no system in the configuration", metadata: ["configuration": "\(configuration)"])
+                "there is no system in the configuration",
+                metadata: .about(.noSystems, ["configuration": "\(configuration)"]))
         }
         guard let host else {
-            logger.critical("the configuration is not valid; nothing was started")
+            logger.critical(
+                "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))
             return nil
         }
         return (host, draft.basis)
@@ -298,7 +303,8 @@ public struct Daemon: Sendable {
             becameReady: { hangups.reloader.becomeReady() },
             greeting: { [self] in
                 logger.notice(
-                    "ready: \(host.statusText); control socket \(socket); next: \(client) status")
+                    "ready: \(host.statusText); control socket \(socket); next: \(client) status",
+                    metadata: .about(.ready))
             },
             ended: {
                 // What ends on account of a fault is to begin anew.
@@ -326,7 +332,9 @@ public struct Daemon: Sendable {
         do {
             try await group.run()
         } catch {
-            logger.error("a part of the daemon failed", metadata: ["reason": "\(error)"])
+            logger.error(
+                "a part of the daemon failed",
+                metadata: .about(.partFailed, ["reason": "\(error)"]))
             return .failed
         }
         return status.withLock { $0 }
@@ -338,7 +346,8 @@ public struct Daemon: Sendable {
         do {
             interval = try Watchdog.configuredInterval()
         } catch {
-            logger.warning("no watchdog", metadata: ["reason": "\(error)"])
+            logger.warning(
+                "no watchdog", metadata: .about(.noWatchdog, ["reason": "\(error)"]))
         }
         let deadline = interval.map { $0 / 2 } ?? LoopWatchService.usualDeadline
         let watchdog = interval.map { interval in
@@ -349,7 +358,9 @@ public struct Daemon: Sendable {
                     return late.isEmpty ? .alive : .stuck(late)
                 },
                 onStuck: { [logger] withheld in
-                    logger.error("the watchdog is not fed", metadata: ["reason": "\(withheld)"])
+                    logger.error(
+                        "the watchdog is not fed",
+                        metadata: .about(.watchdogNotFed, ["reason": "\(withheld)"]))
                 })
         }
         return LoopWatchService(host: host, deadline: deadline, watchdog: watchdog)
@@ -359,23 +370,28 @@ public struct Daemon: Sendable {
     private static let clientLinesPerSecond = 5
 
     private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger, _ repeats: RepeatLog) {
+        func told(_ peer: VarlinkPeer, _ id: MessageID) -> Logger.Metadata {
+            .about(id, because: HostClient(peer).id, ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
+        }
         switch event {
         case .connected(let peer), .disconnected(let peer):
             logger.trace("control client", metadata: ["event": "\(event)", "uid": "\(peer.userID)"])
         case .refused(let peer):
             repeats.log(
                 logger, .warning, "control client refused", key: "refused", burst: clientLinesPerSecond,
-                ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
+                told(peer, .clientRefused))
         case .dropped(let peer, let error):
             repeats.log(
                 logger, .warning, "control client dropped", key: "dropped", burst: clientLinesPerSecond,
-                ["uid": "\(peer.userID)", "pid": "\(peer.processID)", "reason": "\(error)"])
+                told(peer, .clientDropped).merging(["reason": "\(error)"]) { $1 })
         case .failed(let method, let error):
             repeats.log(
                 logger, .error, "control call failed", key: "failed \(method)", burst: clientLinesPerSecond,
-                ["method": "\(method)", "reason": "\(error)"])
+                .about(.callFailed, ["method": "\(method)", "reason": "\(error)"]))
         case .abandoned(let count):
-            logger.warning("control calls did not end in time", metadata: ["count": "\(count)"])
+            logger.warning(
+                "control calls did not end in time",
+                metadata: .about(.callsNotEnded, ["count": "\(count)"]))
         }
     }
 

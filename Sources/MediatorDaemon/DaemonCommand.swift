@@ -152,7 +152,10 @@ public struct DaemonCommand: AsyncParsableCommand {
             return
         }
         let levels = LogLevelSwitch(logLevel.level)
-        let logger = Logger(label: "mediatord") { _ in StandardErrorLogHandler(levels: levels) }
+        let logger = Logger(label: "mediatord") { _ in
+            StandardErrorLogHandler(
+                levels: levels, detailsKey: JournalDetails.key, lossID: MessageID.linesLost.rawValue)
+        }
         let inheritance: Inheritance
         do throws(VarlinkError) {
             inheritance = try Self.launch.inheritance.get()
@@ -163,7 +166,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         let path = inheritance.activatedPath ?? socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
         var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
-            LineWriter.standardError.write(Self.text(of: diagnostic, for: .suited(to: STDERR_FILENO)))
+            Self.report(diagnostic)
         }
         daemon.logLevels = levels
         daemon.kinds = catalogue
@@ -199,6 +202,26 @@ public struct DaemonCommand: AsyncParsableCommand {
     private static func notWritten() -> ExitCode {
         LineWriter.standardError.write("\(program): standard output: \(String(cString: strerror(errno)))\n")
         return ExitCode(ExitStatus.failed.rawValue)
+    }
+
+    /// Says what is wrong with the configuration: to the journal in one entry, in order with those of the log.
+    private static func report(_ diagnostic: Diagnostic) {
+        let format = LogFormat.suited(to: STDERR_FILENO)
+        if format == .journal {
+            var metadata: Logger.Metadata = [
+                JournalRecord.idKey: "\(MessageID.finding.rawValue)", "code": "\(diagnostic.code.rawValue)",
+            ]
+            if let location = diagnostic.location {
+                metadata["config-file"] = "\(location.file)"
+                metadata["config-line"] = "\(location.line)"
+                metadata["config-column"] = "\(location.column)"
+            }
+            let entry = JournalRecord(
+                message: diagnostic.rendered(), level: diagnostic.severity == .error ? .error : .warning,
+                metadata: metadata)
+            guard JournalSocket.shared.send(entry.fields) == .refused else { return }
+        }
+        LineWriter.standardError.write(text(of: diagnostic, for: format))
     }
 
     /// A diagnostic as standard error's reader wants it.

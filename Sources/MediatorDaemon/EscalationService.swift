@@ -20,7 +20,9 @@ struct EscalationService: Service, CustomStringConvertible {
                 escalated()
                 logger.critical(
                     "ending, since a system asks for it",
-                    metadata: ["system": "\(escalation.system)", "reason": "\(escalation.reason)"])
+                    metadata: .about(
+                        .escalated, because: Cause.id(ofFaultOf: escalation.system),
+                        ["system": "\(escalation.system)", "reason": "\(escalation.reason)"]))
                 notifier.notify(
                     .status("ending on account of the system '\(escalation.system)'"),
                     .exitStatus(ExitStatus.escalated.rawValue))

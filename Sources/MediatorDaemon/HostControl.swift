@@ -180,7 +180,7 @@ struct HostControl: ControlHandler {
         try translate { () throws(HostError) in
             try host.emit(parameters.event, to: parameters.system, fields: fields, by: HostClient(peer))
         }
-        acts.done("emit", by: peer, .info, "event emitted by a client", subject)
+        acts.done("emit", by: peer, .info, .eventEmitted, "event emitted by a client", subject)
     }
 
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
@@ -192,12 +192,13 @@ struct HostControl: ControlHandler {
         }
         try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
         acts.done(
-            "publish", by: peer, .info, "value published by a client",
+            "publish", by: peer, .info, .valuePublished, "value published by a client",
             ["bus": "\(parameters.bus)", "value": "\(value)"])
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
-        await acts.begins("restart", by: peer, .notice, "restart asked for by a client", ["system": "\(name)"])
+        await acts.begins(
+            "restart", by: peer, .notice, .restartAsked, "restart asked for by a client", ["system": "\(name)"])
         do throws(HostError) {
             try await host.restart(name, by: HostClient(peer))
         } catch {
@@ -207,7 +208,7 @@ struct HostControl: ControlHandler {
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
         try translate { () throws(HostError) in try host.reset(name, by: HostClient(peer)) }
-        acts.done("reset", by: peer, .notice, "reset by a client", ["system": "\(name)"])
+        acts.done("reset", by: peer, .notice, .resetAsked, "reset by a client", ["system": "\(name)"])
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
@@ -216,7 +217,8 @@ struct HostControl: ControlHandler {
             try host.pause(name, by: peer.userID, named: userName)
         }
         acts.done(
-            "pause", by: peer, .notice, isNews ? "paused by a client" : "paused already, a client is told",
+            "pause", by: peer, .notice, isNews ? .paused : nil,
+            isNews ? "paused by a client" : "paused already, a client is told",
             ["system": "\(name)"])
         return PauseReply(changed: isNews)
     }
@@ -224,7 +226,8 @@ struct HostControl: ControlHandler {
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
         let wasPaused = try translate { () throws(HostError) in try host.resume(name) }
         acts.done(
-            "resume", by: peer, .notice, wasPaused ? "resumed by a client" : "not paused, a client is told",
+            "resume", by: peer, .notice, wasPaused ? .resumed : nil,
+            wasPaused ? "resumed by a client" : "not paused, a client is told",
             ["system": "\(name)"])
         return PauseReply(changed: wasPaused)
     }

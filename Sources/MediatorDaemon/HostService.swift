@@ -37,27 +37,30 @@ struct HostService: Service, CustomStringConvertible {
             if !late.isEmpty {
                 logger.warning(
                     "not everything is ready; going on without",
-                    metadata: [
-                        "systems": "\(late.joined(separator: ", "))",
-                        "limit": "\(host.readinessLimits(of: late, else: readyLimit))",
-                    ])
+                    metadata: .about(
+                        .notEverythingReady,
+                        [
+                            "systems": "\(late.joined(separator: ", "))",
+                            "limit": "\(host.readinessLimits(of: late, else: readyLimit))",
+                        ]))
             }
             notifier.notify(.ready, .status(host.statusText))
             becameReady()
             greeting()
             for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
         }
-        logger.info("stopping")
+        logger.info("stopping", metadata: .about(.stopping))
         // A side effect that does not heed cancellation must not keep the daemon from ending.
         let limit = stopLimit + Self.forcedEndAllowance
         let hasEnded = await Self.finishes(within: limit) { await host.stop(within: stopLimit) }
         if hasEnded {
-            logger.info("stopped")
+            logger.info("stopped", metadata: .about(.stopped))
         } else {
             let running = host.systemStatuses.filter { $0.loop.phase != .stopped }.map(\.definition.name)
             logger.error(
                 "side effects did not end in time; leaving them behind",
-                metadata: ["systems": "\(running.joined(separator: ", "))", "limit": "\(limit)"])
+                metadata: .about(
+                    .leftBehind, ["systems": "\(running.joined(separator: ", "))", "limit": "\(limit)"]))
             overdue()
         }
         ended()

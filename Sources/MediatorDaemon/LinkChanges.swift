@@ -243,7 +243,8 @@ extension Reloader {
             }
         } catch {
             if error == .stopping {
-                acts.everything.warning("change of a link \(error)", metadata: request.metadata)
+                acts.everything.warning(
+                    "change of a link \(error)", metadata: request.metadata.about(.changeInterrupted))
             } else {
                 logRejection(error.description, request)
             }
@@ -253,7 +254,8 @@ extension Reloader {
 
     private func logRejection(_ summary: String, _ request: LinkChangeRequest) {
         acts.everything.error(
-            "change of a link rejected: \(summary); nothing was changed", metadata: request.metadata)
+            "change of a link rejected: \(summary); nothing was changed",
+            metadata: request.metadata.about(.linkChangeRejected))
     }
 
     private func carryOut(
@@ -277,7 +279,7 @@ extension Reloader {
                 var metadata = request.metadata
                 if let file = prepared.file { metadata["file"] = "\(file.path)" }
                 let summary = "\(request.done): \(plan.summary)"
-                acts.everything.notice("\(summary)", metadata: metadata)
+                acts.everything.notice("\(summary)", metadata: metadata.about(.linkChanged))
                 return summary
             }
             var reply = reply(prepared, applied.result.plan)

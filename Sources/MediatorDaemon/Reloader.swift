@@ -210,7 +210,7 @@ final class Reloader: Sendable {
                 let reply = try await apply(dropsTransient: dropsTransient, cause)
                 return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary))
             } catch {
-                acts.everything.warning("reload \(error)", metadata: cause)
+                acts.everything.warning("reload \(error)", metadata: cause.about(.changeInterrupted))
                 return (.failure(error), Verdict(isApplied: false, summary: "\(error)"))
             }
         }
@@ -267,7 +267,7 @@ final class Reloader: Sendable {
             for diagnostic in more { daemon.report(diagnostic) }
             // What was reported in full is not said again.
             let told = more.isEmpty ? summary : "\(Self.count(more.count, "system")) cannot be made"
-            logger.error("reload rejected: \(told); nothing was changed", metadata: cause)
+            logger.error("reload rejected: \(told); nothing was changed", metadata: cause.about(.reloadRejected))
             return ReloadReply(
                 applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
                 warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)
@@ -279,11 +279,13 @@ final class Reloader: Sendable {
                 let links = draft.basis.layer.links
                 let note = links.isEmpty ? "" : "; \(Self.count(links.count, "transient change")) in force"
                 let summary = plan.summary + note
-                logger.notice("reloaded: \(summary)", metadata: cause)
+                logger.notice("reloaded: \(summary)", metadata: cause.about(.reloaded))
                 return summary
             }
             for link in dropsTransient ? layer.links : draft.moot {
-                logger.notice("forgot what was changed of a link", metadata: ["link": "\(link)"].merging(cause) { $1 })
+                logger.notice(
+                    "forgot what was changed of a link",
+                    metadata: cause.merging(["link": "\(link)"]) { $1 }.about(.changeForgotten))
             }
             return ReloadReply(
                 applied: true, generation: applied.result.generation, summary: applied.summary,
@@ -327,15 +329,17 @@ final class Reloader: Sendable {
             }
             daemon.logger.warning(
                 "not everything is ready and well; going on without",
-                metadata: [
-                    "systems": "\(systems.joined(separator: ", "))",
-                    "limit": "\(host.readinessLimits(of: applied.late, else: daemon.readyLimit))",
-                ])
+                metadata: .about(
+                    .notEverythingReady,
+                    [
+                        "systems": "\(systems.joined(separator: ", "))",
+                        "limit": "\(host.readinessLimits(of: applied.late, else: daemon.readyLimit))",
+                    ]))
         }
         if !applied.leftBehind.isEmpty {
             daemon.logger.error(
                 "side effects did not end in time; leaving them behind",
-                metadata: ["systems": "\(applied.leftBehind.joined(separator: ", "))"])
+                metadata: .about(.leftBehind, ["systems": "\(applied.leftBehind.joined(separator: ", "))"]))
         }
         return (applied, summary)
     }

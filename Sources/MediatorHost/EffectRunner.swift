@@ -193,11 +193,12 @@ final class EffectRunner: Sendable {
         switch count {
         case .left(let count, let isLate):
             let metadata: Logger.Metadata = count.map { ["ticks": "\($0)"] } ?? [:]
-            logger.log(level: isLate ? .notice : .debug, "missed, and not made up for", metadata: metadata)
+            logger.log(
+                level: isLate ? .notice : .debug, "missed, and not made up for", metadata: metadata.about(.ticksMissed))
         case .beyond(let count):
             logger.warning(
                 "more was missed than is made up for",
-                metadata: ["ticks": "\(count)", "limit": "\(MissedTicks.most)"])
+                metadata: .about(.ticksMissed, ["ticks": "\(count)", "limit": "\(MissedTicks.most)"]))
         }
     }
 
@@ -324,7 +325,7 @@ final class EffectRunner: Sendable {
         guard schema?.isLasting == true else {
             return await attempts(limit, run) { await implementation.run(given, in: $0) }
         }
-        let context = context { [self] in deliver($0, $1, run) }
+        let context = context(of: state) { [self] in deliver($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
@@ -339,10 +340,18 @@ final class EffectRunner: Sendable {
         return nil
     }
 
-    /// What a run is given.
-    private func context(_ outcome: @escaping @Sendable (String, Value) -> Bool) -> EffectContext {
-        EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
+    /// What a run is given that a state has asked for.
+    private func context(
+        of state: SystemState, _ outcome: @escaping @Sendable (String, Value) -> Bool
+    ) -> EffectContext {
+        // Made into text only where something is logged.
+        let details: Logger.Metadata = [
+            JournalDetails.key: [
+                JournalDetails.cause: .stringConvertible(state.record), "state": .string(state.record.name),
+            ]
+        ]
+        return EffectContext(
+            system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
             outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
     }
@@ -386,7 +395,7 @@ final class EffectRunner: Sendable {
         var left = definition.retry?.times ?? 0
         while true {
             let attempt = Attempt(mayFail: left > 0)
-            let context = context { [self] outcome, result in
+            let context = context(of: run.state) { [self] outcome, result in
                 switch attempt.take(outcome) {
                 case .tell: return deliver(outcome, result, run)
                 case .keep: return true

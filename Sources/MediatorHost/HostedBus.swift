@@ -102,7 +102,9 @@ final class HostedBus: Sendable {
         let now = time.now()
         let item = BusValue(
             cause: Cause(kind, at: now, bus: definition.name, value: value, next: next), time: now)
-        logger.debug("value", metadata: ["value": "\(value)"])
+        logger.debug(
+            "value",
+            metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(value)"]))
         switch storage {
         case .passthrough(let mediator):
             last.withLock { $0 = item.time }

@@ -109,7 +109,7 @@ final class HostedLink: Sendable {
     }
 
     /// Counts that it fires; `false` if it must not.
-    private func fires(at now: Timestamp) -> Bool {
+    private func fires(at now: Timestamp, because cause: @autoclosure () -> String?) -> Bool {
         // Most links are part of no loop, and need not know how late it is.
         let elapsed = definition.loop == nil ? .zero : time.elapsed()
         let verdict = status.withLock { status in
@@ -124,16 +124,19 @@ final class HostedLink: Sendable {
         }
         switch verdict {
         case .fires: break
-        case .closes: logger.notice("the link fires again, after a quiet period")
+        case .closes:
+            logger.notice(
+                "the link fires again, after a quiet period", metadata: .about(.linkFires, because: cause()))
         case .opens:
             let limit = definition.loop.map { "\($0.count) per \($0.period.brief)" } ?? ""
             logger.warning(
                 "the link would fire more often than its loop may; it is held back until it has been quiet for a period",
-                metadata: ["limit": "\(limit)", "link-source": "\(definition.source)"])
+                metadata: .about(
+                    .linkHeldBack, because: cause(), ["limit": "\(limit)", "link-source": "\(definition.source)"]))
             return false
         case .holds: return false
         }
-        logger.debug("fired")
+        logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
         return true
     }
 
@@ -166,7 +169,7 @@ final class HostedLink: Sendable {
             if let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(Fault(place: place, message: breach.description))
             }
-            guard fires(at: now) else { return }
+            guard fires(at: now, because: item.cause.id) else { return }
             firings.tell(
                 LinkFiring(value: data, event: system.definition.events[event.event].name, time: now))
             let event = SystemEvent(
@@ -198,7 +201,7 @@ final class HostedLink: Sendable {
                 system?.note(Fault(place: place, message: breach.description))
                 return nil
             }
-            guard fires(at: now) else { return nil }
+            guard fires(at: now, because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, event: event?.name, time: now))
             return value
         } catch {

@@ -79,6 +79,8 @@ final class HostedSystem: Sendable {
         var begins: Timestamp?
         /// The index of its state, and how it is in it, as its author says.
         var state: Int
+        /// When its state was entered.
+        var entered: Timestamp
         var inState = Health.healthy
         /// How it has been, and since when.
         var health = Health.starting
@@ -234,7 +236,9 @@ final class HostedSystem: Sendable {
         status = Mutex(
             Status(
                 incarnation: first, supervision: SupervisionMachine(definition.supervision),
-                isReady: definition.readyStates.isEmpty, state: behaviour.initial.index, since: time.now()))
+                isReady: definition.readyStates.isEmpty, state: behaviour.initial.index,
+                entered: first.loop.state.since,
+                since: time.now()))
         reports.connect { [weak self] in self?.take($0) }
     }
 
@@ -339,7 +343,7 @@ final class HostedSystem: Sendable {
                 hasBegun
                     ? "events that waited while it was paused are lost"
                     : "events that waited for its beginning are lost",
-                metadata: ["count": "\(waiting)"])
+                metadata: .about(.eventsLost, ["count": "\(waiting)"]))
         }
         for tell in waiters { tell() }
     }
@@ -597,7 +601,9 @@ final class HostedSystem: Sendable {
         let name = definition.states[state].name
         let action = definition.readinessLimit.otherwise
         guard action != .continue else {
-            logger.warning("not ready in time; going on", metadata: ["limit": "\(limit)", "state": "\(name)"])
+            logger.warning(
+                "not ready in time; going on",
+                metadata: .about(.systemNotReady, ["limit": "\(limit)", "state": "\(name)"]))
             return
         }
         note(
@@ -748,6 +754,7 @@ final class HostedSystem: Sendable {
             if isReadyState { status.isReady = true }
             if isOver { status.isFaulty = false }
             status.state = state.index
+            status.entered = state.since
             status.inState = Health(definition.stateHealth[state.index])
             // A state that was carried over may be older than the system.
             let isNews = status.note(at: max(state.since, status.since)) || state.previous == nil
@@ -797,6 +804,8 @@ final class HostedSystem: Sendable {
         let elapsed = time.elapsed()
         let now = time.now()
         var forgotten: Trace.Step?
+        // The state in which it was.
+        var present: (state: Int, entered: Timestamp)?
         let (isNews, decision, claimed, waiters) = status.withLock {
             status -> (Bool, SupervisionMachine.Decision, (claim: UInt64, Incarnation), [@Sendable () -> Void]) in
             func untreated(_ isNews: Bool) -> (
@@ -808,6 +817,7 @@ final class HostedSystem: Sendable {
             status.faultTime = now
             status.faults += 1
             guard number == nil || number == status.incarnation.number else { return untreated(false) }
+            present = (status.state, status.entered)
             status.isFaulty = true
             if isFailure, status.failure == nil { status.failure = fault }
             // What is being restarted, reset or ended needs nothing else.
@@ -825,7 +835,11 @@ final class HostedSystem: Sendable {
         if isNews { healthChanged() }
         repeats.log(
             logger, .error, "a part of the system failed", key: fault.place, burst: 3,
-            ["place": "\(fault.place)", "reason": "\(fault.message)"])
+            .about(
+                .systemFault, because: present.map { "\(definition.name)/\($0.entered)" },
+                ["place": "\(fault.place)", "reason": "\(fault.message)"]
+            )
+            .inJournal(["state": present.map { definition.states[$0.state].name }]))
         for tell in waiters { tell() }
         carryOut(
             decision, on: fault, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed, now)
@@ -837,24 +851,32 @@ final class HostedSystem: Sendable {
         at elapsed: Duration, _ now: Timestamp
     ) {
         let limit = definition.supervision.limit
+        func told(_ id: MessageID, _ metadata: Logger.Metadata = [:]) -> Logger.Metadata {
+            metadata.about(id, because: Cause.id(ofFaultOf: definition.name))
+        }
         switch decision {
         case .none: return
         case .reset(let attempt):
             let cause = Cause(.fault(Treatment("reset", of: definition.name, on: fault)), at: now)
             guard sendReset(to: incarnation, because: cause) else { return }
-            logger.warning("reset to the initial state", metadata: ["attempt": "\(limit.text(attempt))"])
+            logger.warning(
+                "reset to the initial state", metadata: told(.systemReset, ["attempt": "\(limit.text(attempt))"]))
         case .restart(let delay, let attempt):
             logger.warning(
                 "restarting",
-                metadata: ["delay": "\(TimeSpan(delay)?.brief ?? "\(delay)")", "attempt": "\(limit.text(attempt))"])
+                metadata: told(
+                    .systemRestarting,
+                    ["delay": "\(TimeSpan(delay)?.brief ?? "\(delay)")", "attempt": "\(limit.text(attempt))"]))
         case .stop(let isLimit):
             incarnation.cancel()
             logger.error(
-                "\(limit.ending(isLimit)); it begins anew when it is restarted, or its configuration is changed")
+                "\(limit.ending(isLimit)); it begins anew when it is restarted, or its configuration is changed",
+                metadata: told(.systemEnded))
         case .escalate(let isLimit):
             logger.critical(
                 "the daemon ends on account of this system",
-                metadata: isLimit ? ["limit": "\(limit.count) per \(limit.period.brief)"] : [:])
+                metadata: told(
+                    .systemEscalates, isLimit ? ["limit": "\(limit.count) per \(limit.period.brief)"] : [:]))
         }
         supervise(claim, decision, elapsed)
     }
@@ -898,7 +920,9 @@ final class HostedSystem: Sendable {
         }
         guard let late else { return }
         if isNews { healthChanged() }
-        logger.notice("its loop turns again", metadata: ["after": "\(LateLoop.text(late.silence)) at least"])
+        logger.notice(
+            "its loop turns again",
+            metadata: .about(.loopTurns, ["after": "\(LateLoop.text(late.silence)) at least"]))
     }
 
     /// It is late: that is logged and shown, until it turns.
@@ -910,7 +934,9 @@ final class HostedSystem: Sendable {
         guard isFirst else { return }
         logger.error(
             loop.isBlocked ? "its loop is blocked" : "its loop does not turn, since no thread is free",
-            metadata: ["silence": "\(LateLoop.text(loop.silence))", "deadline": "\(LateLoop.text(loop.deadline))"])
+            metadata: .about(
+                .loopBlocked,
+                ["silence": "\(LateLoop.text(loop.silence))", "deadline": "\(LateLoop.text(loop.deadline))"]))
     }
 
     /// Asks the loop to prove that it turns: `done` is called when it does. While a proof is outstanding no other is

@@ -11,7 +11,15 @@ package final class RepeatLog: Sendable {
         var level: Logger.Level
         var message: String
         var metadata: Logger.Metadata
+        var place: Place
         var count = 1
+    }
+
+    /// Where in the program a line comes from.
+    private struct Place {
+        let file: String
+        let function: String
+        let line: UInt
     }
 
     /// The lines of one kind within the present interval.
@@ -44,7 +52,8 @@ package final class RepeatLog: Sendable {
     /// logged when that is over, and says how many more there were.
     package func log(
         _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> String,
-        burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata
+        burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata,
+        file: String = #fileID, function: String = #function, line: UInt = #line
     ) {
         guard level >= logger.logLevel else { return }
         let key = key()
@@ -76,15 +85,19 @@ package final class RepeatLog: Sendable {
             defer { kind.withheld = nil }
             return (.log(before: kind.withheld), forgotten)
         }
-        for line in forgotten { Self.tell(line) }
+        for withheld in forgotten { Self.tell(withheld) }
         switch step {
         case .count: return
         case .withhold:
-            withhold(Withheld(logger: logger, level: level, message: message(), metadata: metadata()), key, elapsed)
+            let place = Place(file: file, function: function, line: line)
+            withhold(
+                Withheld(logger: logger, level: level, message: message(), metadata: metadata(), place: place), key,
+                elapsed)
         case .log(let before):
             var metadata = metadata()
             if let before { metadata["repeated"] = "\(before.count) more before this one" }
-            logger.log(level: level, "\(message())", metadata: metadata)
+            logger.log(
+                level: level, "\(message())", metadata: metadata, file: file, function: function, line: line)
         }
     }
 
@@ -137,6 +150,8 @@ package final class RepeatLog: Sendable {
     private static func tell(_ line: Withheld) {
         var metadata = line.metadata
         if line.count > 1 { metadata["repeated"] = "\(line.count - 1) more after this one" }
-        line.logger.log(level: line.level, "\(line.message)", metadata: metadata)
+        line.logger.log(
+            level: line.level, "\(line.message)", metadata: metadata, file: line.place.file,
+            function: line.place.function, line: line.place.line)
     }
 }

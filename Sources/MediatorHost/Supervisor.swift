@@ -102,7 +102,9 @@ final class Supervisor: Sendable {
     private func log(_ system: HostedSystem, _ message: Logger.Message, _ cause: String, _ group: GroupDefinition?) {
         logger.warning(
             message,
-            metadata: ["system": "\(system.definition.name)", "cause": "\(cause)", "group": "\(group?.name ?? "")"])
+            metadata: .about(
+                .groupTreated, because: Cause.id(ofFaultOf: cause),
+                ["system": "\(system.definition.name)", "cause": "\(cause)", "group": "\(group?.name ?? "")"]))
     }
 
     /// The group of a system, and those of it whom what is done about the system concerns too.
@@ -178,7 +180,8 @@ final class Supervisor: Sendable {
                     }
                     logger.error(
                         "side effects did not end; leaving them behind",
-                        metadata: ["system": "\(system.definition.name)", "limit": "\(Self.endLimit)"])
+                        metadata: .about(
+                            .leftBehind, ["system": "\(system.definition.name)", "limit": "\(Self.endLimit)"]))
                 }
             }
         }

@@ -12,7 +12,10 @@ struct SystemObserver: LoopObserver {
 
     func loopDidStart(with state: SystemState) {
         reports.entered(state, nil)
-        logger.info("started", metadata: ["state": "\(name(state))"])
+        logger.info(
+            "started",
+            metadata: .about(.systemStarted, because: state.cause?.id, ["state": "\(name(state))"])
+                .inJournal([JournalDetails.stateID: state.id]))
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
@@ -23,36 +26,39 @@ struct SystemObserver: LoopObserver {
         repeats.log(
             logger, level, "\(definition.states[old.index].name) → \(describe(new))",
             key: level == .debug ? "repeat" : "\(old.index) \(new.index) \(event.index)", burst: 10,
-            ["event": "\(definition.eventName(event))"])
+            told(event, as: .stateEntered).inJournal([
+                "state": name(new), "previous": name(old), JournalDetails.stateID: new.id,
+            ]))
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
         reports.unhandled(state, event)
-        let event = definition.eventName(event)
+        func metadata() -> Logger.Metadata {
+            told(event, as: .eventNotHandled).merging(["state": "\(name(state))"]) { $1 }
+        }
+        let eventName = definition.eventName(event)
         switch definition.unhandled {
-        case .ignore:
-            logger.debug("event not handled", metadata: ["event": "\(event)", "state": "\(name(state))"])
+        case .ignore: logger.debug("event not handled", metadata: metadata())
         case .warn:
             repeats.log(
-                logger, .warning, "event not handled", key: "unhandled \(event) \(state.index)",
-                ["event": "\(event)", "state": "\(name(state))"])
+                logger, .warning, "event not handled", key: "unhandled \(eventName) \(state.index)", metadata())
         case .fault:
             reports.failed(
                 Fault(
-                    place: "state \(name(state)), \(definition.source)", message: "the event '\(event)' is not handled")
-            )
+                    place: "state \(name(state)), \(definition.source)",
+                    message: "the event '\(eventName)' is not handled"))
         }
     }
 
     func loopDidDrop(_ event: SystemEvent, because reason: DropReason) {
         reports.dropped(event, reason)
         if reason == .stopped || reason == .cancelled {
-            logger.debug("event dropped", metadata: ["event": "\(definition.eventName(event))"])
+            logger.debug("event dropped", metadata: told(event))
         } else {
             let name = definition.eventName(event)
             repeats.log(
                 logger, .warning, "event dropped", key: "drop \(name) \(reason)",
-                ["event": "\(name)", "reason": "\(reason.rawValue)"])
+                told(event, as: .eventDropped).merging(["reason": "\(reason.rawValue)"]) { $1 })
         }
     }
 
@@ -64,6 +70,14 @@ struct SystemObserver: LoopObserver {
         repeats.tellWithheld(all: true)
         logger.debug("stopped", metadata: ["state": "\(name(state))"])
         reports.ended()
+    }
+
+    /// An event in the log: its name, and for the journal what brought it about, and by which way.
+    private func told(_ event: SystemEvent, as id: MessageID? = nil) -> Logger.Metadata {
+        // What comes from inside a system that is written in Swift has no cause that is known.
+        var details = event.cause?.journalDetails(of: event) ?? [JournalDetails.cause: "inside:\(definition.name)"]
+        details[JournalDetails.id] = id?.rawValue
+        return .inJournal(details, ["event": "\(definition.eventName(event))"])
     }
 
     private func name(_ state: SystemState) -> String { definition.states[state.index].name }

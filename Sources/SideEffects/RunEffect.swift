@@ -70,7 +70,10 @@ public struct RunEffect: EffectImplementation {
     ) {
         let program = command.first ?? ""
         if reason == .cancelled {
-            if result.isAbandoned { context.logger.error("\(result.error)", metadata: ["command": "\(program)"]) }
+            if result.isAbandoned {
+                context.logger.error(
+                    "\(result.error)", metadata: .about(.leftBehind, ["command": "\(program)"]))
+            }
             return
         }
         let outcome = result.isSuccess ? "onSuccess" : "onFailure"
@@ -83,7 +86,8 @@ public struct RunEffect: EffectImplementation {
         let isHandled = context.report(outcome, result.value(for: schema, outcome))
         guard outcome == "onFailure", !isHandled else { return }
         if result.hasRun {
-            context.logger.warning("command failed, and there is no onFailure for it", metadata: metadata)
+            context.logger.warning(
+                "command failed, and there is no onFailure for it", metadata: metadata.about(.effectFailed))
         } else {
             context.fail(result.error)
         }

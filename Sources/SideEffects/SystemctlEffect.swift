@@ -49,9 +49,9 @@ public struct SystemctlEffect: EffectImplementation {
         } else {
             context.logger.warning(
                 "a unit's job failed, and there is no onFailure for it",
-                metadata: [
-                    "unit": "\(name)", "action": "\(action.rawValue)", "result": "\(result)", "error": "\(error)",
-                ])
+                metadata: .about(
+                    .effectFailed,
+                    ["unit": "\(name)", "action": "\(action.rawValue)", "result": "\(result)", "error": "\(error)"]))
         }
     }
 

@@ -5,11 +5,13 @@ import Logging
 public struct JournalFields: Sendable, CustomStringConvertible {
     /// The key in the metadata.
     public static let key = "journal-fields"
+    /// The longest name of a field that the journal takes, in bytes.
+    static let longestName = 64
 
     /// By their names as they are written, in small letters or large ones.
     public let fields: [String: String]
 
-    /// Fields, perhaps none: the line is an entry of its own then too, which names its system.
+    /// Fields, perhaps none: a line that says so comes from a configuration, rather than from a place in the program.
     public init(_ fields: [String: String]) {
         self.fields = fields
     }
@@ -31,33 +33,11 @@ public struct JournalFields: Sendable, CustomStringConvertible {
     /// Whether the journal takes a field of this name from anyone (systemd.journal-fields(7)): letters, digits and
     /// underscores, and neither a digit nor an underscore first. Small letters become large ones.
     static func isName(_ name: String) -> Bool {
-        guard let first = name.utf8.first, name.utf8.count <= 64, isLetter(first) else { return false }
+        guard let first = name.utf8.first, name.utf8.count <= longestName, isLetter(first) else { return false }
         return name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
         (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-    }
-
-    /// An entry with them.
-    ///
-    /// - Parameters:
-    ///   - message: The sentence, with what a line of the log says besides.
-    ///   - priority: How grave it is, from 0 to 7.
-    ///   - metadata: What else the line carries: `system` and `feedback` become fields.
-    ///   - identifier: The name of the program.
-    func entry(
-        message: String, priority: Int, metadata: Logger.Metadata, identifier: String
-    ) -> [(name: String, value: String)] {
-        var entry = [
-            ("MESSAGE", message), ("PRIORITY", String(priority)), ("SYSLOG_IDENTIFIER", identifier),
-        ]
-        for key in ["system", "feedback"] {
-            if case .string(let value)? = metadata[key] { entry.append(("MEDIATOR_" + key.uppercased(), value)) }
-        }
-        for (name, value) in fields.sorted(by: { $0.key < $1.key }) where Self.isName(name) {
-            entry.append((name.uppercased(), value))
-        }
-        return entry
     }
 }

@@ -3,16 +3,40 @@ import Synchronization
 
 /// Sends entries with fields of their own to the journal (systemd.io, "Native Journal Protocol").
 ///
-/// It never waits: what the journal does not take at once is for the caller to say in another way.
+/// It speaks the protocol of `sd_journal_sendv`, and not by that function, since that waits without limit while the journal
+/// does not read. Here an entry waits for ``patience`` at most; and as long as there is no room, the next ones do not wait at
+/// all. What has not been taken by then is lost and counted.
 public final class JournalSocket: Sendable {
     /// Where the journal listens.
     public static let path = "/run/systemd/journal/socket"
     /// That of this process.
     public static let shared = JournalSocket()
 
+    /// How long an entry may wait, in milliseconds, when the journal does not read.
+    public static let patience: Int32 = LineWriter.patience
+
+    /// What became of an entry.
+    public enum Outcome: Sendable, Hashable {
+        /// The journal has it.
+        case taken
+        /// There was no room for it in time: it is lost, and counted.
+        case lost
+        /// There is no journal that would take it: it is for the caller to say it in another way.
+        case refused
+    }
+
+    private struct State {
+        /// The descriptor, once there has been an entry; it stays open.
+        var descriptor: Int32?
+        var lost = 0
+        /// How many of these have not been told of.
+        var untold = 0
+        /// There was no room the last time, so nobody waits for it.
+        var isStalled = false
+    }
+
     private let path: String
-    /// The descriptor, once there has been an entry; it stays open.
-    private let descriptor = Mutex<Int32?>(nil)
+    private let state = Mutex(State())
 
     /// A sender to the journal that listens at a path.
     public init(path: String = JournalSocket.path) {
@@ -20,32 +44,98 @@ public final class JournalSocket: Sendable {
     }
 
     deinit {
-        if let descriptor = descriptor.withLock({ $0 }) { close(descriptor) }
+        if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) }
     }
 
-    /// Sends an entry; `false`: it was not taken.
+    /// How many entries were lost since the beginning.
+    public var lostEntries: Int { state.withLock { $0.lost } }
+
+    /// Sends an entry.
     ///
-    /// - Parameter fields: the names, which must be such as the journal takes (``JournalFields/isName(_:)``), and values.
-    public func send(_ fields: [(name: String, value: String)]) -> Bool {
-        var bytes: [UInt8] = []
-        for (name, value) in fields { Self.append(name, value, to: &bytes) }
-        guard let descriptor = opened(), var address = Self.address(path) else { return false }
-        return withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                sendto(
-                    descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), address,
-                    socklen_t(MemoryLayout<sockaddr_un>.size)) == bytes.count
+    /// - Parameters:
+    ///   - fields: the names, which must be such as the journal takes (``JournalFields/isName(_:)``), and values.
+    ///   - notice: an entry that says that so many were lost, sent before it when there is room again; `nil`: none is.
+    public func send(
+        _ fields: [(name: String, value: String)], notice: ((Int) -> [(name: String, value: String)])? = nil
+    ) -> Outcome {
+        guard let descriptor = opened() else { return .refused }
+        if let notice {
+            let untold = state.withLock { state in
+                defer { state.untold = 0 }
+                return state.untold
+            }
+            if untold > 0 {
+                let outcome = deliver(Self.bytes(of: notice(untold)), to: descriptor)
+                if outcome != .taken { state.withLock { $0.untold += untold } }
+                guard outcome != .lost else { return lose() }
+            }
+        }
+        let outcome = deliver(Self.bytes(of: fields), to: descriptor)
+        return outcome == .lost ? lose() : outcome
+    }
+
+    private func lose() -> Outcome {
+        state.withLock { state in
+            state.lost += 1
+            state.untold += 1
+        }
+        return .lost
+    }
+
+    /// Sends a datagram, outside the lock: a descriptor that is open stays so, and each datagram is whole by itself.
+    private func deliver(_ bytes: [UInt8], to descriptor: Int32) -> Outcome {
+        var deadline: ContinuousClock.Instant?
+        var hasConnected = false
+        while true {
+            if Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == bytes.count {
+                state.withLock { $0.isStalled = false }
+                return .taken
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                let now = ContinuousClock.now
+                let limit = deadline ?? (now + .milliseconds(state.withLock { $0.isStalled ? 0 : Self.patience }))
+                deadline = limit
+                let left = now.duration(to: limit) / .milliseconds(1)
+                guard left > 0, hasRoom(descriptor, within: Int32(left.rounded(.up))) else {
+                    state.withLock { $0.isStalled = true }
+                    return .lost
+                }
+            case ENOTCONN, ECONNREFUSED, ECONNRESET, EDESTADDRREQ, EPIPE:
+                // Not connected yet, or another journal listens by now.
+                guard !hasConnected, connect(descriptor) else { return .refused }
+                hasConnected = true
+            default: return .refused
             }
         }
     }
 
+    /// Whether the journal reads again in time, given in milliseconds.
+    private func hasRoom(_ descriptor: Int32, within limit: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        let result = poll(&request, 1, limit)
+        // Whatever interrupts it, who asked looks again until their time is over.
+        return result == 1 || (result < 0 && errno == EINTR)
+    }
+
     private func opened() -> Int32? {
-        descriptor.withLock { descriptor in
-            if let descriptor { return descriptor }
+        state.withLock { state in
+            if let descriptor = state.descriptor { return descriptor }
             let new = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             guard new >= 0 else { return nil }
-            descriptor = new
+            state.descriptor = new
             return new
+        }
+    }
+
+    /// Connects it, so that the system can say when there is room.
+    private func connect(_ descriptor: Int32) -> Bool {
+        guard var address = Self.address(path) else { return false }
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Glibc.connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
         }
     }
 
@@ -58,6 +148,12 @@ public final class JournalSocket: Sendable {
             return true
         }
         return fits ? address : nil
+    }
+
+    private static func bytes(of fields: [(name: String, value: String)]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (name, value) in fields { append(name, value, to: &bytes) }
+        return bytes
     }
 
     /// A value with a line break is told by its length, 64 bits with the least first.

@@ -33,10 +33,9 @@ final class CauseFixture: Sendable {
     let host: Host
     private let effects = EffectCatalogue([ProbeEffect()])
 
-    init(_ text: String) throws {
+    init(_ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) throws {
         host = try Host(
-            graph: try graph(text, effects: effects.schemas), effects: effects, time: .manual(clock),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            graph: try graph(text, effects: effects.schemas), effects: effects, time: .manual(clock), logger: logger)
     }
 
     func apply(_ text: String) async throws {

@@ -75,7 +75,8 @@ struct `Standard error log handler` {
         try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
         let writer = LineWriter(descriptor: ends[1])
         let logger = Logger(label: "test") { _ in
-            StandardErrorLogHandler(writer: writer, format: .journal, now: { .zero })
+            StandardErrorLogHandler(
+                writer: writer, format: .journal, journal: JournalSocket(path: "/nowhere"), now: { .zero })
         }
         // F_GETPIPE_SZ of <fcntl.h>, which Glibc's module does not show.
         let capacity = Int(fcntl(ends[1], 1032))
@@ -142,8 +143,8 @@ struct `Standard error log handler` {
                 MESSAGE=It is done  Text="two\\nlines" feedback=tell share=photos system=backup
                 PRIORITY=4
                 SYSLOG_IDENTIFIER=\(name)
-                MEDIATOR_SYSTEM=backup
                 MEDIATOR_FEEDBACK=tell
+                MEDIATOR_SYSTEM=backup
                 TEXT
                 \u{9}\0\0\0\0\0\0\0two
                 lines
@@ -164,7 +165,9 @@ struct `Standard error log handler` {
     @Test
     func `An error goes with its line`() throws {
         let file = try TemporaryFile()
-        let handler = StandardErrorLogHandler(writer: LineWriter(descriptor: file.descriptor), format: .journal)
+        let handler = StandardErrorLogHandler(
+            writer: LineWriter(descriptor: file.descriptor), format: .journal,
+            journal: JournalSocket(path: "/nowhere"))
         handler.log(
             event: LogEvent(
                 level: .error, message: "It failed", error: SocketError(errno: 2), metadata: nil, source: nil,
@@ -206,7 +209,8 @@ struct `Log level switch` {
         let levels = LogLevelSwitch(.notice)
         let logger = Logger(label: "test") { _ in
             StandardErrorLogHandler(
-                levels: levels, writer: LineWriter(descriptor: file.descriptor), format: .journal, now: { .zero })
+                levels: levels, writer: LineWriter(descriptor: file.descriptor), format: .journal,
+                journal: JournalSocket(path: "/nowhere"), now: { .zero })
         }
         var own = logger
         logger.info("Not this")

@@ -5,11 +5,16 @@ final class NotifySocket {
     let path: String
     private let descriptor: Int32
 
-    /// Opens a socket below the temporary directory.
-    init() throws {
-        var template = Array("/tmp/notify-XXXXXX".utf8CString)
-        guard let directory = mkdtemp(&template) else { throw SocketError(errno: errno) }
-        path = String(cString: directory) + "/socket"
+    /// Opens a socket below the temporary directory, or at the path of one that is no longer there.
+    init(at other: String? = nil) throws {
+        if let other {
+            path = other
+            guard mkdir(String(other.dropLast("/socket".count)), 0o700) == 0 else { throw SocketError(errno: errno) }
+        } else {
+            var template = Array("/tmp/notify-XXXXXX".utf8CString)
+            guard let directory = mkdtemp(&template) else { throw SocketError(errno: errno) }
+            path = String(cString: directory) + "/socket"
+        }
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -27,7 +32,7 @@ final class NotifySocket {
 
     /// The next datagram. A descriptor that comes with it is closed, as a service manager closes a barrier's.
     func receive() throws -> String {
-        var buffer = [UInt8](repeating: 0, count: 8192)
+        var buffer = [UInt8](repeating: 0, count: 262_144)
         let count = recv(descriptor, &buffer, buffer.count, 0)
         guard count >= 0 else { throw SocketError(errno: errno) }
         return String(decoding: buffer.prefix(count), as: UTF8.self)

@@ -23,8 +23,11 @@ package final class ActLog: Sendable {
         var verb: String
         var peer: VarlinkPeer
         var level: Logger.Level
+        var id: MessageID?
         var message: String
         var subject: Logger.Metadata
+        /// Where it is told from.
+        var place: (file: String, function: String, line: UInt)
     }
 
     private struct Machine {
@@ -65,23 +68,29 @@ package final class ActLog: Sendable {
             "uid": "\(peer.userID)", "pid": "\(peer.processID)", "verb": "\(verb)",
         ]
         if let name { metadata["user"] = "\(name)" }
-        return metadata
+        return metadata.inJournal([JournalDetails.cause: HostClient(peer).id])
     }
 
     /// Something is about to be done, which will say so in the log, too: the line of the act comes first, so the name is
     /// waited for.
     func begins(
-        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ message: String, _ subject: Logger.Metadata
+        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ id: MessageID?, _ message: String,
+        _ subject: Logger.Metadata, file: String = #fileID, function: String = #function, line: UInt = #line
     ) async {
         _ = await names.name(of: peer.userID)
-        done(verb, by: peer, level, message, subject)
+        done(verb, by: peer, level, id, message, subject, file: file, function: function, line: line)
     }
 
     /// Something was done.
+    ///
+    /// - Parameter id: What the message is about; nil: nothing has changed.
     package func done(
-        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ message: String, _ subject: Logger.Metadata
+        _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ id: MessageID?, _ message: String,
+        _ subject: Logger.Metadata, file: String = #fileID, function: String = #function, line: UInt = #line
     ) {
-        let line = Line(verb: verb, peer: peer, level: level, message: message, subject: subject)
+        let line = Line(
+            verb: verb, peer: peer, level: level, id: id, message: message, subject: subject,
+            place: (file, function, line))
         let name = names.present(peer.userID)
         let isWritten = machine.withLock { machine in
             if machine.writer == nil {
@@ -120,7 +129,10 @@ package final class ActLog: Sendable {
 
     private func write(_ line: Line, name: String?) {
         let metadata = Self.metadata(of: line.peer, line.verb, name: name).merging(line.subject) { $1 }
-        everything.log(level: line.level, "\(line.message)", metadata: metadata)
+        let (file, function, number) = line.place
+        everything.log(
+            level: line.level, "\(line.message)", metadata: metadata.inJournal([JournalDetails.id: line.id?.rawValue]),
+            file: file, function: function, line: number)
     }
 
     /// Sets what is logged, and says who did so. Returns the level until now.
@@ -128,7 +140,7 @@ package final class ActLog: Sendable {
     package func set(_ levels: LogLevelSwitch, to level: Logger.Level, by peer: VarlinkPeer) -> Logger.Level {
         let old = levels.set(level)
         done(
-            "log-level", by: peer, .notice, "log level set by a client",
+            "log-level", by: peer, .notice, .levelSet, "log level set by a client",
             ["level": "\(level.rawValue)", "before": "\(old.rawValue)"])
         return old
     }
@@ -152,7 +164,7 @@ package final class ActLog: Sendable {
     private func logRefusal(_ verb: String, _ peer: VarlinkPeer, _ name: String?, _ subject: Logger.Metadata) {
         repeats.log(
             logger, .warning, "refused to a client, who has no right to it", key: "\(peer.userID)", burst: Self.burst,
-            Self.metadata(of: peer, verb, name: name).merging(subject) { $1 })
+            Self.metadata(of: peer, verb, name: name).merging(subject) { $1 }.about(.actRefused))
     }
 }
 

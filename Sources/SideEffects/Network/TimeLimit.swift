@@ -60,6 +60,8 @@ extension EffectContext {
     func reportFailure(of schema: EffectSchema, _ error: String, _ fields: [Value]) {
         let result = RunResult.structure(for: schema, "onFailure", fields)
         guard !report("onFailure", result) else { return }
-        logger.warning("\(schema.name) failed, and there is no onFailure for it", metadata: ["error": "\(error)"])
+        logger.warning(
+            "\(schema.name) failed, and there is no onFailure for it",
+            metadata: .about(.effectFailed, ["error": "\(error)"]))
     }
 }
