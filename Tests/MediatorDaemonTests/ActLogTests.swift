@@ -55,10 +55,10 @@ import Varlink
         }
         while names.present(0) == nil { await Task.yield() }
         let acts = acts(.info, names)
-        acts.done("emit", by: Self.peer(0), .info, "first", [:])
+        acts.done("emit", by: Self.peer(0), .info, nil, "first", [:])
         #expect(lines.all == ["info root: first"])
-        acts.done("emit", by: Self.peer(5), .info, "second", [:])
-        acts.done("emit", by: Self.peer(0), .info, "third", [:])
+        acts.done("emit", by: Self.peer(5), .info, nil, "second", [:])
+        acts.done("emit", by: Self.peer(0), .info, nil, "third", [:])
         #expect(lines.all.count == 1)
         gate.signal()
         while lines.all.count < 3 { await Task.yield() }
@@ -73,7 +73,7 @@ import Varlink
             return "late"
         }
         let acts = acts(.info, names)
-        for number in 0..<300 { acts.done("emit", by: Self.peer(5), .info, "\(number)", [:]) }
+        for number in 0..<300 { acts.done("emit", by: Self.peer(5), .info, nil, "\(number)", [:]) }
         await clock.sleepers(atLeast: 1)
         async let flushed: Void = acts.flush()
         clock.advance(by: AccountNames.patience)
@@ -86,7 +86,7 @@ import Varlink
         let names = AccountNames { _ in "root" }
         _ = await names.name(of: 0)
         let acts = acts(.critical, names)
-        acts.done("emit", by: Self.peer(0), .info, "event emitted", [:])
+        acts.done("emit", by: Self.peer(0), .info, nil, "event emitted", [:])
         #expect(lines.all == ["info root: event emitted"])
     }
 

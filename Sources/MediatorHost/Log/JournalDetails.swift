@@ -80,6 +80,7 @@ extension Cause {
         case .outside(let request): request.client?.id ?? "program"
         case .start: "start"
         case .reload: "reload"
+        case .restored: "restored"
         case .fault(let treatment): Self.id(ofFaultOf: treatment.system)
         case .firstValue: "first-value:\(bus ?? "")"
         }
@@ -94,7 +95,8 @@ extension Cause {
         switch kind {
         case .link(let link, _), .tick(let link, _): details["link"] = event?.via?.link.name ?? link.name
         case .feedback(let source, _): details["feedback"] = source.name
-        case .outside, .start, .reload, .migration, .fault, .firstValue: details["link"] = event?.via?.link.name
+        case .outside, .start, .reload, .restored, .migration, .fault, .firstValue:
+            details["link"] = event?.via?.link.name
         }
         return details
     }
