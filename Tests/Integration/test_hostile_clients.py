@@ -89,7 +89,7 @@ def one(daemon: Callable[..., Daemon]) -> Daemon:
 OTHER = 54321
 
 AS_ANOTHER = """
-import os, socket, struct, sys
+import os, socket, struct, sys, time
 path, count, text, user, blanks = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 os.setgroups([]); os.setgid(user); os.setuid(user)
 held, gone = [], 0
@@ -108,14 +108,27 @@ for _ in range(count):
 print("connected", len(held), flush=True)
 sys.stdin.readline()
 answers, closed = [], 0
-for one in held:
-    one.settimeout(0.02 if not text else 20)
-    try:
-        data = one.recv(65536)
-        if data: answers.append(data)
-        else: closed += 1
-    except TimeoutError: pass
-    except OSError: closed += 1
+if text:
+    for one in held:
+        one.settimeout(20)
+        try:
+            data = one.recv(65536)
+            if data: answers.append(data)
+            else: closed += 1
+        except OSError: closed += 1
+else:
+    # Until no more have been closed for a while.
+    rest, changed = set(held), time.monotonic()
+    while time.monotonic() - changed < 2:
+        for one in list(rest):
+            one.setblocking(False)
+            try:
+                if one.recv(65536): continue
+            except BlockingIOError: continue
+            except OSError: pass
+            rest.discard(one)
+            closed, changed = closed + 1, time.monotonic()
+        time.sleep(0.02)
 print("closed", closed, flush=True)
 print(b"".join(answers[:1]).hex(), flush=True)
 sys.stdin.readline()
