@@ -76,7 +76,7 @@ private final class WallClock: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Schedules by the calendar` {
+@Suite(.timeLimit(.minutes(5))) struct `Schedules by the calendar` {
     private struct Fixture {
         let clock = ManualClock()
         let wall: WallClock

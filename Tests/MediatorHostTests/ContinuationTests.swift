@@ -6,7 +6,7 @@ import MediatorHost
 import Testing
 
 /// Hosts of which one goes on from where another was.
-@Suite(.timeLimit(.minutes(2))) struct `A host that goes on from another` {
+@Suite(.timeLimit(.minutes(5))) struct `A host that goes on from another` {
     private final class Fixture: Sendable {
         let clock = ManualClock()
         let host: Host

@@ -7,7 +7,7 @@ import MediatorHost
 import Testing
 
 /// Systems that are paused, with a clock that is moved by hand.
-@Suite(.timeLimit(.minutes(2))) struct `A system that is paused` {
+@Suite(.timeLimit(.minutes(5))) struct `A system that is paused` {
     private final class Fixture: Sendable {
         let clock = ManualClock()
         let host: Host
