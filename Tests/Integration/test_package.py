@@ -315,7 +315,9 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
 
     # What the administrator has stopped and disabled stays so.
     units = fresh.systemctl("list-unit-files", "--no-legend", "mediatord.service", "mediatord.socket").stdout
-    names = [line.split()[0] for line in units.splitlines()]
+    # A socket is started before its service, which would else have one of its own.
+    names = sorted((line.split()[0] for line in units.splitlines() if line.split()[1] == "enabled"), reverse=True)
+    assert UNIT in names
     fresh.systemctl("disable", "--now", *names)
     do(f"dpkg --install {newer.name}")
     assert (state()["ActiveState"], state()["UnitFileState"]) == ("inactive", "disabled")
