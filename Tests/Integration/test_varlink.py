@@ -253,19 +253,25 @@ def test_varlinkctl_manages_the_service(trixie: Container) -> None:
 
 
 def test_the_log_level_is_set_while_the_daemon_runs(daemon: Callable[..., Daemon]) -> None:
-    one = daemon({"bus.yaml": "buses: { level: { kind: currentValue, value: int, initial: 1, external: both } }\n"})
+    one = daemon(
+        {
+            "a.yaml": "system: a\nstates: { Off: {}, On: {} }\nevents: { Go: {}, Back: {} }\nexternal: any\n"
+            "initialState: Off\ntransitions: { Off: { Go: On }, On: { Back: Off } }\n"
+        }
+    )
     with varlink.Client.new_with_address(f"unix:{one.socket}") as client, client.open("io.systemd.service") as service:
-        one.ctl("publish", "level", "2")
-        one.wait_log("value published by a client  bus=level")
+        one.ctl("emit", "a", "Go")
+        one.wait_log("Off → On")
         service.SetLogLevel(4)
         one.wait_log("log level set by a client")
-        one.ctl("publish", "level", "3")
-        assert "value=3" not in one.log
-        # What else writes, writes less too, and more again.
+        one.ctl("emit", "a", "Back", "--wait", "Off")
+        # What clients do is in the log at any level; what the system does is not, until it is to be again.
+        one.wait_log("event=Back pid=")
+        assert "On → Off" not in one.log
         service.SetLogLevel(6)
-        one.ctl("publish", "level", "4")
-        one.wait_log("value=4")
-        assert "value=3" not in one.log
+        one.ctl("emit", "a", "Go", "--wait", "On")
+        one.ctl("emit", "a", "Back")
+        one.wait_log("On → Off")
         service.SetLogLevel(7)
         one.wait_log("level=debug")
         for level in (-1, 8):
