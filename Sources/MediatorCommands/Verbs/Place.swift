@@ -40,6 +40,7 @@ enum Place: Sendable {
                 return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
             }
             guard ended == 0 else { return nil }
+            // Half a second at most, of a program that has nothing else to do: it is about to say what went wrong.
             usleep(10_000)
         }
         return nil
