@@ -14,6 +14,7 @@ import Varlink
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private static func directory() throws -> String {
+        // A short path, since a socket's address has room for 107 bytes; mkdtemp(3) puts a name of its own in it.
         var template = Array("/tmp/mediatord-XXXXXX".utf8CString)
         return String(cString: try #require(mkdtemp(&template)))
     }

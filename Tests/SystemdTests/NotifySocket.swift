@@ -11,6 +11,7 @@ final class NotifySocket {
             path = other
             guard mkdir(String(other.dropLast("/socket".count)), 0o700) == 0 else { throw SocketError(errno: errno) }
         } else {
+            // A short path, since a socket's address has room for 107 bytes; mkdtemp(3) puts a name of its own in it.
             var template = Array("/tmp/notify-XXXXXX".utf8CString)
             guard let directory = mkdtemp(&template) else { throw SocketError(errno: errno) }
             path = String(cString: directory) + "/socket"
