@@ -5,7 +5,7 @@ import MediatorHost
 import SideEffects
 import Testing
 
-/// A real process, which a test ends; it is a copy of sleep(1) where it shall have a name of its own.
+/// A real process, which a test ends; it is sleep(1), by a link where it shall have a name of its own.
 private struct Child {
     let pid: pid_t
 
@@ -54,9 +54,10 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
     private let folder = Folder()
     private var file: String { folder("pid") }
 
-    /// A copy of a program under a name that no other process has.
+    /// A program under a name that no other process has: a link, since a copy cannot be started (`ETXTBSY`) while a
+    /// child that another test forks meanwhile has it open for writing.
     private func program(_ name: String) throws -> String {
-        try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: folder(name))
+        try FileManager.default.createSymbolicLink(atPath: folder(name), withDestinationPath: "/bin/sleep")
         return folder(name)
     }
 
