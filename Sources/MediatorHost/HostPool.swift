@@ -1,12 +1,65 @@
 import FeedbackKit
+import Glibc
 
 /// Where configured systems turn: the shared pool, with small shares, since an event may cost expressions and log lines.
 /// One that is flooded holds up the others by sixteen of its events.
-struct HostPool: LoopExecutor {
-    let eventsPerTurn = 16
+///
+/// A turn that is asked for by another one here, as by a link from system to system, follows it on the same thread: that
+/// spares a job, the waking of another thread, and the caches. So turns here must not block, or they would hold up one
+/// that could go on elsewhere; what is written in Swift may, and turns on the ``SharedPool`` proper.
+package struct HostPool: LoopExecutor {
+    package let eventsPerTurn = 16
 
-    func enqueue(_ turn: @escaping @Sendable () -> Void) {
-        SharedPool().enqueue(turn)
+    package init() {}
+
+    package func enqueue(_ turn: @escaping @Sendable () -> Void) {
+        if let row = TurnRow.present, row.take(turn) { return }
+        SharedPool().enqueue { TurnRow.run(turn) }
+    }
+}
+
+/// The turns that follow each other on a thread of the pool.
+private final class TurnRow {
+    /// How many of them, before others of the pool get the thread.
+    static let limit = 16
+
+    /// Under which a thread has the row that it is at.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key, nil)
+        precondition(code == 0, "no key for what a thread keeps: error \(code)")
+        return key
+    }()
+
+    /// What is to be turned next.
+    private var next: (@Sendable () -> Void)?
+
+    /// The row that this thread is at.
+    static var present: TurnRow? {
+        pthread_getspecific(key).map { Unmanaged<TurnRow>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Takes a turn, if none waits; else another thread may have it.
+    func take(_ turn: @escaping @Sendable () -> Void) -> Bool {
+        guard next == nil else { return false }
+        next = turn
+        return true
+    }
+
+    /// Turns, and then what has been asked for meanwhile.
+    static func run(_ first: @escaping @Sendable () -> Void) {
+        let row = TurnRow()
+        pthread_setspecific(key, Unmanaged.passUnretained(row).toOpaque())
+        // The thread knows of the row only as long as it is here.
+        defer { withExtendedLifetime(row) { _ = pthread_setspecific(key, nil) } }
+        var turn = first
+        for _ in 0..<limit {
+            turn()
+            guard let next = row.next else { return }
+            row.next = nil
+            turn = next
+        }
+        SharedPool().enqueue { [turn] in run(turn) }
     }
 }
 

@@ -1,0 +1,81 @@
+import Dispatch
+import FeedbackKit
+import Foundation
+import MediatorHost
+import Synchronization
+import Testing
+
+/// Where a turn ran: which job of the pool, and on which thread.
+private struct Place: Equatable {
+    let job: Int
+    let thread: pthread_t
+
+    static var present: Place { Place(job: withUnsafeCurrentTask { $0?.hashValue ?? 0 }, thread: pthread_self()) }
+}
+
+/// Real threads.
+@Suite(.timeLimit(.minutes(1))) struct `The pool of the configured systems` {
+    private let pool = HostPool()
+
+    @Test func `a turn that another asks for follows it on its thread`() async {
+        let places = await withCheckedContinuation { continuation in
+            pool.enqueue {
+                let first = Place.present
+                let isOver = Flag()
+                pool.enqueue { continuation.resume(returning: (first, Place.present, isOver.value.withLock { $0 })) }
+                isOver.value.withLock { $0 = true }
+            }
+        }
+        #expect(places.0 == places.1 && places.2)
+    }
+
+    /// A turn that waits for another shows that this one does not wait for it.
+    @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "two threads are needed"))
+    func `of two that it asks for, the second waits for neither`() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            pool.enqueue {
+                let second = DispatchSemaphore(value: 0)
+                pool.enqueue {
+                    second.wait()
+                    continuation.resume()
+                }
+                pool.enqueue { second.signal() }
+            }
+        }
+    }
+
+    @Test func `after sixteen others get the thread`() async {
+        let jobs = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
+            let jobs = Jobs()
+            @Sendable func turn(_ left: Int) {
+                jobs.all.withLock { $0.append(Place.present.job) }
+                guard left > 1 else { return continuation.resume(returning: jobs.all.withLock { $0 }) }
+                pool.enqueue { turn(left - 1) }
+            }
+            pool.enqueue { turn(40) }
+        }
+        let rows = jobs.reduce(into: [(job: Int, count: Int)]()) { rows, job in
+            if rows.last?.job == job { rows[rows.count - 1].count += 1 } else { rows.append((job, 1)) }
+        }
+        #expect(rows.map(\.count) == [16, 16, 8])
+    }
+
+    /// What turns elsewhere may block, and leaves nothing to its thread.
+    @Test func `a turn of the shared pool has no row`() async {
+        let jobs = await withCheckedContinuation { continuation in
+            SharedPool().enqueue {
+                let first = Place.present.job
+                pool.enqueue { continuation.resume(returning: (first, Place.present.job)) }
+            }
+        }
+        #expect(jobs.0 != jobs.1)
+    }
+}
+
+private final class Flag: Sendable {
+    let value = Mutex(false)
+}
+
+private final class Jobs: Sendable {
+    let all = Mutex<[Int]>([])
+}
