@@ -203,7 +203,7 @@ public struct BufferPolicy: Sendable, Hashable {
 }
 
 /// How to make the value of one field or argument.
-public enum DataProgram: Sendable {
+public indirect enum DataProgram: Sendable {
     /// The same value each time.
     case constant(Value)
     /// Evaluated each time.
@@ -215,7 +215,7 @@ public enum DataProgram: Sendable {
     /// A map of which some value is evaluated each time; its keys differ.
     case map([Entry])
     /// An optional value that is there, evaluated each time.
-    indirect case optional(DataProgram)
+    case optional(DataProgram)
 
     /// One key of a map, and how to make its value.
     public struct Entry: Sendable {

@@ -40,12 +40,15 @@ final class HostedBus: Sendable {
     private let watchers = Mutex<Watchers>(Watchers())
     private let time: HostTime
     private let logger: Logger
+    /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
+    private let handler: any LogHandler
 
     /// A bus; one that remembers begins with the value that is given, else with the one that is written as its first.
     init(_ definition: BusDefinition, continuing value: BusValue? = nil, time: HostTime, logger: Logger) {
         self.definition = definition
         self.time = time
         self.logger = logger
+        handler = logger.handler
         let limit = definition.buffer.limit
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
         let inlets = inlets
@@ -102,9 +105,11 @@ final class HostedBus: Sendable {
         let now = time.now()
         let item = BusValue(
             cause: Cause(kind, at: now, bus: definition.name, value: value, next: next), time: now)
-        logger.debug(
-            "value",
-            metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(value)"]))
+        if handler.logLevel <= .debug {
+            logger.debug(
+                "value",
+                metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(value)"]))
+        }
         switch storage {
         case .passthrough(let mediator):
             last.withLock { $0 = item.time }

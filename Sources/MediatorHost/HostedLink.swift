@@ -38,6 +38,8 @@ final class HostedLink: Sendable {
     private let status: Mutex<Status>
     private let time: HostTime
     private let logger: Logger
+    /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
+    private let handler: any LogHandler
     /// Those who want to know when it fires.
     let firings = Listeners<LinkFiring>()
 
@@ -51,6 +53,7 @@ final class HostedLink: Sendable {
         self.definition = definition
         self.time = time
         self.logger = logger
+        handler = logger.handler
         status = Mutex(old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init)))
         let system = systems[definition.system]
         let isTick =
@@ -60,6 +63,7 @@ final class HostedLink: Sendable {
         switch definition.form {
         case .systemToBus(let bus, let selector, let programs):
             let bus = buses[bus]
+            let programs = ByState(programs, states: system.definition.states.count)
             self.bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
@@ -71,15 +75,16 @@ final class HostedLink: Sendable {
                 }
             }
         case .systemToSystem(let target, let selector, let events):
+            let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
+            let programs = ByState(events.mapValues(\.data), states: system.definition.states.count)
             bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system, weak target = systems[target]] link, state in
-                guard let target, let event = events[state.index],
-                    let data = link.emit(
-                        state, selector, [state.index: event.data], system, as: target.definition.events[event.event])
+                guard let target, let event = indices[state.index],
+                    let data = link.emit(state, selector, programs, system, as: target.definition.events[event])
                 else { return }
                 let cause = Cause(.link(definition, state.record), at: nil, next: state.cause)
-                target.loop.send(SystemEvent(index: event.event, data: data, cause: cause))
+                target.loop.send(SystemEvent(index: event, data: data, cause: cause))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
@@ -136,7 +141,9 @@ final class HostedLink: Sendable {
             return false
         case .holds: return false
         }
-        logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
+        if handler.logLevel <= .debug {
+            logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
+        }
         return true
     }
 
@@ -187,7 +194,7 @@ final class HostedLink: Sendable {
 
     /// What a state makes the link emit, if anything.
     private func emit(
-        _ state: SystemState, _ selector: StateSelector, _ programs: [Int: DataProgram], _ system: HostedSystem?,
+        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ system: HostedSystem?,
         as event: EventDefinition? = nil
     ) -> Value? {
         let now = time.now()
@@ -209,6 +216,18 @@ final class HostedLink: Sendable {
             return nil
         }
     }
+}
+
+/// What a link does in a state, found by the state's index.
+private struct ByState<Element: Sendable>: Sendable {
+    private let elements: [Element?]
+
+    init(_ elements: [Int: Element], states: Int) {
+        self.elements = (0..<states).map { elements[$0] }
+    }
+
+    /// What it does in a state; nil: nothing.
+    subscript(state: Int) -> Element? { elements.indices.contains(state) ? elements[state] : nil }
 }
 
 extension ValueFilter {

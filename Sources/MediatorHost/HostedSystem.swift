@@ -834,7 +834,7 @@ final class HostedSystem: Sendable {
         withExtendedLifetime(forgotten) {}
         if isNews { healthChanged() }
         repeats.log(
-            logger, .error, "a part of the system failed", key: fault.place, burst: 3,
+            logger, .error, "a part of the system failed", key: RepeatLog.Key(fault.place), burst: 3,
             .about(
                 .systemFault, because: present.map { "\(definition.name)/\($0.entered)" },
                 ["place": "\(fault.place)", "reason": "\(fault.message)"]

@@ -22,15 +22,57 @@ package final class RepeatLog: Sendable {
         let line: UInt
     }
 
+    /// What is to be done with a line.
+    private enum Step {
+        /// It is withheld like one before it, and counted.
+        case count
+        /// It is the first to be withheld.
+        case withhold
+        /// It is logged, and what was withheld before it told.
+        case log(before: Withheld?)
+    }
+
     /// The lines of one kind within the present interval.
     private struct Kind {
         var began: Duration
         var logged = 0
         var withheld: Withheld?
+
+        /// Another line comes, of which so many are logged within an interval.
+        mutating func take(at elapsed: Duration, burst: Int) -> Step {
+            if elapsed - began >= RepeatLog.interval {
+                began = elapsed
+                logged = 0
+            }
+            guard logged < burst else {
+                guard withheld != nil else { return .withhold }
+                withheld?.count += 1
+                return .count
+            }
+            logged += 1
+            defer { withheld = nil }
+            return .log(before: withheld)
+        }
+    }
+
+    /// What tells kinds of lines apart: a word, and two numbers where there are several of that.
+    package struct Key: Hashable, ExpressibleByStringInterpolation, Sendable {
+        let text: String
+        let first: Int
+        let second: Int
+
+        init(_ text: String, _ first: Int = 0, _ second: Int = 0) {
+            self.text = text
+            self.first = first
+            self.second = second
+        }
+
+        /// A word alone.
+        package init(stringLiteral text: String) { self.init(text) }
     }
 
     private struct Machine {
-        var kinds: [String: Kind] = [:]
+        var kinds: [Key: Kind] = [:]
         /// Whether someone waits for an interval to end.
         var isWaiting = false
     }
@@ -51,39 +93,26 @@ package final class RepeatLog: Sendable {
     /// Logs a line, unless `burst` of the same kind were logged within the last ``interval``; of those the first is
     /// logged when that is over, and says how many more there were.
     package func log(
-        _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> String,
+        _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> Key,
         burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata,
         file: String = #fileID, function: String = #function, line: UInt = #line
     ) {
         guard level >= logger.logLevel else { return }
         let key = key()
         let elapsed = time.elapsed()
-        enum Step {
-            case count
-            case withhold
-            case log(before: Withheld?)
-        }
         // What is not to be logged is not made into text, but for the first of an interval.
         let (step, forgotten): (Step, [Withheld]) = machine.withLock { machine in
-            var kind = machine.kinds[key] ?? Kind(began: elapsed)
-            if elapsed - kind.began >= Self.interval {
-                kind.began = elapsed
-                kind.logged = 0
+            if let index = machine.kinds.index(forKey: key) {
+                return (machine.kinds.values[index].take(at: elapsed, burst: burst), [])
             }
             var forgotten: [Withheld] = []
-            if machine.kinds.count >= Self.limit, machine.kinds[key] == nil {
+            if machine.kinds.count >= Self.limit {
                 forgotten = machine.kinds.values.compactMap(\.withheld)
                 machine.kinds.removeAll()
             }
+            var kind = Kind(began: elapsed)
             defer { machine.kinds[key] = kind }
-            guard kind.logged < burst else {
-                guard kind.withheld != nil else { return (.withhold, forgotten) }
-                kind.withheld?.count += 1
-                return (.count, forgotten)
-            }
-            kind.logged += 1
-            defer { kind.withheld = nil }
-            return (.log(before: kind.withheld), forgotten)
+            return (kind.take(at: elapsed, burst: burst), forgotten)
         }
         for withheld in forgotten { Self.tell(withheld) }
         switch step {
@@ -125,7 +154,7 @@ package final class RepeatLog: Sendable {
         if let delay { wait(delay) }
     }
 
-    private func withhold(_ line: Withheld, _ key: String, _ elapsed: Duration) {
+    private func withhold(_ line: Withheld, _ key: Key, _ elapsed: Duration) {
         let delay: Duration? = machine.withLock { machine in
             // Another of its kind may have come meanwhile.
             if machine.kinds[key]?.withheld != nil {

@@ -14,10 +14,11 @@ struct RuleMachine: Sendable {
         if rules.isEmpty { return .unhandled }
         let now = now()
         let variables = [state.data, event.data, .timestamp(now)]
-        for rule in rules {
+        // By index, so that no rule is copied as a whole.
+        for index in rules.indices {
             do {
-                if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
-                switch rule.outcome {
+                if let condition = rules[index].condition, try !condition.evaluateBool(variables) { continue }
+                switch rules[index].outcome {
                 case .stay: return .stay
                 case .to(let program):
                     let data = try make(program, from: state.data, variables)
@@ -26,7 +27,8 @@ struct RuleMachine: Sendable {
                 }
             } catch {
                 let names = (definition.states[state.index].name, definition.events[event.index].name)
-                report(Fault(place: "transition from \(names.0) on \(names.1), \(rule.source)", message: error.message))
+                let place = "transition from \(names.0) on \(names.1), \(rules[index].source)"
+                report(Fault(place: place, message: error.message))
                 return .stay
             }
         }

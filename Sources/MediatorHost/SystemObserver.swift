@@ -8,7 +8,17 @@ struct SystemObserver: LoopObserver {
     let definition: SystemDefinition
     let repeats: RepeatLog
     let logger: Logger
+    /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
+    private let handler: any LogHandler
     let reports: Incarnation.Reports
+
+    init(definition: SystemDefinition, repeats: RepeatLog, logger: Logger, reports: Incarnation.Reports) {
+        self.definition = definition
+        self.repeats = repeats
+        self.logger = logger
+        handler = logger.handler
+        self.reports = reports
+    }
 
     func loopDidStart(with state: SystemState) {
         reports.entered(state, nil)
@@ -20,12 +30,14 @@ struct SystemObserver: LoopObserver {
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
         reports.entered(new, old)
+        guard handler.logLevel <= .info else { return }
         // A state that only repeats itself is not news.
         let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
         // Nor is one that comes a thousand times a second: then it is told how often.
         repeats.log(
             logger, level, "\(definition.states[old.index].name) → \(describe(new))",
-            key: level == .debug ? "repeat" : "\(old.index) \(new.index) \(event.index)", burst: 10,
+            key: level == .debug ? "repeat" : RepeatLog.Key(definition.eventName(event), old.index, new.index),
+            burst: 10,
             told(event, as: .stateEntered).inJournal([
                 "state": name(new), "previous": name(old), JournalDetails.stateID: new.id,
             ]))

@@ -86,11 +86,10 @@ final class SystemScope: Sendable {
             knowsStates = kind != nil
             knowsEvents = kind != nil
             func scope(_ record: SystemKind.Record, _ variable: String) -> RecordScope {
-                let type = record.type
+                let (type, number) = session.shared(record.type)
                 return RecordScope(
                     name: record.name, type: type, isBroken: false,
-                    variable: Environment.Variable(name: variable, type: .structure(type)),
-                    number: session.number(of: .structure(type)))
+                    variable: Environment.Variable(name: variable, type: .structure(type)), number: number)
             }
             (states, stateNames) = Self.table(kind?.states ?? [], \.name) { scope($0, "state") }
             (events, eventNames) = Self.table(kind?.events ?? [], \.name) { scope($0, "event") }
@@ -101,11 +100,11 @@ final class SystemScope: Sendable {
         knowsEvents = written.events.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         let types = TypeReader(source: written.source, findings: session.findings)
         func scope(_ record: WrittenRecord, _ variable: String) -> RecordScope {
-            let type = StructureType(name: record.name.text, fields: types.fields(record.fields))
+            let (type, number) = session.shared(
+                StructureType(name: record.name.text, fields: types.fields(record.fields)))
             return RecordScope(
                 name: record.name.text, type: type, isBroken: record.isBroken,
-                variable: Environment.Variable(name: variable, type: .structure(type)),
-                number: session.number(of: .structure(type)))
+                variable: Environment.Variable(name: variable, type: .structure(type)), number: number)
         }
         (states, stateNames) = Self.table(written.states ?? [], \.name.text) { scope($0, "state") }
         (events, eventNames) = Self.table(written.events ?? [], \.name.text) { scope($0, "event") }

@@ -155,7 +155,15 @@ final class Session {
     }
 
     /// A number for a type: the same for equal types, so that programs can be shared between equal scopes.
-    func number(of type: ValueType) -> Int32 { types.number(of: type) }
+    func number(of type: ValueType) -> Int32 { types.number(of: type).number }
+
+    /// A structure's type and its number. Of equal types it is the one that came first: values of it are recognised as such
+    /// by programs that were compiled for that one.
+    func shared(_ type: StructureType) -> (type: StructureType, number: Int32) {
+        let (number, known) = types.number(of: .structure(type))
+        guard case .structure(let known) = known else { return (type, number) }
+        return (known, number)
+    }
 
     /// Compiles a condition; nil after reporting, or if the scope is broken.
     func condition(_ scalar: Scalar, _ scope: VariableScope, in source: SourceText) -> Program? {
@@ -301,17 +309,17 @@ final class Session {
 
 /// Numbers for types, the same for equal ones in all parts of a compilation.
 final class TypeNumbers: Sendable {
-    private let numbers = Mutex<[ValueType: Int32]>([:])
+    private let numbers = Mutex<[ValueType: (number: Int32, type: ValueType)]>([:])
     /// How many types have one.
     var count: Int { numbers.withLock { $0.count } }
 
-    /// The number of a type.
-    func number(of type: ValueType) -> Int32 {
+    /// The number of a type, and the first of those equal to it.
+    func number(of type: ValueType) -> (number: Int32, type: ValueType) {
         numbers.withLock { numbers in
             if let known = numbers[type] { return known }
-            let number = Int32(truncatingIfNeeded: numbers.count)
-            numbers[type] = number
-            return number
+            let new = (number: Int32(truncatingIfNeeded: numbers.count), type: type)
+            numbers[type] = new
+            return new
         }
     }
 }

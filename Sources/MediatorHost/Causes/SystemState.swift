@@ -108,26 +108,41 @@ public struct SystemEvent: Sendable {
         let isReplay: Bool
     }
 
+    /// All that there is of it, so that to hand it on is to hand on one reference.
+    private final class Contents: Sendable {
+        let index: Int
+        let data: Value
+        let original: (any AnyObject & Sendable)?
+        let via: Via?
+        let cause: Cause?
+
+        init(index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?) {
+            self.index = index
+            self.data = data
+            self.original = original
+            self.via = via
+            self.cause = cause
+        }
+    }
+
+    private let contents: Contents
+
     /// Its index in the system's definition; -1 for one that the definition does not have, which nothing handles; -2 for
     /// the reset by its supervisor.
-    public let index: Int
+    public var index: Int { contents.index }
     /// Its data, a structure of the event's type.
-    public let data: Value
+    public var data: Value { contents.data }
     /// The Swift value of which it was made, where a system that is written in Swift emitted it.
-    let original: (any AnyObject & Sendable)?
+    var original: (any AnyObject & Sendable)? { contents.original }
     /// The link that made it of a value of a bus.
-    let via: Via?
+    var via: Via? { contents.via }
     /// What brought it about: of the value of a bus, what put that there; nil: that is not known outside the system.
-    let cause: Cause?
+    var cause: Cause? { contents.cause }
 
     init(
         index: Int, data: Value, original: (any AnyObject & Sendable)? = nil, via: Via? = nil, cause: Cause?
     ) {
-        self.index = index
-        self.data = data
-        self.original = original
-        self.via = via
-        self.cause = cause
+        contents = Contents(index: index, data: data, original: original, via: via, cause: cause)
     }
 
     /// The same event with what brought it about.
