@@ -34,6 +34,7 @@ def wiring(length: int) -> str:
     for n in range(length):
         external = ", external: write" if n == 0 else ""
         lines.append(f"  bus-{n}: {{ kind: passthrough, value: int, limit: 100000{external} }}")
+    lines.append("  idle: { kind: currentValue, value: int, initial: 0, external: write }")
     lines.append("links:")
     for n in range(length):
         lines.append(f"  into-{n}: {{ attach: hop-{n}, to: bus-{n}, emitEvent: {{ Take: {{ number: \"${{value}}\" }} }} }}")
@@ -64,7 +65,9 @@ class Ours:
             (config / f"hop-{n}.yaml").write_text(SYSTEM.format(n=n) + "mailbox: { limit: 100000 }\n")
         (config / "wiring.yaml").write_text(wiring(length))
         path = str(directory / "control")
-        self.process = subprocess.Popen([program, "--config", config, "--socket", path, "--log-level", "warning"])
+        # Each number put in is an act, which is logged at any level.
+        self.process = subprocess.Popen(
+            [program, "--config", config, "--socket", path, "--log-level", "warning"], stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         self.socket = socket.socket(socket.AF_UNIX)
         while self.socket.connect_ex(path) != 0:

@@ -6,49 +6,69 @@ public struct TemplateProgram: Sendable {
         case program(Program, SourceRange)
     }
 
-    /// The static type of the result.
-    public let type: ValueType
-    /// The value, if the template reads no variable and evaluates without error.
-    public let constant: Value?
-    /// What the expressions read; see ``Program/references``.
-    public let references: Set<[String]>
+    /// What copies of a program share.
+    private final class Storage: Sendable {
+        let type: ValueType
+        let constant: Value?
+        let references: Set<[String]>
+        let lone: Program?
+        let pieces: [Piece]
+        let limits: Limits
+        let range: SourceRange
 
-    private let lone: Program?
-    private let pieces: [Piece]
-    private let limits: Limits
-    private let range: SourceRange
+        /// A template that is nothing but one expression.
+        init(lone program: Program) {
+            type = program.type
+            constant = program.constant
+            references = program.references
+            lone = program
+            pieces = []
+            limits = .default
+            range = SourceRange(start: 0, end: program.source.utf8.count)
+        }
+
+        /// A text with or without expressions.
+        init(_ pieces: [Piece], limits: Limits, length: Int) {
+            type = .string
+            lone = nil
+            self.pieces = pieces
+            self.limits = limits
+            range = SourceRange(start: 0, end: length)
+            var references: Set<[String]> = []
+            var text: String? = ""
+            for piece in pieces {
+                switch piece {
+                case .text(let literal): text? += literal
+                case .program(let program, _):
+                    references.formUnion(program.references)
+                    let part = program.constant?.text
+                    if let part { text? += part } else { text = nil }
+                }
+            }
+            self.references = references
+            constant = text.flatMap { $0.utf8.count <= limits.valueSize ? .string($0) : nil }
+        }
+    }
+
+    private let storage: Storage
+
+    /// The static type of the result.
+    public var type: ValueType { storage.type }
+    /// The value, if the template reads no variable and evaluates without error.
+    public var constant: Value? { storage.constant }
+    /// What the expressions read; see ``Program/references``.
+    public var references: Set<[String]> { storage.references }
+
+    private var lone: Program? { storage.lone }
+    private var pieces: [Piece] { storage.pieces }
+    private var limits: Limits { storage.limits }
 
     /// A template that is nothing but one expression.
-    init(lone program: Program) {
-        type = program.type
-        constant = program.constant
-        references = program.references
-        lone = program
-        pieces = []
-        limits = .default
-        range = SourceRange(start: 0, end: program.source.utf8.count)
-    }
+    init(lone program: Program) { storage = Storage(lone: program) }
 
     /// A text with or without expressions.
     init(_ pieces: [Piece], limits: Limits, length: Int) {
-        type = .string
-        lone = nil
-        self.pieces = pieces
-        self.limits = limits
-        range = SourceRange(start: 0, end: length)
-        var references: Set<[String]> = []
-        var text: String? = ""
-        for piece in pieces {
-            switch piece {
-            case .text(let literal): text? += literal
-            case .program(let program, _):
-                references.formUnion(program.references)
-                let part = program.constant?.text
-                if let part { text? += part } else { text = nil }
-            }
-        }
-        self.references = references
-        constant = text.flatMap { $0.utf8.count <= limits.valueSize ? .string($0) : nil }
+        storage = Storage(pieces, limits: limits, length: length)
     }
 
     /// Evaluates the expressions of the template one by one, and tells what each part of each gave.
@@ -86,7 +106,8 @@ public struct TemplateProgram: Sendable {
             guard text.utf8.count <= limits.valueSize else {
                 throw EvaluationError(
                     code: .valueTooLarge,
-                    message: "the text would have more than \(limits.valueSize) bytes, which is the limit", range: range
+                    message: "the text would have more than \(limits.valueSize) bytes, which is the limit",
+                    range: storage.range
                 )
             }
         }
