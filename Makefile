@@ -13,7 +13,7 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses
 RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor
-TEST_PACKAGES := dbus fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
+TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
@@ -114,6 +114,7 @@ soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty ti
 		--filter ObserverOrderTests --filter LoopPropertyTests >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
+	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_adversity.py -k power
 	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600

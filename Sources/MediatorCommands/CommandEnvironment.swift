@@ -11,6 +11,21 @@ package enum ColorChoice: String, Sendable, Hashable, CaseIterable {
     case never
 }
 
+/// How grave a line is, where the journal is told so. Source: sd-daemon(3).
+package enum JournalPriority: Int, Sendable, Hashable {
+    /// Something is wrong.
+    case error = 3
+    /// Something is perhaps not as it was meant.
+    case warning = 4
+    /// For the record.
+    case info = 6
+
+    /// A text of whole lines, each with this priority.
+    package func marked(_ text: String) -> String {
+        text.split(separator: "\n").map { "<\(rawValue)>\($0)\n" }.joined()
+    }
+}
+
 /// What the commands know of the world around them; a test gives them another.
 public struct CommandEnvironment: Sendable {
     /// The value of an environment variable.
@@ -31,6 +46,8 @@ public struct CommandEnvironment: Sendable {
     package var clock: any Clock<Duration> = ContinuousClock()
     /// When text for people has colours.
     package var color = ColorChoice.auto
+    /// Whether standard output is the journal, which takes the priority of each line from its beginning.
+    package var isJournal = false
     /// How long a daemon may take to tell a shell what a word may become.
     package var completionLimit = Duration.milliseconds(1500)
     /// Writes to standard output, at once and in whole. Throws ``OutputClosed`` when nobody reads any longer, and
@@ -75,7 +92,8 @@ public struct CommandEnvironment: Sendable {
         // A closed pipe is to be an error of write(2), not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let isTerminal = isatty(STDOUT_FILENO) == 1
-        return CommandEnvironment(
+        let isErrorJournal = isJournal(STDERR_FILENO)
+        var environment = CommandEnvironment(
             variable: { name in getenv(name).map { String(cString: $0) } },
             userID: geteuid(),
             userName: name(ofUser: geteuid()),
@@ -88,12 +106,26 @@ public struct CommandEnvironment: Sendable {
                 guard code != EPIPE else { throw OutputClosed() }
                 guard code == 0 else { throw CommandError.notWritten(String(cString: strerror(code))) }
             },
-            writeError: { _ = writeAll($0, to: STDERR_FILENO) },
+            writeError: { text in
+                let text = isErrorJournal ? JournalPriority.error.marked(text) : text
+                _ = writeAll(text, to: STDERR_FILENO)
+            },
             readInput: { read(STDIN_FILENO, atMost: $0) },
             // All output is written at once, so nothing is lost by ending right here; _exit(2) may be called in a
             // signal handler.
             endQuietlyWhenInterrupted: { signal(SIGINT) { _ in _exit(CommandStatus.success.rawValue) } }
         )
+        environment.isJournal = isJournal(STDOUT_FILENO)
+        return environment
+    }
+
+    /// Whether a descriptor is the connection to the journal that systemd has given to this process. Source:
+    /// `$JOURNAL_STREAM` in systemd.exec(5).
+    private static func isJournal(_ descriptor: Int32) -> Bool {
+        guard let stream = getenv("JOURNAL_STREAM") else { return false }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }
 
     /// Who that is, for people: `alice (user 1000)`.

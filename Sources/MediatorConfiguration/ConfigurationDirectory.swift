@@ -115,7 +115,7 @@ public enum ConfigurationDirectory {
             }
         return Diagnostic(
             code: .unreadable, location: isFile ? SourceLocation(file: path, line: 1, column: 1) : nil,
-            message: "cannot \(doing) '\(path)': \(reason)", hint: hint)
+            message: "cannot \(doing) '\(path)': \(reason)", hint: hint, errorNumber: code)
     }
 }
 

@@ -29,6 +29,8 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
     public let caretLength: Int
     /// What else plays a part, in order.
     public let notes: [Note]
+    /// The number of errno(3) with which the system refused what was asked of it; nil: that is not what is wrong.
+    public let errorNumber: Int32?
 
     /// A place that plays a part in a finding.
     public struct Note: Sendable, Hashable {
@@ -47,7 +49,8 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
     /// A finding. Lengths below 1 and offsets below 0 are raised to these.
     public init(
         severity: Severity = .error, code: Code, location: SourceLocation? = nil, message: String, hint: String? = nil,
-        excerpt: String? = nil, caretOffset: Int = 0, caretLength: Int = 1, notes: [Note] = []
+        excerpt: String? = nil, caretOffset: Int = 0, caretLength: Int = 1, notes: [Note] = [],
+        errorNumber: Int32? = nil
     ) {
         self.severity = severity
         self.code = code
@@ -58,6 +61,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
         self.caretOffset = max(0, caretOffset)
         self.caretLength = max(1, caretLength)
         self.notes = notes
+        self.errorNumber = errorNumber
     }
 
     /// Orders by file, line and column, those without a location first; then errors before warnings; then by code,

@@ -47,14 +47,15 @@ public enum ControlSocket {
         if mkdir(directory, userID == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
             let number = errno
             throw VarlinkError(
-                number == EACCES || number == EPERM ? .accessDenied : .system,
+                SystemError.code(of: number),
                 "cannot make the directory '\(directory)' of the control socket: \(SystemError.text(number)); "
-                    + (number == ENOENT ? "make the directory in which it is to lie, or \(otherPath)" : otherPath))
+                    + (number == ENOENT ? "make the directory in which it is to lie, or \(otherPath)" : otherPath),
+                errorNumber: number)
         }
         var status = stat()
         guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             let kind = status.st_mode & S_IFMT == S_IFLNK ? "a symbolic link, and no directory" : "no directory"
-            throw VarlinkError(.accessDenied, "'\(directory)' is \(kind); \(otherPath)")
+            throw VarlinkError(.accessDenied, "'\(directory)' is \(kind); \(otherPath)", errorNumber: ENOTDIR)
         }
         guard status.st_uid == userID || status.st_uid == 0 else {
             throw VarlinkError(

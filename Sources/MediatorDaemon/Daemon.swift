@@ -78,8 +78,11 @@ public struct Daemon: Sendable {
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
-        guard let (host, basis) = buildHost(continuing: keeper.inherited()) else {
-            tell("the configuration is not valid", EINVAL, .invalidConfiguration)
+        let (host, basis): (Host, Basis)
+        do throws(InvalidConfiguration) {
+            (host, basis) = try buildHost(continuing: keeper.inherited())
+        } catch {
+            tell("the configuration is not valid", error.number, .invalidConfiguration)
             return .invalidConfiguration
         }
         keeper.report(host.continuation)
@@ -91,7 +94,7 @@ public struct Daemon: Sendable {
             logger.critical(
                 "cannot serve the control socket",
                 metadata: .about(.socketNotServed, ["socket": "\(socket)", "reason": "\(error)"]))
-            tell("cannot serve the control socket", Self.number(of: error), .noControlSocket)
+            tell("cannot serve the control socket: \(error)", Self.number(of: error), .noControlSocket)
             return .noControlSocket
         }
         let endpoint: MetricsEndpoint?
@@ -101,7 +104,7 @@ public struct Daemon: Sendable {
             logger.critical(
                 "cannot serve the metrics",
                 metadata: .about(.metricsNotServed, ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"]))
-            tell("cannot serve the metrics", Self.number(of: error), .noControlSocket)
+            tell("cannot serve the metrics: \(Self.reason(error))", Self.number(of: error), .noControlSocket)
             await service.service.close(within: .zero)
             return .noControlSocket
         }
@@ -118,18 +121,17 @@ public struct Daemon: Sendable {
         return String(cString: strerror(error.errnoCode))
     }
 
-    /// Tells the service manager why the start fails: in words, as a number of errno(3) if one says it, and how it ends.
+    /// Tells the service manager why the daemon ends.
     private func tell(_ reason: String, _ number: Int32?, _ status: ExitStatus) {
-        var messages: [NotifyMessage] = [.status(reason), .exitStatus(status.rawValue)]
-        if let number { messages.append(.errno(number)) }
-        notifier.notify(messages)
+        notifier.notifyEnd(reason, number, status)
     }
 
     /// What comes nearest to an error as a number of errno(3), for the service manager; nil: none does.
-    private static func number(of error: any Error) -> Int32? {
+    static func number(of error: any Error) -> Int32? {
         switch error {
         case let error as IOError: return error.errnoCode
         case let error as VarlinkError:
+            if let number = error.errorNumber ?? error.cause.flatMap({ number(of: $0) }) { return number }
             switch error.code {
             case .addressInUse: return EADDRINUSE
             case .accessDenied: return EACCES
@@ -204,7 +206,13 @@ public struct Daemon: Sendable {
         }
     }
 
-    private func buildHost(continuing state: HostState) -> (host: Host, basis: Basis)? {
+    /// Why there is no host.
+    private struct InvalidConfiguration: Error {
+        /// As a number of errno(3): what kept something from being read, else that what was read is not valid.
+        var number = EINVAL
+    }
+
+    private func buildHost(continuing state: HostState) throws(InvalidConfiguration) -> (host: Host, basis: Basis) {
         let (draft, host) = build(continuing: state)
         let result = draft.result
         guard let graph = draft.graph else {
@@ -213,7 +221,8 @@ public struct Daemon: Sendable {
                 "the configuration is not valid; nothing was started",
                 metadata: denied.merging(["configuration": "\(configuration)", "errors": "\(result.errors)"]) { $1 }
                     .about(.invalidConfiguration))
-            return nil
+            throw InvalidConfiguration(
+                number: result.diagnostics.lazy.compactMap(\.errorNumber).first ?? EINVAL)
         }
         if graph.systems.isEmpty {
             logger.warning(
@@ -223,7 +232,7 @@ public struct Daemon: Sendable {
         guard let host else {
             logger.critical(
                 "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))
-            return nil
+            throw InvalidConfiguration()
         }
         return (host, draft.basis)
     }
@@ -297,6 +306,7 @@ public struct Daemon: Sendable {
         _ hangups: HangupService
     ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
+        let escalated = Mutex<String?>(nil)
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
             began: { keeper.forget() },
@@ -319,8 +329,9 @@ public struct Daemon: Sendable {
         if let endpoint { services.insert(endpoint, at: 0) }
         services.insert(makeWatch(host), at: 0)
         services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
-        let escalations = EscalationService(host: host, notifier: notifier, logger: logger) {
+        let escalations = EscalationService(host: host, notifier: notifier, logger: logger) { system in
             status.withLock { $0 = .escalated }
+            escalated.withLock { $0 = system }
         }
         let group = ServiceGroup(
             configuration: .init(
@@ -335,7 +346,12 @@ public struct Daemon: Sendable {
             logger.error(
                 "a part of the daemon failed",
                 metadata: .about(.partFailed, ["reason": "\(error)"]))
+            tell("a part of the daemon failed: \(error)", nil, .failed)
             return .failed
+        }
+        // What the service manager shows of it afterwards is not only that it was stopping.
+        if let system = escalated.withLock({ $0 }) {
+            tell("ended on account of the system '\(system)'", nil, .escalated)
         }
         return status.withLock { $0 }
     }
@@ -414,5 +430,15 @@ public struct Daemon: Sendable {
             preconditionFailure("the machine's clock is outside the years 1 to 9999")
         }
         return now
+    }
+}
+
+extension Notifier {
+    /// Tells the service manager why the process ends: in words, as a number of errno(3) if one says it, and with what
+    /// status.
+    func notifyEnd(_ reason: String, _ number: Int32?, _ status: ExitStatus) {
+        var messages: [NotifyMessage] = [.status(reason), .exitStatus(status.rawValue)]
+        if let number { messages.append(.errno(number)) }
+        notify(messages)
     }
 }

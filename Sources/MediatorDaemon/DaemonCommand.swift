@@ -160,7 +160,10 @@ public struct DaemonCommand: AsyncParsableCommand {
         do throws(VarlinkError) {
             inheritance = try Self.launch.inheritance.get()
         } catch {
-            logger.critical("what the service manager has passed cannot be used", metadata: ["reason": "\(error)"])
+            let reason = "what the service manager has passed cannot be used"
+            logger.critical("\(reason)", metadata: ["reason": "\(error)"])
+            Notifier().notifyEnd("\(reason): \(error)", Daemon.number(of: error), .noControlSocket)
+            Self.bidFarewell(Notifier(), logger)
             throw ExitCode(ExitStatus.noControlSocket.rawValue)
         }
         let path = inheritance.activatedPath ?? socket ?? Self.usualSocket
@@ -189,13 +192,17 @@ public struct DaemonCommand: AsyncParsableCommand {
         daemon.metrics = metrics
         daemon.client = Self.client(for: path)
         let status = await daemon.run()
-        // Who ends at once after a message may be gone before that is read, and then nobody knows whose it was.
-        if case .failed(let number) = daemon.notifier.barrier(timeout: Self.farewell) {
-            logger.debug(
-                "the service manager has not taken in everything",
-                metadata: ["reason": "\(String(cString: strerror(number)))"])
-        }
+        Self.bidFarewell(daemon.notifier, logger)
         throw ExitCode(status.rawValue)
+    }
+
+    /// Waits until the service manager has read the last messages: who ends at once after one may be gone before that,
+    /// and then nobody knows whose it was.
+    private static func bidFarewell(_ notifier: Notifier, _ logger: Logger) {
+        guard case .failed(let number) = notifier.barrier(timeout: farewell) else { return }
+        logger.debug(
+            "the service manager has not taken in everything",
+            metadata: ["reason": "\(String(cString: strerror(number)))"])
     }
 
     /// Says that an answer could not be written whole.

@@ -8,8 +8,8 @@ struct EscalationService: Service, CustomStringConvertible {
     let host: Host
     let notifier: Notifier
     let logger: Logger
-    /// Called when that is so.
-    let escalated: @Sendable () -> Void
+    /// Called when that is so, with the name of the system.
+    let escalated: @Sendable (String) -> Void
 
     /// The group of services prints each of them, and would find out what there is to print by looking at every part.
     var description: String { "escalations" }
@@ -17,7 +17,7 @@ struct EscalationService: Service, CustomStringConvertible {
     func run() async {
         await cancelWhenGracefulShutdown {
             for await escalation in host.escalations {
-                escalated()
+                escalated(escalation.system)
                 logger.critical(
                     "ending, since a system asks for it",
                     metadata: .about(

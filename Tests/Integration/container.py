@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from notify import NotifySocket
+from powercut import Disk
 
 # The releases of Debian that are supported, with systemd 252 and 257.
 SUITES = ("bookworm", "trixie")
@@ -79,16 +81,19 @@ def _require_tools() -> None:
 
 
 class Container:
-    """A booted system. What is written to it lives in memory and goes with it; the root's directory stays clean."""
+    """A booted system. What is written to it lives in memory and goes with it, or on a disk, and is there at the next
+    boot; the root's directory stays clean."""
 
-    def __init__(self, suite: str, root: Path) -> None:
+    def __init__(self, suite: str, root: Path, disk: Disk | None = None) -> None:
         _require_tools()
         self.suite = suite
         self.root = root
+        self.disk = disk
         self.leader = 0
         self.failed_units: list[str] = []
         self.boot_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None
+        self._notify: NotifySocket | None = None
         self._console = tempfile.TemporaryFile()
 
     def __enter__(self) -> Container:
@@ -106,50 +111,99 @@ class Container:
     def boot(self) -> None:
         """Boots, and returns when systemd has started everything; `failed_units` names what it could not."""
         begin = time.monotonic()
-        notify = NotifySocket()
         try:
-            # nspawn ends the system when this process ends, however it does. Where a systemd manages this machine's
-            # control groups, it must be asked for one; elsewhere there is nobody to ask.
-            is_managed = Path("/run/systemd/system").is_dir()
-            self._process = subprocess.Popen(
-                [
-                    *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
-                    *("--directory", str(self.root), f"--machine=test-{os.getpid()}-{id(self):x}"),
-                    *("--volatile=overlay", "--private-network", "--register=no"),
-                    *([] if is_managed else ["--keep-unit"]),
-                    *("--notify-ready=yes", "--console=pipe", "--boot"),
-                    # A root in memory has no options in fstab to be mounted anew with.
-                    "systemd.mask=systemd-remount-fs.service",
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._console,
-                stderr=self._console,
-                env={"PATH": PATH, "NOTIFY_SOCKET": notify.path},
-            )
-            pidfd = os.pidfd_open(self._process.pid)
-            try:
-                leader = notify.wait_for(lambda d: "X_NSPAWN_LEADER_PID" in d, BOOT_TIMEOUT, pidfd)
-                if leader is not None:
-                    self.leader = int(leader["X_NSPAWN_LEADER_PID"])
-                ready = notify.wait_for(lambda d: d.get("READY") == "1", BOOT_TIMEOUT, pidfd)
-            finally:
-                os.close(pidfd)
-            if self._process.poll() is not None:
-                raise ContainerUnavailable(f"systemd-nspawn ended:\n{_tail(self.console)}")
-            if leader is None or ready is None:
-                raise TimeoutError(f"no boot within {BOOT_TIMEOUT} s:\n{_tail(self.console)}")
-            state = self.systemctl("is-system-running", "--wait", check=False).stdout.strip()
-            if state == "degraded":
-                failed = self.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout
-                self.failed_units = [line.split()[0] for line in failed.splitlines() if line.strip()]
-            elif state != "running":
-                raise RuntimeError(f"the system is {state!r}:\n{_tail(self.console)}")
+            self.power_on()
+            self._wait_booted()
         except BaseException:
             self.stop()
             raise
         finally:
-            notify.close()
+            self._close_notify()
         self.boot_seconds = time.monotonic() - begin
+
+    def power_on(self) -> None:
+        """Begins to boot, and returns when there is a first process."""
+        self._close_notify()
+        self._notify = NotifySocket()
+        # nspawn ends the system when this process ends, however it does. Where a systemd manages this machine's
+        # control groups, it must be asked for one; elsewhere there is nobody to ask.
+        is_managed = Path("/run/systemd/system").is_dir()
+        self._process = subprocess.Popen(
+            [
+                *(self.disk.wrapper() if self.disk else ()),
+                *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
+                *("--directory", str(self.disk.root if self.disk else self.root)),
+                *(() if self.disk else ("--volatile=overlay",)),
+                *(f"--machine=test-{os.getpid()}-{id(self):x}", "--private-network", "--register=no"),
+                *([] if is_managed else ["--keep-unit"]),
+                *("--notify-ready=yes", "--console=pipe", "--boot"),
+                # A root in memory has no options in fstab to be mounted anew with.
+                "systemd.mask=systemd-remount-fs.service",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=self._console,
+            stderr=self._console,
+            env={"PATH": PATH, "NOTIFY_SOCKET": self._notify.path},
+        )
+        leader = self._wait_for(lambda d: "X_NSPAWN_LEADER_PID" in d)
+        self.leader = int(leader["X_NSPAWN_LEADER_PID"])
+
+    def _wait_booted(self) -> None:
+        self._wait_for(lambda d: d.get("READY") == "1")
+        state = self.systemctl("is-system-running", "--wait", check=False).stdout.strip()
+        if state == "degraded":
+            failed = self.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout
+            self.failed_units = [line.split()[0] for line in failed.splitlines() if line.strip()]
+        elif state != "running":
+            raise RuntimeError(f"the system is {state!r}:\n{_tail(self.console)}")
+
+    def _wait_for(self, condition: Callable[[dict[str, str]], bool]) -> dict[str, str]:
+        """What nspawn tells of the boot."""
+        assert self._process is not None and self._notify is not None
+        pidfd = os.pidfd_open(self._process.pid)
+        try:
+            told = self._notify.wait_for(condition, BOOT_TIMEOUT, pidfd)
+        finally:
+            os.close(pidfd)
+        if self._process.poll() is not None:
+            raise ContainerUnavailable(f"systemd-nspawn ended:\n{_tail(self.console)}")
+        if told is None:
+            raise TimeoutError(f"no boot within {BOOT_TIMEOUT} s:\n{_tail(self.console)}")
+        return told
+
+    def _close_notify(self) -> None:
+        notify, self._notify = self._notify, None
+        if notify is not None:
+            notify.close()
+
+    def kill(self, is_power_cut: bool = False) -> None:
+        """Kills every process inside at once, at whatever they are.
+
+        If that is since the power is cut, what has not reached the disk is lost; else all that was written is there.
+        """
+        process, self._process = self._process, None
+        assert process is not None
+        if is_power_cut:
+            assert self.disk is not None
+            self.disk.cut_power(process.pid)
+        leader = os.pidfd_open(self.leader)
+        try:
+            signal.pidfd_send_signal(leader, signal.SIGKILL)
+            process.kill()
+            process.wait(STOP_TIMEOUT)
+            # The first process takes all others along, and is there until they are gone.
+            poll = select.poll()
+            poll.register(leader, select.POLLIN)
+            assert poll.poll(STOP_TIMEOUT * 1000), "the first process is not to be killed"
+            try:
+                os.waitpid(self.leader, 0)
+            except ChildProcessError:
+                pass
+        finally:
+            os.close(leader)
+        self._close_notify()
+        if self.disk is not None:
+            self.disk.wait_unmounted()
 
     def stop(self) -> None:
         """Powers the system off; kills what does not heed that. Nothing of it is left afterwards."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from container import Container
+from test_systemd import NOTIFY_RELOAD
 
 UNIT = "mediatord.service"
 SOCKET = "/run/mediatord/io.mediatord.Control"
@@ -78,35 +82,152 @@ def test_a_long_start_asks_for_more_time(system: Container) -> None:
     assert system.show(UNIT, "ActiveState", "NRestarts") == {"ActiveState": "active", "NRestarts": "0"}
 
 
-def test_a_start_that_does_not_come_to_an_end_is_ended(system: Container) -> None:
+def test_a_start_whose_systems_do_not_become_ready_goes_on_without_them(system: Container) -> None:
     drop_in(system, "[Service]\nTimeoutStartSec=3\nExecStart=\nExecStart=/usr/bin/mediatord --ready-limit 4\n")
     system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="1h"))
     system.systemctl("start", UNIT)
     assert "1 starting" in system.show(UNIT, "StatusText")["StatusText"]
+    assert "not everything is ready; going on without" in system.journal(UNIT)
+
+
+STOPPED = {"ActiveState": "inactive", "Result": "success", "ExecMainCode": "1", "ExecMainStatus": "0"}
+
+
+def stopped(system: Container) -> dict[str, str]:
+    """How the daemon has ended; it ended by itself, not by a signal, if the code is 1 (CLD_EXITED)."""
+    state = system.show(UNIT, *STOPPED)
+    assert system.processes("mediatord") == []
+    return state
 
 
 def test_a_stop_during_a_long_start(system: Container) -> None:
     system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="1h"))
     system.systemctl("start", "--no-block", UNIT)
-    system.wait_until(lambda: system.path(SOCKET).is_socket(), "the control socket")
+    system.wait_until(lambda: system.path(SOCKET).is_socket(), "the control socket", 90)
     system.systemctl("stop", UNIT, timeout=20)
-    state = system.show(UNIT, "ActiveState", "Result", "ExecMainCode", "ExecMainStatus")
-    assert state == {"ActiveState": "inactive", "Result": "success", "ExecMainCode": "1", "ExecMainStatus": "0"}
-    assert system.processes("mediatord") == []
+    assert stopped(system) == STOPPED
 
 
-def test_two_reloads_at_once(system: Container) -> None:
+def test_a_stop_while_a_long_start_asks_for_more_time(system: Container) -> None:
+    drop_in(system, "[Service]\nTimeoutStartSec=3\nExecStart=\nExecStart=/usr/bin/mediatord --ready-limit 3600\n")
+    system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="1h"))
+    with ThreadPoolExecutor(1) as pool:
+        start = pool.submit(system.systemctl, "start", UNIT, check=False, timeout=120)
+
+        def is_beyond_its_time() -> bool:
+            state = system.show(UNIT, "ActiveState", "StatusText")
+            assert state["ActiveState"] in ("inactive", "activating"), (state, system.journal(UNIT))
+            began = monotonic(system, UNIT, "ExecMainStartTimestampMonotonic")
+            now = float(system.path("/proc/uptime").read_text().split()[0]) * 1e6
+            return state["StatusText"].startswith("starting: ") and began > 0 and now > began + 5_000_000
+
+        system.wait_until(is_beyond_its_time, "a start that takes longer than it may without asking", 90)
+        system.systemctl("stop", UNIT, timeout=60)
+        assert stopped(system) == STOPPED
+        # Whoever waits for the start is told that nothing becomes of it.
+        assert start.result().returncode != 0, start.result()
+    assert "timed out" not in system.journal(UNIT)
+
+
+# Takes a while to stop, since what it does may finish.
+BUSY = """\
+system: busy
+states: {{ Working: {{}}, Done: {{}} }}
+events: {{ Ended: {{}} }}
+initialState: Working
+feedbacks:
+  work: {{ onState: Working, run: [sleep, "{seconds}"], onSuccess: Ended, onFailure: Ended }}
+transitions: {{ Working: {{ Ended: Done }} }}
+"""
+
+
+@pytest.fixture(params=["notify", "notify-reload"])
+def reloaded(system: Container, request: pytest.FixtureRequest) -> Container:
+    """The container; `systemctl reload` calls a program, or tells the daemon by signal."""
+    if request.param == "notify-reload":
+        if system.suite == "bookworm":
+            pytest.skip("systemd 252 does not know Type=notify-reload")
+        drop_in(system, NOTIFY_RELOAD)
+    return system
+
+
+def test_a_reload_during_a_stop(reloaded: Container) -> None:
+    system = reloaded
+    system.write("/etc/mediatord/busy.yaml", BUSY.format(seconds=4))
+    system.systemctl("start", UNIT)
+    system.systemctl("stop", "--no-block", UNIT)
+    system.wait_until(lambda: system.show(UNIT, "SubState", "StatusText")["StatusText"] == "stopping", "the stop", 90)
+    system.write("/etc/mediatord/second.yaml", SECOND)
+    with ThreadPoolExecutor(3) as pool:
+        hangup = pool.submit(system.systemctl, "kill", "--kill-who=main", "--signal=HUP", UNIT, check=False)
+        reload = pool.submit(system.systemctl, "reload", UNIT, check=False)
+        call = pool.submit(system.run, "mediatorctl", "reload", check=False)
+        assert reload.result().returncode != 0, reload.result()
+        # The next daemon does not come, so that there is nobody who could answer.
+        assert call.result().returncode == 69, call.result()
+        hangup.result()
+    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] != "deactivating", "the end", 90)
+    assert stopped(system) == STOPPED, system.journal(UNIT)
+    system.run("rm", "/etc/mediatord/busy.yaml")
+    system.systemctl("start", UNIT)
+    assert system.show(UNIT, "StatusText")["StatusText"].startswith("2 systems: 2 healthy")
+
+
+def test_a_stop_during_a_reload(reloaded: Container) -> None:
+    system = reloaded
+    system.systemctl("start", UNIT)
+    # A reload waits until new systems are ready.
+    system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="1h"))
+    with ThreadPoolExecutor(2) as pool:
+        reload = pool.submit(system.systemctl, "reload", UNIT, check=False, timeout=90)
+
+        def is_under_way() -> bool:
+            state = system.show(UNIT, "ActiveState", "StatusText")
+            return state["ActiveState"] == "reloading" and "1 starting" in state["StatusText"]
+
+        system.wait_until(is_under_way, "the reload", 25)
+        call = pool.submit(system.run, "mediatorctl", "reload", check=False, timeout=90)
+        system.systemctl("stop", UNIT, timeout=60)
+        assert stopped(system) == STOPPED, system.journal(UNIT)
+        # Neither believes that anything was applied.
+        assert reload.result().returncode != 0, reload.result()
+        assert call.result().returncode != 0, call.result()
+    assert "a part of the daemon failed" not in system.journal(UNIT)
+
+
+def test_reloads_at_once(reloaded: Container) -> None:
+    system = reloaded
     system.systemctl("start", UNIT)
     pid = system.show(UNIT, "MainPID")["MainPID"]
-    for number in range(5):
-        system.write("/etc/mediatord/second.yaml", SECOND.replace("Here", f"Here{number}"))
-        with ThreadPoolExecutor(3) as pool:
-            reloads = [pool.submit(system.systemctl, "reload", UNIT, check=False, timeout=30) for _ in range(2)]
-            reloads.append(pool.submit(system.run, "mediatorctl", "reload", check=False, timeout=30))
-            ended = [reload.result() for reload in reloads]
-        assert [each.returncode for each in ended] == [0, 0, 0], ended
-        state = system.show(UNIT, "ActiveState", "SubState", "StatusText", "MainPID")
-        assert state == {
-            "ActiveState": "active", "SubState": "running", "StatusText": "2 systems: 2 healthy", "MainPID": pid
+    tells = system.show(UNIT, "Type")["Type"] == "notify"
+
+    def reload_four_times() -> list[int]:
+        with ThreadPoolExecutor(4) as pool:
+            by_systemd = [pool.submit(system.systemctl, "reload", UNIT, check=False) for _ in range(2)]
+            calls = [pool.submit(system.run, "mediatorctl", "reload", check=False) for _ in range(2)]
+            return [each.result().returncode for each in by_systemd + calls]
+
+    def settled(status: str) -> None:
+        # The last word of the daemon may come after the answer to who asked.
+        system.wait_until(
+            lambda: re.match(status, system.show(UNIT, "StatusText")["StatusText"]) is not None
+            and system.show(UNIT, "SubState") == {"SubState": "running"},
+            f"{status}: {system.show(UNIT, 'ActiveState', 'SubState', 'StatusText')}",
+            90,
+        )
+        assert system.show(UNIT, "ActiveState", "MainPID", "NRestarts") == {
+            "ActiveState": "active", "MainPID": pid, "NRestarts": "0"
         }
+
+    for number in range(2):
+        system.write("/etc/mediatord/second.yaml", SECOND.replace("Here", f"Here{number}"))
+        assert reload_four_times() == [0, 0, 0, 0], system.journal(UNIT)
+        assert f"Here{number}" in system.run("mediatorctl", "show", "second").stdout
+        settled("2 systems: 2 healthy$")
+        # By signal nobody can be told that nothing was applied.
+        system.write("/etc/mediatord/second.yaml", SECOND.replace("initialState: Here", "initialState: There"))
+        codes = reload_four_times()
+        assert [code != 0 for code in codes] == [tells, tells, True, True], (codes, system.journal(UNIT))
+        assert codes[2:] == [1, 1], codes
+        settled("reload rejected: 1 error in the configuration; 2 systems: 2 healthy$")
         assert f"Here{number}" in system.run("mediatorctl", "show", "second").stdout

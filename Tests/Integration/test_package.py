@@ -21,13 +21,17 @@ from conftest import BUILD, CONFIGURATION, REPOSITORY
 from container import SUITES, Container, ContainerUnavailable, make_root
 from daemon import Binaries
 from test_documentation import blocks
+from test_restart import COUNTER, show
 from test_shells import needs
 
 UNIT = "mediatord.service"
 INSTALLING = (REPOSITORY / "Documentation" / "Installing.md").read_text()
 
-# A system whose file a package cannot know.
-OWN = {f"/etc/mediatord/{name}": text for name, text in CONFIGURATION.items()}
+# Systems whose files a package cannot know, of which one has something to remember, and buses.
+OWN = {
+    **{f"/etc/mediatord/{name}": text for name, text in CONFIGURATION.items()},
+    "/etc/mediatord/counter.yaml": COUNTER,
+}
 
 
 def commands(heading: str) -> list[str]:
@@ -217,7 +221,7 @@ def test_what_is_installed_from_source_runs(fresh: Container, programs: Path, tm
         fresh.run("sh", "-ec", command)
     assert fresh.show(UNIT, "ActiveState", "UnitFileState") == {"ActiveState": "active", "UnitFileState": "enabled"}
     assert "/usr/local/bin/mediatord" in fresh.show(UNIT, "ExecStart")["ExecStart"]
-    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    assert "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
 
 
 def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
@@ -293,7 +297,7 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert apply[-1] == "systemctl reload mediatord"
     for command in apply:
         do(command)
-    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    assert "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
     fresh.write("/var/lib/mediatord/kept", "by a command\n")
     if not fresh.path("/usr/lib/systemd/system/mediatord@.service").exists():
         unit = fresh.path(f"/usr/lib/systemd/system/{UNIT}").read_text()
@@ -303,15 +307,23 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     fresh.systemctl("start", "mediatord@lab.service")
     before = state()
     lab = fresh.show("mediatord@lab.service", "MainPID")["MainPID"]
+    fresh.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
+    fresh.run("mediatorctl", "publish", "wish", '{"text": "tea", "weight": 0.1}')
+    state_before = show(fresh, "counter")
 
-    # An upgrade restarts what runs, and each of them once.
+    # An upgrade restarts what runs, and each of them once; systems and buses go on from where they were.
     do(upgrade.replace("_0.1.1_", f"_{package.field(newer, 'Version')}_"))
     assert fresh.run("dpkg-query", "-W", "-f", "${Version}", "mediatord").stdout == package.field(newer, "Version")
     after = state()
     assert after["MainPID"] not in (before["MainPID"], "0") and after["ActiveState"] == "active", after
-    assert after["NRestarts"] == "0" and "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    assert after["NRestarts"] == "0" and "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
     assert fresh.show("mediatord@lab.service", "MainPID")["MainPID"] not in (lab, "0")
     assert fresh.run("id", "mediatord").stdout == account
+    state_after = show(fresh, "counter")
+    assert (state_after["state"], state_after["since"]) == (state_before["state"], state_before["since"])
+    assert state_after["state"]["name"] == "Count"
+    assert show(fresh, "wish")["value"] == {"text": "tea", "weight": 0.1} and show(fresh, "seen")["value"] == 7
+    assert "kept over a restart of the daemon" in fresh.run("mediatorctl", "why", "counter").stdout
 
     # What the administrator has stopped and disabled stays so.
     units = fresh.systemctl("list-unit-files", "--no-legend", "mediatord.service", "mediatord.socket").stdout
@@ -329,7 +341,7 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert not fresh.path("/usr/bin/mediatord").exists() and not fresh.path("/run/mediatord").exists()
     assert fresh.path("/var/lib/mediatord/kept").exists()
     do(install)
-    assert "1 system: 1 healthy" in fresh.run("mediatorctl", "status").stdout
+    assert "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
 
     # Purged, what is the administrator's own is left, which dpkg says, and the account, whose number nobody else gets.
     said = do(purge)

@@ -585,6 +585,7 @@ final class Bench: Sendable {
         variables: [String: String] = [:],
         input: String = "",
         isTerminal: Bool = false,
+        isJournal: Bool = false,
         completionLimit: Duration = .seconds(120),
         clock: any Clock<Duration> = ContinuousClock(),
         onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
@@ -608,6 +609,7 @@ final class Bench: Sendable {
         )
         environment.completionLimit = completionLimit
         environment.clock = clock
+        environment.isJournal = isJournal
         let status = await Mediatorctl.run(arguments, in: environment)
         return Result(status: status, output: output.withLock { $0 }, error: error.withLock { $0 })
     }

@@ -39,6 +39,27 @@ import Varlink
         #expect(result.status == .refused)
     }
 
+    @Test func `the journal is told how grave each line is`() async {
+        let wrong = await Bench.run(["validate", "-"], input: Self.broken, isJournal: true)
+        #expect(
+            wrong.output == """
+                <3><stdin>:6:49: error: 'lamp' has no state 'Of' [unknown-state]
+                <3>  transitions: { Off: { Press: On }, On: { Press: Of } }
+                <3>                                                  ^~
+                <3>  hint: did you mean 'Off'?
+                <3>standard input is not valid: 1 error in 1 file
+
+                """)
+        let doubtful = await Bench.run(["validate", "-", "--quiet"], input: Self.doubtful, isJournal: true)
+        #expect(!doubtful.output.isEmpty)
+        #expect(doubtful.output.split(separator: "\n").allSatisfy { $0.hasPrefix("<4>") })
+        let good = await Bench.run(["validate", "-"], input: Self.good, isJournal: true)
+        #expect(good.output.hasPrefix("<6>standard input is valid: "))
+        // What a program reads is as ever.
+        let json = await Bench.run(["validate", "-", "--json"], input: Self.good, isJournal: true)
+        #expect(json.output.hasPrefix("{"))
+    }
+
     @Test func `a warning is an error where that is wanted`() async {
         let allowed = await Bench.run(["validate", "-"], input: Self.doubtful)
         #expect(allowed.status == .success)

@@ -59,6 +59,7 @@ import Musl
                 """
             ])
         #expect(result.graph == nil)
+        #expect(result.diagnostics.map(\.errorNumber) == [ENOENT])
         #expect(throws: Diagnostic.self) { try ConfigurationDirectory.read("/nowhere/at/all") }
     }
 
@@ -97,5 +98,6 @@ import Musl
                 "/large.yaml:1:1: error: this file has more than the 1048576 bytes that are allowed [too-large]",
                 "/pipe.yaml:1:1: error: this is not a regular file [unreadable]",
             ])
+        #expect(result.diagnostics.map(\.errorNumber) == [nil, ENOENT, nil, nil])
     }
 }

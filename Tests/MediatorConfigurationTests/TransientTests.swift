@@ -402,6 +402,30 @@ import Testing
         #expect(error?.reason == "it has been changed since the last reload; reload first")
     }
 
+    @Test func `what was being written when the power failed goes with the next change`() throws {
+        let root = try TemporaryDirectory()
+        var file = Self.file
+        file.path = "\(root.path)/lamp.yaml"
+        try root.write("lamp.yaml", Self.text)
+        let half = "\(root.path)/lamp.yaml.d/.90-mediatorctl.yaml.1h2k3j"
+        let foreign = "\(root.path)/lamp.yaml.d/.90-mediatorctl.yaml"
+        root.make("lamp.yaml.d")
+        for path in [half, foreign] {
+            try root.write(String(path.dropFirst(root.path.utf8.count + 1)), "# Written by medi")
+        }
+        let layer = try layer(Self.detach("dim"), over: [file])
+        let persisted = try #require(try layer.persisting("dim", in: root.path, files: [file], remark: "A test."))
+        _ = try persisted.write()
+        #expect(access(half, F_OK) != 0 && access(foreign, F_OK) == 0)
+        // So it does with a change that leaves nothing, and then nothing is left.
+        let files = ConfigurationLayers([root.path]).read().files
+        let back = try TransientLayer().applying(LinkChange(link: "dim", action: .attachAgain), to: files)
+        unlink(foreign)
+        try root.write("lamp.yaml.d/.90-mediatorctl.yaml.1h2k3j", "")
+        _ = try #require(try back.persisting("dim", in: root.path, files: files, remark: "A test.")).write()
+        #expect(access("\(root.path)/lamp.yaml.d", F_OK) != 0)
+    }
+
     @Test func `the first directory that outlasts the daemon is written to`() {
         #expect(ConfigurationLayers.system.persistentDirectory == "/etc/mediatord")
         #expect(ConfigurationLayers(["/run/x", "/srv/y", "/z"]).persistentDirectory == "/srv/y")

@@ -304,6 +304,10 @@ struct ControlServiceTests {
         rmdir(inner)
         symlink("/tmp", inner)
         #expect(reason(inner + "/socket") == "'\(inner)' is a symbolic link, and no directory; \(otherwise)")
+        let missing = #expect(throws: VarlinkError.self) {
+            try ControlSocket.prepareDirectory(ofPath: "\(directory)/no/where/socket")
+        }
+        #expect(missing?.errorNumber == ENOENT)
         #expect(
             reason("\(directory)/no/where/socket")
                 == "cannot make the directory '\(directory)/no/where' of the control socket: No such file or directory; "

@@ -14,18 +14,25 @@ struct Check {
     var isValid: Bool { result.graph != nil && !(deniesWarnings && result.warnings > 0) }
 
     /// For people: the findings as the daemon prints them, and a line that sums them up.
-    func human(colour: Bool, isQuiet: Bool) -> String {
-        var lines = result.diagnostics.map { $0.rendered(colour: colour) }
+    ///
+    /// - Parameter isJournal: whether each line says how grave it is.
+    func human(colour: Bool, isQuiet: Bool, isJournal: Bool = false) -> String {
+        var lines: [(priority: JournalPriority, text: String)] = result.diagnostics.map { diagnostic in
+            (diagnostic.severity == .error ? .error : .warning, diagnostic.rendered(colour: colour))
+        }
         if !isQuiet {
             lines += result.unavailable.map { value in
                 let kind = value.kind == .credential ? "credential" : "environment variable"
-                return PlainText.cleaned("\(value.source): note: the \(kind) '\(value.name)' is not to be had here")
+                let note = "\(value.source): note: the \(kind) '\(value.name)' is not to be had here"
+                return (.info, PlainText.cleaned(note))
             }
             let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }
-            lines.append(
-                PlainText.cleaned(result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)))
+            let summary = result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)
+            lines.append((isValid ? .info : .error, PlainText.cleaned(summary)))
         }
-        return lines.map { $0 + "\n" }.joined()
+        return lines.map { line in
+            isJournal ? line.priority.marked(line.text) : line.text + "\n"
+        }.joined()
     }
 
     /// For programs: one object, whose members are documented and do not change.

@@ -92,7 +92,10 @@ struct ValidateVerb: LocalVerb {
             paths: named.isEmpty ? ConfigurationLayers.system.directories : named, result: result,
             deniesWarnings: denyWarnings)
         switch json ? .json : format ?? .human {
-        case .human: try environment.write(check.human(colour: environment.wantsColor, isQuiet: quiet))
+        case .human:
+            let text = check.human(
+                colour: environment.wantsColor, isQuiet: quiet, isJournal: environment.isJournal)
+            try environment.write(text)
         case .json: try environment.write("\(check.json)\n")
         case .sarif: try environment.write("\(check.sarif)\n")
         }

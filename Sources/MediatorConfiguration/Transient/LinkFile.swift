@@ -42,6 +42,7 @@ extension PersistedLink {
     ///   changed.
     public func write() throws(PersistError) -> Written {
         try checkUnchanged()
+        removeUnfinished()
         var written = Written(file: self, mode: mode)
         guard let text else {
             guard previous != nil else { return written }
@@ -99,7 +100,7 @@ extension PersistedLink {
     fileprivate func replace(with bytes: [UInt8], _ mode: mode_t?) throws(PersistError) {
         // Hidden files are not read as configuration.
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
-        let temporary = "\(folder.isEmpty ? "" : "\(folder)/").\(Self.fileName).\(suffix)"
+        let temporary = "\(folder.isEmpty ? "" : "\(folder)/")\(Self.unfinishedPrefix)\(suffix)"
         let descriptor = open(
             temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode == nil ? 0o666 : 0o600)
         guard descriptor >= 0 else { throw failure(errno) }
@@ -118,6 +119,22 @@ extension PersistedLink {
             throw failure(code)
         }
         Self.synchronise(folder)
+    }
+
+    /// What the names of files begin with that have not taken the place of this one yet.
+    private static let unfinishedPrefix = ".\(fileName)."
+
+    /// Removes what was being written when the power failed or the daemon was killed: nobody goes on with that.
+    private func removeUnfinished() {
+        let folder = folder.isEmpty ? "." : folder
+        guard let directory = opendir(folder) else { return }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix(Self.unfinishedPrefix) { unlink("\(folder)/\(name)") }
+        }
     }
 
     /// Who may read it: who may read the file that it takes the place of, or the one that it changes; nil: whom the umask

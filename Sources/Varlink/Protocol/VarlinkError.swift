@@ -47,12 +47,15 @@ public struct VarlinkError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error below this one.
     public let cause: (any Error)?
+    /// The number of errno(3) that the operating system gave; nil: it gave none.
+    public let errorNumber: Int32?
 
     /// A failure.
-    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil, errorNumber: Int32? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
+        self.errorNumber = errorNumber
     }
 
     /// The message, with its cause.

@@ -184,7 +184,9 @@ struct SocketPath {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else {
-            throw VarlinkError(.system, "cannot make a socket: \(SystemError.text(errno))")
+            let number = errno
+            throw VarlinkError(
+                .system, "cannot make a socket: \(SystemError.text(number))", errorNumber: number)
         }
         return descriptor
     }

@@ -11,7 +11,11 @@ package enum SystemError {
 
     /// A failure of a system call about a path.
     static func error(_ number: Int32, _ doing: String, _ path: String) -> VarlinkError {
-        let code: VarlinkError.Code = number == EACCES || number == EPERM ? .accessDenied : .system
-        return VarlinkError(code, "cannot \(doing) '\(path)': \(text(number))")
+        VarlinkError(code(of: number), "cannot \(doing) '\(path)': \(text(number))", errorNumber: number)
+    }
+
+    /// What kind of failure an error number is.
+    package static func code(of number: Int32) -> VarlinkError.Code {
+        number == EACCES || number == EPERM ? .accessDenied : .system
     }
 }
