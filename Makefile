@@ -12,7 +12,7 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev
-BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor
+BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	systemd-container tmux zsh
 
@@ -109,6 +109,7 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expres
 	Benchmarks/Configuration/run.sh
 	Benchmarks/Control/run.sh
 	Benchmarks/Hops/run.sh
+	Benchmarks/Hops/run.sh --instructions
 	Benchmarks/Idle/run.sh
 	Benchmarks/Timers/run.sh
 
