@@ -96,7 +96,7 @@ enum ShowReport: Report {
             Table(
                 [
                     .text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .number("WAITING"),
-                ] + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
+                ] + (hasNext ? [.time("NEXT")] : []) + [.flexible("EFFECT")],
                 rows: system.feedbacks.map { feedback in
                     [
                         .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),

@@ -251,28 +251,36 @@ extension Request.Verb {
     }
 }
 
-/// How values are shown to people: not longer than anybody would read.
+/// How values are shown to people. Who shows them cuts them to the width of a terminal; what is in one text is bounded all
+/// the same, since there may be many.
 package enum Shown {
-    /// In code points.
-    package static let longestValue = 120
-    /// Of a structure.
-    static let mostFields = 12
+    /// Of one value, in code points.
+    package static let longestValue = 2048
+    /// Of all the fields of a structure together, in code points.
+    static let longestText = 4096
 
     /// A name and the fields of a structure: `Filling { used: 83 }`.
     package static func text(_ name: String, _ data: Value) -> String {
         guard case .structure(let structure) = data, !structure.fields.isEmpty else { return name }
-        var fields = zip(structure.type.fields, structure.fields).prefix(mostFields).map { field, value in
-            "\(field.name): \(value.description(longest: longestValue))"
+        var room = longestText
+        var fields: [String] = []
+        for (field, value) in zip(structure.type.fields, structure.fields) {
+            guard room > 0 else {
+                fields.append("…")
+                break
+            }
+            let text = "\(field.name): \(value.description(longest: min(room, longestValue)))"
+            room -= text.unicodeScalars.count
+            fields.append(text)
         }
-        if structure.fields.count > mostFields { fields.append("…") }
         return "\(name) { \(fields.joined(separator: ", ")) }"
     }
 
     /// A text that is cut off after so many code points.
     static func cut(_ text: String) -> String {
         let scalars = text.unicodeScalars
-        guard scalars.count > 4 * longestValue else { return text }
-        return String(String.UnicodeScalarView(scalars.prefix(4 * longestValue))) + "…"
+        guard scalars.count > longestText else { return text }
+        return String(String.UnicodeScalarView(scalars.prefix(longestText))) + "…"
     }
 }
 
