@@ -515,7 +515,9 @@ public enum ControlInterface {
         method Why(name: string) -> (hops: []CauseHop, cut: bool)
 
         # A transition on an event, as it is written. holds is missing where it cannot be told,
-        # since it depends on data of the event that is not given, or does not matter.
+        # since it depends on data of the event that is not given, or does not matter. It
+        # fails if its condition does, or the set of a field of the new state; fieldReason
+        # tells of that, or, if nothing fails, on what the set of field depends.
         type Candidate (
           from: string,
           event: string,
@@ -524,7 +526,9 @@ public enum ControlInterface {
           source: string,
           holds: ?bool,
           fails: bool,
-          reason: ?string
+          reason: ?string,
+          field: ?string,
+          fieldReason: ?string
         )
 
         # What sends an event: a link, or a feedback of the system itself.
@@ -541,7 +545,7 @@ public enum ControlInterface {
         )
 
         # What stands in the way of an event of a system, and of what would send it. Nothing is
-        # sent. data has every field of the event, or is left out. obstacle is why the system
+        # sent. data has the fields of the event that are known. obstacle is why the system
         # takes no events at all; transitions are those of its state on this event, in the order
         # in which they are tried, and otherStates the states that have some. opaque: nothing is
         # known of its transitions, since it is written in Swift. detached names the links that

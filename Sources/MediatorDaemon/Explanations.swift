@@ -77,7 +77,8 @@ extension Candidate {
     init(_ candidate: WhyNot.Candidate) {
         self.init(
             from: candidate.from, event: candidate.event, to: candidate.to, condition: candidate.condition,
-            source: "\(candidate.source)", holds: candidate.holds, fails: candidate.fails, reason: candidate.reason)
+            source: "\(candidate.source)", holds: candidate.holds, fails: candidate.fails, reason: candidate.reason,
+            field: candidate.field, fieldReason: candidate.fieldReason)
     }
 }
 

@@ -311,7 +311,7 @@ struct HostControl: ControlHandler {
         }
         let fields = try parameters.data.map { data in
             try decode { () throws(ValueCoding.Mismatch) in
-                try ValueCoding.fields(data, as: event.type, at: parameters.event)
+                try ValueCoding.someFields(data, as: event.type, at: parameters.event)
             }
         }
         let answer = try translate { () throws(HostError) in

@@ -274,14 +274,14 @@ public final class Host: Sendable {
         }
     }
 
-    /// Holds the data of an event against its type.
-    static func check(_ fields: [Value], of definition: EventDefinition) throws(HostError) {
+    /// Holds the data of an event against its type; what is nil is not known.
+    static func check(_ fields: [Value?], of definition: EventDefinition) throws(HostError) {
         let event = definition.name
         guard fields.count == definition.type.fields.count else {
             throw .wrongType(
                 path: event, expected: "\(definition.type.fields.count) fields", found: "\(fields.count)")
         }
-        for (field, value) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
+        for case (let field, let value?) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
             throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
         }
     }

@@ -244,8 +244,8 @@ struct RenderingTests {
             ["why-not", "disk-guard", "Reset"],
             """
             disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
-            Full has no transition on Reset, but Idle, Filling.
-            No link and no feedback sends Reset.
+            Full has no transition on Reset; there is one in Idle and Filling.
+            No link and no feedback sends Reset: it comes from outside only, such as by `mediatorctl emit`.
 
             """
         ),

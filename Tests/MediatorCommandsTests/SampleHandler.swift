@@ -464,6 +464,18 @@ final class SampleHandler: ControlHandler {
 
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
         let isKnown = parameters.data?.isEmpty == false
+        if parameters.data == ["percent": 80] {
+            let reason = "state.percent / event.step — error: 97 / 0: division by zero, event.step is 0"
+            return WhyNotReply(
+                state: disk.state, since: disk.since,
+                transitions: [
+                    Candidate(
+                        from: "Full", event: "Measured", to: "Idle", condition: "event.percent < 90",
+                        source: "disk.yaml:12:9", holds: true, fails: health != .degraded,
+                        reason: "event.percent < 90 — true, event.percent is 80", field: "share",
+                        fieldReason: health == .degraded ? "it depends on event.step" : reason)
+                ])
+        }
         return WhyNotReply(
             state: disk.state, since: disk.since, obstacle: health == .degraded ? "it is stopping" : nil,
             transitions: parameters.event == "Reset"

@@ -112,7 +112,7 @@ struct DefinitionTests {
         who: "uid 0, process 7", replayed: true, text: "it did")
     static let candidate = Candidate(
         from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
-        holds: true, reason: "it is 97")
+        holds: true, reason: "it is 97", field: "percent", fieldReason: "it fails")
     static let sender = Sender(
         kind: .link, name: "tell", description: "disk to alarms", source: "a.yaml:1:2", reasons: ["no"], waits: "for it"
     )

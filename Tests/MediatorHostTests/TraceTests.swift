@@ -201,6 +201,53 @@ private let waiting = """
         #expect(fine.map(\.fails) == [false, false] && fine.map(\.holds) == [false, true])
     }
 
+    @Test func `says of which field the set fails, and with what`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: share
+            states: { Idle: { rest: int }, Part: { name: string, of: list(int) } }
+            events: { Divide: { by: int, who: string } }
+            external: any
+            initialState: { Idle: { rest: 100 } }
+            transitions:
+              Idle:
+                Divide:
+                  - { when: event.who == "me", to: Idle, set: { rest: "${state.rest / event.by}" } }
+                  - to: Part
+                    set: { name: "${event.who}", of: ["${state.rest}", "${state.rest % event.by}"] }
+            """)
+        fixture.host.start()
+        await fixture.settle()
+        func ask(_ by: Int64?, _ who: String?) throws -> [WhyNot.Candidate] {
+            try fixture.host.whyNot(
+                "share", event: "Divide", fields: [by.map { .int($0) }, who.map { .string($0) }]
+            ).transitions
+        }
+        let mine = try ask(0, "me")
+        #expect(mine.map(\.fails) == [true, false] && mine.map(\.holds) == [true, nil])
+        #expect(mine[0].field == "rest")
+        #expect(
+            mine[0].fieldReason
+                == "state.rest / event.by — error: 100 / 0: division by zero, state.rest is 100, event.by is 0")
+        let yours = try ask(0, "you")
+        #expect(yours.map(\.fails) == [false, true] && yours[1].field == "of")
+        #expect(yours[1].fieldReason?.hasPrefix("state.rest % event.by — error: ") == true)
+        // As it is when it is sent.
+        try fixture.host.emit("Divide", to: "share", fields: [.int(0), .string("you")])
+        await fixture.settle()
+        #expect(try fixture.host.trace("share").last?.kind == .fault)
+        #expect(try ask(7, "me").map(\.fails) == [false, false])
+        #expect(try ask(7, "me")[0].field == nil)
+        // Of what is not known it is told where it matters: what only hands a field on cannot fail.
+        let half = try ask(nil, "you")
+        #expect(half.map(\.holds) == [false, true] && half.map(\.fails) == [false, false])
+        #expect(half[1].field == "of" && half[1].fieldReason == "it depends on event.by")
+        let other = try ask(0, nil)
+        #expect(other.map(\.holds) == [nil, true] && other[0].reason == "it depends on event.who")
+        #expect(other[1].fails && other[1].field == "of")
+        #expect(throws: HostError.self) { try fixture.host.whyNot("share", event: "Divide", fields: [nil]) }
+    }
+
     @Test func `leaves open what depends on data that is not given`() async throws {
         let fixture = try CauseFixture(waiting)
         fixture.host.start()

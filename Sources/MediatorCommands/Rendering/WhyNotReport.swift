@@ -18,7 +18,11 @@ struct WhyNotReport: Report {
         for candidate in reply.transitions { lines += Self.lines(candidate, style) }
         if !reply.senders.isEmpty { lines.append("What sends \(PlainText.cleaned(event)):") }
         for sender in reply.senders { lines += Self.lines(sender, style) }
-        if reply.senders.isEmpty { lines.append("No link and no feedback sends \(PlainText.cleaned(event)).") }
+        if reply.senders.isEmpty {
+            let name = PlainText.cleaned(event)
+            lines.append(
+                "No link and no feedback sends \(name): it comes from outside only, such as by `mediatorctl emit`.")
+        }
         if !reply.detached.isEmpty {
             lines.append("Detached links, which send nothing: \(PlainText.names(reply.detached))")
         }
@@ -29,19 +33,31 @@ struct WhyNotReport: Report {
     private var verdict: String {
         if reply.opaque { return "It is written in Swift: what it would do with \(event) is not known here." }
         guard !reply.transitions.isEmpty else {
-            let others =
-                reply.otherStates.isEmpty
-                ? "and no other state has one" : "but \(reply.otherStates.joined(separator: ", "))"
-            return "\(reply.state.name) has no transition on \(event), \(others)."
+            let others = reply.otherStates
+            return switch others.count {
+            case 0: "\(reply.state.name) has no transition on \(event), and no other state has one."
+            case 1: "\(reply.state.name) has no transition on \(event); only \(others[0]) has one."
+            default: "\(reply.state.name) has no transition on \(event); there is one in \(Self.list(others))."
+            }
         }
         if let taken = reply.transitions.first(where: { $0.fails || $0.holds != false }) {
-            if taken.fails { return "\(event) would change nothing: a condition fails, which is a fault." }
+            if taken.fails {
+                let part = taken.field.map { "the `set` of '\($0)'" } ?? "a condition"
+                return "\(event) would change nothing: \(part) fails, which is a fault."
+            }
             let way =
                 taken.to == "stay"
                 ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
-            return taken.holds == true ? "\(way)." : "\(way), if the condition holds."
+            guard taken.holds == true else { return "\(way), if the condition holds." }
+            return taken.field.map { "\(way), if the `set` of '\($0)' does not fail." } ?? "\(way)."
         }
         return "\(event) would not be handled: no condition holds."
+    }
+
+    /// `Idle, Filling and Full`.
+    private static func list(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " and " + last
     }
 
     private static func lines(_ candidate: Candidate, _ style: TextStyle) -> [String] {
@@ -49,9 +65,14 @@ struct WhyNotReport: Report {
         let rule = PlainText.cleaned("\(candidate.from): \(candidate.event) → \(candidate.to)\(condition)")
         var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]
         if let reason = candidate.reason {
-            let word = candidate.fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
+            let fails = candidate.fails && candidate.field == nil
+            let word = fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
             lines.append(
                 "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): \(PlainText.cleaned(reason))")
+        }
+        if let field = candidate.field, let reason = candidate.fieldReason {
+            let word = style.colored(candidate.fails ? "fails" : "open", candidate.fails ? .red : .yellow)
+            lines.append("    \(word): set \(PlainText.cleaned("\(field): \(reason)"))")
         }
         return lines
     }
