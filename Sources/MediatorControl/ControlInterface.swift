@@ -490,7 +490,8 @@ public enum ControlInterface {
 
         # A step of the story why a system is in its state. value is that of the bus, or the
         # result of the side effect; data is that of the state or the event. Either is left
-        # out where it is longer than 4096 bytes. replayed: the bus had the value already when
+        # out where it is longer than 4096 bytes. sent is when the event was sent, where it
+        # waited for a second or longer before it was taken. replayed: the bus had the value already when
         # the link was shown it. text is the same in words, without the time.
         type CauseHop (
           kind: CauseKind,
@@ -504,6 +505,7 @@ public enum ControlInterface {
           value: ?object,
           feedback: ?string,
           outcome: ?string,
+          sent: ?string,
           who: ?string,
           replayed: bool,
           text: string
@@ -562,17 +564,34 @@ public enum ControlInterface {
         )
 
         # What a step of a trace is.
-        type TraceKind (began, transition, stay, unhandled, dropped, fault, run)
+        type TraceKind (
+          began,
+          transition,
+          stay,
+          unhandled,
+          dropped,
+          fault,
+          run,
+          paused,
+          resumed
+        )
 
         # A condition that was looked at, and its operands with their values.
         type TraceGuard (condition: string, source: string, holds: bool, reason: string)
 
-        # What a side effect has reported.
-        type TraceOutcome (name: string, result: ?[string]object)
+        # What a side effect has reported, and when; text is the same in words, without the
+        # time.
+        type TraceOutcome (
+          name: string,
+          result: ?[string]object,
+          time: string,
+          text: string
+        )
 
         # Something that a system did: it began, or took an event (event, data) in a state, and
         # entered another one or not; it did not take an event; something failed; a side effect
-        # of a feedback ran from time to ended, and reported outcomes, and more before these.
+        # of a feedback ran from time to ended, and reported outcomes, and more before these;
+        # somebody paused or resumed it.
         # Data that is longer than 4096 bytes is left out. text is the same in words, without
         # the time and the conditions.
         type TraceStep (
@@ -591,8 +610,9 @@ public enum ControlInterface {
           text: string
         )
 
-        # What a system did of late, the oldest first: the last 32 steps, and 32 from before
-        # that were no mere repetitions; of repetitions in a row only the last. limit: no more
+        # What a system did of late, the oldest first, side effects by their last outcome: the
+        # last 32 steps, and 32 from before that were no mere repetitions; of repetitions in
+        # a row only the last. limit: no more
         # than so many, the last ones.
         method Trace(name: string, limit: ?int) -> (steps: []TraceStep)
 

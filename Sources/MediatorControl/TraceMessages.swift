@@ -160,6 +160,10 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     case fault
     /// A side effect ran.
     case run
+    /// Somebody paused the system.
+    case paused
+    /// Somebody let it go on.
+    case resumed
 }
 
 /// A condition that was looked at.
@@ -188,11 +192,17 @@ public struct TraceOutcome: Codable, Sendable, Hashable {
     public var name: String
     /// Its result; nil too where that is too long to be told.
     public var result: JSONObject?
+    /// When (RFC 3339, UTC).
+    public var time: String
+    /// The same in words, without the time.
+    public var text: String
 
     /// An outcome.
-    public init(name: String, result: JSONObject? = nil) {
+    public init(name: String, result: JSONObject? = nil, time: String, text: String) {
         self.name = name
         self.result = result
+        self.time = time
+        self.text = text
     }
 }
 

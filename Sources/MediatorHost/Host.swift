@@ -264,8 +264,8 @@ public final class Host: Sendable {
                 path: "\(event).\(breach.path)", expected: breach.expected, found: breach.found, nearest: breach.nearest
             )
         }
-        // The event is taken soon: the time need not be asked for.
-        let cause = Cause(.outside(Request(.emit, client)), at: nil)
+        // Unless it is paused the event is taken soon: the time need not be asked for.
+        let cause = Cause(.outside(Request(.emit, client)), at: system.pauseState == nil ? nil : time.now())
         switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
         case .accepted: break
         case .dropped(.mailboxFull):

@@ -13,6 +13,7 @@ final class SampleHandler: ControlHandler {
         var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
         var watchers: [AsyncThrowingStream<WatchReply, any Error>.Continuation] = []
         var watched: [WatchParameters] = []
+        var traces = 0
     }
 
     private let state = Mutex(State())
@@ -28,6 +29,9 @@ final class SampleHandler: ControlHandler {
     var watched: [WatchParameters] { state.withLock { $0.watched } }
     /// What was to be changed of links, as it was asked for.
     var changes: [String] { state.withLock { $0.changes } }
+
+    /// The next trace is the first.
+    func forgetTraces() { state.withLock { $0.traces = 0 } }
 
     /// Ends every watch.
     func endWatches(_ error: ControlError?) {
@@ -505,7 +509,14 @@ final class SampleHandler: ControlHandler {
     }
 
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
-        let steps = [
+        func outcome(_ time: String, _ text: String) -> TraceOutcome {
+            TraceOutcome(name: "onLine", result: ["line": "x"], time: time, text: "the feedback follow in Idle \(text)")
+        }
+        let count = state.withLock { state in
+            state.traces += 1
+            return state.traces
+        }
+        var steps = [
             TraceStep(kind: .began, time: "2026-11-19T02:13:00Z", text: "began in Idle"),
             TraceStep(
                 kind: .transition, time: "2026-11-21T11:57:00Z", event: "Measured", data: ["percent": 97],
@@ -517,8 +528,17 @@ final class SampleHandler: ControlHandler {
                         condition: "event.percent > 95", source: "disk.yaml:13:9", holds: true,
                         reason: "event.percent > 95 — true, event.percent is 97"),
                 ], text: "Idle → Full { percent: 97 } on Measured { percent: 97 }"),
+            TraceStep(
+                kind: .run, time: "2026-11-21T11:56:00Z", ended: "2026-11-21T11:58:30Z", feedback: "follow",
+                outcomes: [
+                    outcome("2026-11-21T11:56:30Z", "came after 30s to onLine { line: \"x\" }"),
+                    outcome("2026-11-21T11:58:00Z", "came after 2m to onLine { line: \"y\" }"),
+                ], more: 1, text: "all of it"),
             TraceStep(kind: .dropped, time: "2026-11-21T11:59:00Z", text: "dropped Reset: mailboxFull\u{1B}[0m"),
         ]
+        if count > 1 {
+            steps.append(TraceStep(kind: .resumed, time: "2026-11-21T11:59:30Z", text: "resumed by root after 1m3s"))
+        }
         return TraceReply(steps: steps.suffix(parameters.limit ?? steps.count))
     }
 

@@ -1,5 +1,6 @@
 import CommonExpression
 import FeedbackKit
+import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
@@ -82,10 +83,31 @@ private let guarded = """
         while try fixture.host.trace("uplink").count < 3 { await fixture.settle() }
         let steps = try fixture.host.trace("uplink")
         let run = try #require(steps.first { $0.kind == .run })
-        #expect(run.text == #"the feedback probe in Up came to onLost { why: "no answer" }"#)
+        #expect(run.text == #"the feedback probe in Up came after 3000 ms to onLost { why: "no answer" }"#)
+        // It stands before what it led to, though it was over only behind that.
+        #expect(steps.map(\.kind) == [.began, .run, .transition])
         #expect(run.ended?.seconds == run.time.seconds + 3)
         #expect(run.outcomes.map(\.name) == ["onLost"])
+        #expect(run.outcomes.map(\.time) == [steps[2].time])
         await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `says who paused it, and let it go on`() async throws {
+        let fixture = try CauseFixture(guarded)
+        fixture.host.start()
+        await fixture.settle()
+        try fixture.host.pause("store", by: 1_000, named: "alice")
+        try await emit(fixture, "Add", 2)
+        fixture.clock.advance(by: .seconds(63))
+        try fixture.host.resume("store", by: 1_001)
+        await fixture.settle()
+        let steps = try fixture.host.trace("store")
+        #expect(steps.map(\.kind) == [.began, .paused, .resumed, .transition])
+        #expect(steps[1...2].map(\.text) == ["paused by alice", "resumed by user 1001 after 1m3s"])
+        #expect(steps[2].time.seconds - steps[1].time.seconds == 63)
+        // A system that is not paused does not note it.
+        try fixture.host.resume("store")
+        #expect(try fixture.host.trace("store").count == 4)
     }
 
     @Test func `forgets mere repetitions first, and keeps no more than so many`() async throws {

@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorControl
 
 /// The answer of `why-not`.
@@ -93,24 +94,59 @@ struct TraceReport: Report {
 
     func text(_ style: TextStyle) -> String {
         guard !reply.steps.isEmpty else { return "it has done nothing yet\n" }
-        var lines: [String] = []
-        for step in reply.steps {
-            let clock = Timestamp.seconds(step.time).map(style.clock) ?? PlainText.cleaned(step.time)
-            let text = PlainText.cleaned(step.text)
-            lines.append(
-                style.colored(clock, .dim) + "  " + (Self.color(step.kind).map { style.colored(text, $0) } ?? text))
-            for each in step.guards {
-                let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
-                lines.append("    \(word): \(PlainText.cleaned(each.reason))")
+        return Self.lines(reply.steps).map { Self.text($0, style) }.joined()
+    }
+
+    /// What is told at one time.
+    private struct Line {
+        let time: String
+        let text: String
+        let kind: TraceKind
+        var guards: [TraceGuard] = []
+    }
+
+    /// A line for each step, and for each outcome of a side effect that had several, in the order of time.
+    private static func lines(_ steps: [TraceStep]) -> [Line] {
+        var lines: [Line] = []
+        for step in steps {
+            guard step.outcomes.count > 1 else {
+                let time = step.outcomes.last?.time ?? step.ended ?? step.time
+                lines.append(Line(time: time, text: step.text, kind: step.kind, guards: step.guards))
+                continue
+            }
+            for (index, outcome) in step.outcomes.enumerated() {
+                let more = index == 0 && step.more > 0 ? " (and \(step.more) before)" : ""
+                // The step stands where its last outcome does.
+                let place = lines.lastIndex { isEarlier($0.time, outcome.time) }.map { $0 + 1 } ?? 0
+                lines.insert(Line(time: outcome.time, text: outcome.text + more, kind: step.kind), at: place)
             }
         }
-        return lines.map { $0 + "\n" }.joined()
+        return lines
+    }
+
+    /// Whether a time comes before another one, or is the same.
+    private static func isEarlier(_ first: String, _ second: String) -> Bool {
+        guard let first = CommonExpression.Timestamp(rfc3339: first),
+            let second = CommonExpression.Timestamp(rfc3339: second)
+        else { return true }
+        return first <= second
+    }
+
+    private static func text(_ line: Line, _ style: TextStyle) -> String {
+        let clock = Timestamp.seconds(line.time).map(style.clock) ?? PlainText.cleaned(line.time)
+        let text = PlainText.cleaned(line.text)
+        var lines = [style.colored(clock, .dim) + "  " + (color(line.kind).map { style.colored(text, $0) } ?? text)]
+        for each in line.guards {
+            let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
+            lines.append("    \(word): \(PlainText.cleaned(each.reason))")
+        }
+        return lines.map { style.fitted($0) + "\n" }.joined()
     }
 
     private static func color(_ kind: TraceKind) -> TextStyle.Color? {
         switch kind {
         case .fault: .red
-        case .unhandled, .dropped: .yellow
+        case .unhandled, .dropped, .paused, .resumed: .yellow
         case .stay, .run: .dim
         case .began, .transition: nil
         }
