@@ -75,10 +75,13 @@ public enum ControlInterface {
         # From one state to another on an event; "any" stands for every state or event.
         type Transition (from: string, event: string, to: string, condition: ?string)
 
+        # What a feedback emits when its side effect comes to an outcome.
+        type FeedbackOutcome (outcome: string, event: string, condition: ?string)
+
         # A feedback: on which state it runs which side effect, what becomes of a run that
         # is asked for while another still runs (mode), how many are at work now,
-        # how many wait for their time or their turn, and when the next one does by its
-        # schedule, while that is waited for.
+        # how many wait for their time or their turn, when the next one does by its
+        # schedule, while that is waited for, and which outcomes emit which events.
         type FeedbackSummary (
           name: string,
           onState: string,
@@ -87,7 +90,8 @@ public enum ControlInterface {
           effect: string,
           running: int,
           waiting: int,
-          next: ?string
+          next: ?string,
+          outcomes: []FeedbackOutcome
         )
 
         # What is done when something in a system has failed; see "supervision" in the

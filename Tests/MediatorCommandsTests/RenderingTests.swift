@@ -82,6 +82,11 @@ struct RenderingTests {
               FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT
               probe     any       continueOnNewState, queued        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
 
+            outcomes
+              FEEDBACK  OUTCOME    EMITS     WHEN
+              probe     onSuccess  Measured  result.exitCode == 0
+              probe     onFailure  Reset
+
             """
         ),
         (

@@ -49,7 +49,8 @@ struct DefinitionTests {
         feedbacks: [
             FeedbackSummary(
                 name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
-                next: "2026-01-02T03:04:05Z")
+                next: "2026-01-02T03:04:05Z",
+                outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")])
         ],
         links: ["tell"],
         lastFault: "none",
@@ -273,7 +274,8 @@ struct DefinitionTests {
     static let structures: [(String, any Codable & Sendable)] = [
         ("Field", Field(name: "a", type: "int")), ("StateType", system.states[0]), ("EventType", system.events[0]),
         ("State", state), ("Counters", summary.counters), ("SystemSummary", summary),
-        ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]), ("SystemDescription", system),
+        ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]),
+        ("FeedbackOutcome", system.feedbacks[0].outcomes[0]), ("SystemDescription", system),
         ("BusSummary", busSummary), ("BusDescription", bus), ("LinkSummary", linkSummary), ("LinkDescription", link),
         ("CauseHop", hop), ("Candidate", candidate), ("Sender", sender), ("TraceGuard", traceGuard),
         ("TraceOutcome", outcome), ("TraceStep", traceStep),

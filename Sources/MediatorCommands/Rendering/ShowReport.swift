@@ -107,6 +107,18 @@ enum ShowReport: Report {
             isEmpty: system.feedbacks.isEmpty,
             style
         )
+        let outcomes = system.feedbacks.flatMap { feedback in feedback.outcomes.map { (feedback.name, $0) } }
+        text += section(
+            "outcomes",
+            Table(
+                [.text("FEEDBACK"), .text("OUTCOME"), .text("EMITS"), .flexible("WHEN")],
+                rows: outcomes.map { name, outcome in
+                    [.init(name), .init(outcome.outcome), .init(outcome.event), .init(outcome.condition ?? "")]
+                }
+            ),
+            isEmpty: outcomes.isEmpty,
+            style
+        )
         return text
     }
 
