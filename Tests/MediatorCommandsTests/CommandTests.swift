@@ -37,7 +37,19 @@ struct CommandTests {
             "mediatorctl: nothing is called 'temprature' (system, bus, link); did you mean 'temperature'?\n"
                 + "All names: `mediatorctl list`.\n"
         ),
-        Failure(["show", "bus:nothing"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["show", "bus:nothing"], .refused,
+            "mediatorctl: there is no bus 'nothing'\nThere are: alarms, backup, temperature.\n"),
+        Failure(
+            ["why", "alarms"], .refused,
+            "mediatorctl: there is no system 'alarms': that is a bus\nSee `mediatorctl show bus:alarms`.\n"),
+        Failure(
+            ["reset", "temprature"], .refused,
+            "mediatorctl: there is no system 'temprature'; did you mean the bus 'temperature'?\n"
+                + "There are: backup, disk-guard.\n"),
+        Failure(
+            ["pause", "tell-full"], .refused,
+            "mediatorctl: there is no system 'tell-full': that is a link\nSee `mediatorctl show link:tell-full`.\n"),
         Failure(
             ["tap", "tell-fll"], .refused,
             "mediatorctl: nothing is called 'tell-fll' (system, bus, link); did you mean 'tell-full'?\n"
@@ -105,7 +117,9 @@ struct CommandTests {
             "mediatorctl: 'disk-guard' did not accept it: its mailbox is full\n"),
         Failure(
             ["publish", "system:disk-guard", "1"], .usage, "mediatorctl: a value can only be published on a bus\n"),
-        Failure(["publish", "nothing", "1"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["publish", "nothing", "1"], .refused,
+            "mediatorctl: there is no bus 'nothing'\nThere are: alarms, backup, temperature.\n"),
         Failure(
             ["publish", "backup", "a", "b"], .usage,
             "mediatorctl: the bus 'backup' takes one value of type string, not 2\nPut text with spaces in quotes.\n"
@@ -486,7 +500,11 @@ struct CommandTests {
         while bench.handler.emitted.count < 2 { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
-        #expect(await late.error.contains("it was sent, but not entered within 120.0 seconds: disk-guard (Unknown)"))
+        #expect(
+            await late.error
+                == "mediatorctl: it was sent, but not entered within 120.0 seconds: disk-guard (Unknown), which is in Full\n"
+                + "`mediatorctl why-not disk-guard Measured percent=5 mount=/ within=1s` tells what stands in its way, "
+                + "`mediatorctl trace disk-guard` tells what disk-guard did; --timeout waits longer.\n")
         #expect(bench.handler.emitted.count == 2)
         await bench.service.close()
     }

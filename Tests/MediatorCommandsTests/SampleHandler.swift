@@ -61,7 +61,8 @@ final class SampleHandler: ControlHandler {
             since: "2026-11-21T11:57:00Z",
             counters: Self.counters,
             effectsRunning: 1,
-            effectsWaiting: 2
+            effectsWaiting: 2,
+            paused: health == .degraded ? Pause(since: "2026-11-21T11:58:00Z", uid: 1000, user: "alice") : nil
         )
     }
 
@@ -341,10 +342,12 @@ final class SampleHandler: ControlHandler {
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
         guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
-        return PauseReply(changed: true)
+        return PauseReply(changed: health != .degraded)
     }
 
-    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: true) }
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        PauseReply(changed: health != .starting)
+    }
 
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
 

@@ -123,9 +123,8 @@ enum ShowReport: Report {
     }
 
     private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {
-        let who = PlainText.cleaned(pause.user ?? "user \(pause.uid)")
         let waiting = Count.text(summary.waiting, "event waits", "events wait")
-        return style.colored("since \(style.moment(pause.since)) by \(who); \(waiting)", .yellow)
+        return style.colored("\(PauseText.text(pause, style)); \(waiting)", .yellow)
     }
 
     /// What a new state does to a run, and another run, where that is not nothing.
