@@ -422,7 +422,7 @@ struct CommandTests {
     @Test(arguments: [
         ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
         ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "extra"], ["emit", "x"],
-        ["tap", "--rate", "0/s"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],
+        ["tap", "--rate", "0/s"], ["tap", "--rate", "5"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],
         ["publish", "b", "1", "--wait", "x"],
         ["graph", "--format", "png"], ["graph", "--format", "svg", "--json"], ["graph", "--live", "--config", "x"],
         ["graph", "--depth", "2"], ["graph", "--around", "x", "--system", "y"], ["status", "--color", "sometimes"],
