@@ -61,7 +61,7 @@ package struct TypedValue {
             do throws(JSONSyntaxError) {
                 return try JSONValue(parsing: text)
             } catch {
-                throw Self.mismatch(text, name, "JSON for \(type); \(error.reason)")
+                throw Self.mismatch(text, name, "JSON for \(type)", but: error.reason)
             }
         }
     }
@@ -182,10 +182,12 @@ package struct TypedValue {
         return fields.isEmpty ? "\(subject) has no fields." : "\(subject) has: \(list)."
     }
 
-    private static func mismatch(_ text: String, _ name: String, _ expected: String) -> CommandError {
+    private static func mismatch(
+        _ text: String, _ name: String, _ expected: String, but problem: String? = nil
+    ) -> CommandError {
         let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
-        return CommandError(
-            .refused, "'\(shown)' is no value for '\(name)': \(expected) is expected", code: "invalid-value")
+        let what = "\(expected) is expected" + (problem.map { ", but this is none: \($0)" } ?? "")
+        return CommandError(.refused, "'\(shown)' is no value for '\(name)': \(what)", code: "invalid-value")
     }
 
     /// Whether a text is a whole number, of whatever size.
