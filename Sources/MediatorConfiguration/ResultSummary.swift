@@ -13,16 +13,16 @@ extension CompilationResult {
     ///   - name: What was compiled.
     ///   - deniesWarnings: Whether a warning makes it invalid.
     public func summary(of name: String, deniesWarnings: Bool = false) -> String {
-        let place = "in \(Self.count(files.count, "file"))"
+        let place = files.isEmpty ? "" : " in \(Self.count(files.count, "file"))"
         let found = Self.list([
             errors > 0 ? Self.count(errors, "error") : nil, warnings > 0 ? Self.count(warnings, "warning") : nil,
         ])
-        guard let graph, !(deniesWarnings && warnings > 0) else { return "\(name) is not valid: \(found) \(place)" }
+        guard let graph, !(deniesWarnings && warnings > 0) else { return "\(name) is not valid: \(found)\(place)" }
         let parts = Self.list([
             Self.count(graph.systems.count, "system"), Self.count(graph.buses.count, "bus", "buses"),
             Self.count(graph.links.count, "link"),
         ])
-        return "\(name) is valid: \(parts) \(place)" + (found.isEmpty ? "" : "; \(found)")
+        return "\(name) is valid: \(parts)\(place)" + (found.isEmpty ? "" : "; \(found)")
     }
 
     private static func count(_ count: Int, _ one: String, _ many: String? = nil) -> String {

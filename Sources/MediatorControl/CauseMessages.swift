@@ -58,6 +58,8 @@ public struct CauseHop: Codable, Sendable, Hashable {
     public var feedback: String?
     /// The outcome of its side effect; nil: it emits by itself.
     public var outcome: String?
+    /// When the event was sent (RFC 3339, UTC), where it waited for a second or longer before it was taken.
+    public var sent: String?
     /// The client, as `uid 0, process 4711`.
     public var who: String?
     /// Whether the bus had the value already when the link was shown it, as after a reload.
@@ -69,7 +71,8 @@ public struct CauseHop: Codable, Sendable, Hashable {
     public init(
         kind: CauseKind, time: String? = nil, system: String? = nil, state: String? = nil, event: String? = nil,
         data: JSONObject? = nil, link: String? = nil, bus: String? = nil, value: JSONValue? = nil,
-        feedback: String? = nil, outcome: String? = nil, who: String? = nil, replayed: Bool = false, text: String
+        feedback: String? = nil, outcome: String? = nil, sent: String? = nil, who: String? = nil,
+        replayed: Bool = false, text: String
     ) {
         self.kind = kind
         self.time = time
@@ -82,6 +85,7 @@ public struct CauseHop: Codable, Sendable, Hashable {
         self.value = value
         self.feedback = feedback
         self.outcome = outcome
+        self.sent = sent
         self.who = who
         self.replayed = replayed
         self.text = text

@@ -75,10 +75,13 @@ public enum ControlInterface {
         # From one state to another on an event; "any" stands for every state or event.
         type Transition (from: string, event: string, to: string, condition: ?string)
 
+        # What a feedback emits when its side effect comes to an outcome.
+        type FeedbackOutcome (outcome: string, event: string, condition: ?string)
+
         # A feedback: on which state it runs which side effect, what becomes of a run that
         # is asked for while another still runs (mode), how many are at work now,
-        # how many wait for their time or their turn, and when the next one does by its
-        # schedule, while that is waited for.
+        # how many wait for their time or their turn, when the next one does by its
+        # schedule, while that is waited for, and which outcomes emit which events.
         type FeedbackSummary (
           name: string,
           onState: string,
@@ -87,7 +90,8 @@ public enum ControlInterface {
           effect: string,
           running: int,
           waiting: int,
-          next: ?string
+          next: ?string,
+          outcomes: []FeedbackOutcome
         )
 
         # What is done when something in a system has failed; see "supervision" in the
@@ -490,7 +494,8 @@ public enum ControlInterface {
 
         # A step of the story why a system is in its state. value is that of the bus, or the
         # result of the side effect; data is that of the state or the event. Either is left
-        # out where it is longer than 4096 bytes. replayed: the bus had the value already when
+        # out where it is longer than 4096 bytes. sent is when the event was sent, where it
+        # waited for a second or longer before it was taken. replayed: the bus had the value already when
         # the link was shown it. text is the same in words, without the time.
         type CauseHop (
           kind: CauseKind,
@@ -504,6 +509,7 @@ public enum ControlInterface {
           value: ?object,
           feedback: ?string,
           outcome: ?string,
+          sent: ?string,
           who: ?string,
           replayed: bool,
           text: string
@@ -515,7 +521,9 @@ public enum ControlInterface {
         method Why(name: string) -> (hops: []CauseHop, cut: bool)
 
         # A transition on an event, as it is written. holds is missing where it cannot be told,
-        # since it depends on data of the event that is not given, or does not matter.
+        # since it depends on data of the event that is not given, or does not matter. It
+        # fails if its condition does, or the set of a field of the new state; fieldReason
+        # tells of that, or, if nothing fails, on what the set of field depends.
         type Candidate (
           from: string,
           event: string,
@@ -524,7 +532,9 @@ public enum ControlInterface {
           source: string,
           holds: ?bool,
           fails: bool,
-          reason: ?string
+          reason: ?string,
+          field: ?string,
+          fieldReason: ?string
         )
 
         # What sends an event: a link, or a feedback of the system itself.
@@ -541,7 +551,7 @@ public enum ControlInterface {
         )
 
         # What stands in the way of an event of a system, and of what would send it. Nothing is
-        # sent. data has every field of the event, or is left out. obstacle is why the system
+        # sent. data has the fields of the event that are known. obstacle is why the system
         # takes no events at all; transitions are those of its state on this event, in the order
         # in which they are tried, and otherStates the states that have some. opaque: nothing is
         # known of its transitions, since it is written in Swift. detached names the links that
@@ -558,17 +568,34 @@ public enum ControlInterface {
         )
 
         # What a step of a trace is.
-        type TraceKind (began, transition, stay, unhandled, dropped, fault, run)
+        type TraceKind (
+          began,
+          transition,
+          stay,
+          unhandled,
+          dropped,
+          fault,
+          run,
+          paused,
+          resumed
+        )
 
         # A condition that was looked at, and its operands with their values.
         type TraceGuard (condition: string, source: string, holds: bool, reason: string)
 
-        # What a side effect has reported.
-        type TraceOutcome (name: string, result: ?[string]object)
+        # What a side effect has reported, and when; text is the same in words, without the
+        # time.
+        type TraceOutcome (
+          name: string,
+          result: ?[string]object,
+          time: string,
+          text: string
+        )
 
         # Something that a system did: it began, or took an event (event, data) in a state, and
         # entered another one or not; it did not take an event; something failed; a side effect
-        # of a feedback ran from time to ended, and reported outcomes, and more before these.
+        # of a feedback ran from time to ended, and reported outcomes, and more before these;
+        # somebody paused or resumed it.
         # Data that is longer than 4096 bytes is left out. text is the same in words, without
         # the time and the conditions.
         type TraceStep (
@@ -587,8 +614,9 @@ public enum ControlInterface {
           text: string
         )
 
-        # What a system did of late, the oldest first: the last 32 steps, and 32 from before
-        # that were no mere repetitions; of repetitions in a row only the last. limit: no more
+        # What a system did of late, the oldest first, side effects by their last outcome: the
+        # last 32 steps, and 32 from before that were no mere repetitions; of repetitions in
+        # a row only the last. limit: no more
         # than so many, the last ones.
         method Trace(name: string, limit: ?int) -> (steps: []TraceStep)
 

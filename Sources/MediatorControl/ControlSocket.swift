@@ -38,12 +38,20 @@ public enum ControlSocket {
     /// and 0700 for others), and makes sure that nobody else can replace what is put into it: it belongs to this user
     /// or to root, is no link, and is not writable by others.
     ///
-    /// - Parameter userID: for whom; nil is the effective user of this process.
+    /// - Parameters:
+    ///   - userID: for whom; nil is the effective user of this process.
+    ///   - mayMake: whether the directory may be made.
     /// - Throws: ``/Varlink/VarlinkError`` with `accessDenied` or `system`.
-    public static func prepareDirectory(ofPath path: String, userID: UInt32? = nil) throws(VarlinkError) {
+    public static func prepareDirectory(
+        ofPath path: String, userID: UInt32? = nil, mayMake: Bool = true
+    ) throws(VarlinkError) {
         let userID = userID ?? geteuid()
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
         let directory = String(path[..<slash])
+        guard mayMake || access(directory, F_OK) == 0 || errno != ENOENT else {
+            throw VarlinkError(
+                .system, "there is no directory '\(directory)' for the control socket; make it, or \(otherPath)")
+        }
         if mkdir(directory, userID == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
             let number = errno
             throw VarlinkError(

@@ -183,6 +183,23 @@ public struct Transition: Codable, Sendable, Hashable {
     }
 }
 
+/// What a feedback emits when its side effect comes to an outcome.
+public struct FeedbackOutcome: Codable, Sendable, Hashable {
+    /// The outcome.
+    public var outcome: String
+    /// The name of the event.
+    public var event: String
+    /// The condition as written.
+    public var condition: String?
+
+    /// An outcome.
+    public init(outcome: String, event: String, condition: String? = nil) {
+        self.outcome = outcome
+        self.event = event
+        self.condition = condition
+    }
+}
+
 /// A feedback at a glance.
 public struct FeedbackSummary: Codable, Sendable, Hashable {
     /// The name of the feedback.
@@ -201,12 +218,15 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var waiting: Int
     /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
     public var next: String?
+    /// Which outcomes of its side effect emit which events.
+    public var outcomes: [FeedbackOutcome]
 
     /// A summary.
     public init(
         name: String, onState: String, strategy: String, mode: String = "parallel", effect: String, running: Int = 0,
-        waiting: Int = 0, next: String? = nil
+        waiting: Int = 0, next: String? = nil, outcomes: [FeedbackOutcome] = []
     ) {
+        self.outcomes = outcomes
         self.mode = mode
         self.next = next
         self.name = name

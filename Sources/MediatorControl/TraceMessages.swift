@@ -6,7 +6,7 @@ public struct WhyNotParameters: Codable, Sendable, Hashable {
     public var name: String
     /// The event.
     public var event: String
-    /// The value of each of its fields; nil: they are not known.
+    /// The values of its fields, as far as they are known; nil: none is.
     public var data: JSONObject?
 
     /// A question.
@@ -31,15 +31,20 @@ public struct Candidate: Codable, Sendable, Hashable {
     public var source: String
     /// Whether the condition holds; nil: that cannot be told, or does not matter.
     public var holds: Bool?
-    /// Whether the condition fails, which is a fault: then the event changes nothing, and no other transition is tried.
+    /// Whether the condition fails, or the `set` of ``field``, which is a fault: then the event changes nothing, and no
+    /// other transition is tried.
     public var fails: Bool
     /// Why.
     public var reason: String?
+    /// The field of the new state whose `set` fails; or, if nothing fails, one of which that cannot be told.
+    public var field: String?
+    /// What its `set` came to, or what it depends on.
+    public var fieldReason: String?
 
     /// A transition.
     public init(
         from: String, event: String, to: String, condition: String? = nil, source: String, holds: Bool? = nil,
-        fails: Bool = false, reason: String? = nil
+        fails: Bool = false, reason: String? = nil, field: String? = nil, fieldReason: String? = nil
     ) {
         self.from = from
         self.event = event
@@ -49,6 +54,8 @@ public struct Candidate: Codable, Sendable, Hashable {
         self.holds = holds
         self.fails = fails
         self.reason = reason
+        self.field = field
+        self.fieldReason = fieldReason
     }
 }
 
@@ -153,6 +160,10 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     case fault
     /// A side effect ran.
     case run
+    /// Somebody paused the system.
+    case paused
+    /// Somebody let it go on.
+    case resumed
 }
 
 /// A condition that was looked at.
@@ -181,11 +192,17 @@ public struct TraceOutcome: Codable, Sendable, Hashable {
     public var name: String
     /// Its result; nil too where that is too long to be told.
     public var result: JSONObject?
+    /// When (RFC 3339, UTC).
+    public var time: String
+    /// The same in words, without the time.
+    public var text: String
 
     /// An outcome.
-    public init(name: String, result: JSONObject? = nil) {
+    public init(name: String, result: JSONObject? = nil, time: String, text: String) {
         self.name = name
         self.result = result
+        self.time = time
+        self.text = text
     }
 }
 

@@ -101,21 +101,32 @@ public enum ValueCoding {
     public static func fields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
         -> [Value]
     {
+        var values: [Value] = []
+        for (field, value) in zip(type.fields, try someFields(entries, as: type, at: path)) {
+            guard let value else {
+                throw Mismatch(
+                    path: "\(path).\(field.name)", expected: "\(field.type)",
+                    message: "\(path) needs the field \(field.name): \(field.type)")
+            }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// The fields of a JSON object in the order of the type; nil for each that is not there and is not optional.
+    public static func someFields(_ entries: JSONObject, as type: StructureType, at path: String) throws(Mismatch)
+        -> [Value?]
+    {
         for key in entries.keys.sorted() where type.index(of: key) == nil {
             let hint = nearestName(to: key, among: type.fields.map(\.name)).map { "; did you mean \($0)?" } ?? ""
             throw Mismatch(
                 path: "\(path).\(key)", expected: "\(type.name)", message: "\(path) has no field \(key)" + hint)
         }
-        var values: [Value] = []
+        var values: [Value?] = []
         for field in type.fields {
             guard let json = entries[field.name] else {
-                if case .optional = field.type {
-                    values.append(.optional(nil))
-                    continue
-                }
-                throw Mismatch(
-                    path: "\(path).\(field.name)", expected: "\(field.type)",
-                    message: "\(path) needs the field \(field.name): \(field.type)")
+                if case .optional = field.type { values.append(.optional(nil)) } else { values.append(nil) }
+                continue
             }
             values.append(try value(json, as: field.type, at: "\(path).\(field.name)"))
         }

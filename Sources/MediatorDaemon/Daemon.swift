@@ -20,6 +20,8 @@ public struct Daemon: Sendable {
     public var configuration: ConfigurationLayers
     /// The path of the control socket.
     public var socket: String
+    /// Whether the directory of the control socket is made if it is not there.
+    public var makesSocketDirectory = true
     /// Where figures are served over HTTP, such as `127.0.0.1:9464`; nil: nowhere.
     public var metrics: String?
     /// How long systems may take to become ready before the daemon goes on without them.
@@ -250,7 +252,7 @@ public struct Daemon: Sendable {
             logger.notice("the control socket of before is not used, since it is another one, or its file is gone")
             letGo(of: kept)
         }
-        try ControlSocket.prepareDirectory(ofPath: socket)
+        try ControlSocket.prepareDirectory(ofPath: socket, mayMake: makesSocketDirectory)
         return .path(socket, mode: SocketAudience.firstMode)
     }
 

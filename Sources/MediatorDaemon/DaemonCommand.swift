@@ -171,6 +171,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         var daemon = Daemon(configuration: layers, socket: path, logger: logger) { diagnostic in
             Self.report(diagnostic)
         }
+        // A path that is given may be mistyped.
+        daemon.makesSocketDirectory = socket == nil
         daemon.logLevels = levels
         daemon.kinds = catalogue
         daemon.effects = daemon.effects.with(Self.launch.effects)

@@ -78,7 +78,8 @@ extension SystemDescription {
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
                     mode: feedback.mode.rawValue, effect: feedback.summary, running: runs.running,
                     waiting: runs.waiting,
-                    next: status.nextRuns[feedback.name].map { "\($0)" })
+                    next: status.nextRuns[feedback.name].map { "\($0)" },
+                    outcomes: FeedbackOutcome.all(of: feedback, in: definition))
             },
             links: status.links,
             lastFault: status.lastFault.map { fault in
@@ -90,6 +91,24 @@ extension SystemDescription {
             },
             ready: definition.readyStates.isEmpty ? nil : Readiness(definition),
             watchdog: definition.watchdog?.brief)
+    }
+}
+
+extension FeedbackOutcome {
+    /// What the outcomes of a feedback emit, in whatever state; what it emits by itself, its summary says.
+    static func all(of feedback: FeedbackDefinition, in definition: SystemDefinition) -> [FeedbackOutcome] {
+        var all: [FeedbackOutcome] = []
+        for (_, outcomes) in feedback.outcomes.sorted(by: { $0.key < $1.key }) {
+            for (name, rules) in outcomes.sorted(by: { $0.key < $1.key }) where name != EffectSchema.emit.name {
+                for rule in rules {
+                    let outcome = FeedbackOutcome(
+                        outcome: name, event: definition.events[rule.event.event].name,
+                        condition: rule.condition?.source)
+                    if !all.contains(outcome) { all.append(outcome) }
+                }
+            }
+        }
+        return all
     }
 }
 

@@ -37,6 +37,7 @@ extension MediatorControl.CauseHop {
             kind: CauseKind(hop.kind), time: hop.time.map { "\($0)" }, system: hop.system, state: hop.state,
             event: hop.event, data: hop.data.flatMap(Bounded.fields), link: hop.link, bus: hop.bus,
             value: hop.value.flatMap(Bounded.json), feedback: hop.feedback, outcome: hop.outcome,
+            sent: hop.sent.map { "\($0)" },
             who: hop.client.map { "uid \($0.userID), process \($0.processID)" }, replayed: hop.isReplay, text: hop.text)
     }
 }
@@ -77,7 +78,8 @@ extension Candidate {
     init(_ candidate: WhyNot.Candidate) {
         self.init(
             from: candidate.from, event: candidate.event, to: candidate.to, condition: candidate.condition,
-            source: "\(candidate.source)", holds: candidate.holds, fails: candidate.fails, reason: candidate.reason)
+            source: "\(candidate.source)", holds: candidate.holds, fails: candidate.fails, reason: candidate.reason,
+            field: candidate.field, fieldReason: candidate.fieldReason)
     }
 }
 
@@ -102,7 +104,9 @@ extension MediatorControl.TraceStep {
                 TraceGuard(condition: $0.text, source: "\($0.source)", holds: $0.holds, reason: $0.reason)
             },
             feedback: step.feedback,
-            outcomes: step.outcomes.map { TraceOutcome(name: $0.name, result: Bounded.fields(of: $0.result)) },
+            outcomes: step.outcomes.map {
+                TraceOutcome(name: $0.name, result: Bounded.fields(of: $0.result), time: "\($0.time)", text: $0.text)
+            },
             more: step.otherOutcomes, reason: step.reason, text: step.text)
     }
 }
@@ -117,6 +121,8 @@ extension TraceKind {
         case .dropped: self = .dropped
         case .fault: self = .fault
         case .run: self = .run
+        case .paused: self = .paused
+        case .resumed: self = .resumed
         }
     }
 }

@@ -224,11 +224,15 @@ struct HostControl: ControlHandler {
     }
 
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
-        let wasPaused = try translate { () throws(HostError) in try host.resume(name) }
-        acts.done(
-            "resume", by: peer, .notice, wasPaused ? .resumed : nil,
-            wasPaused ? "resumed by a client" : "not paused, a client is told",
-            ["system": "\(name)"])
+        let userName = await acts.name(of: peer)
+        let subject: Logger.Metadata = ["system": "\(name)"]
+        let wasPaused = try translate { () throws(HostError) in
+            try host.resume(name, by: peer.userID, named: userName) {
+                // Before what follows from it.
+                acts.done("resume", by: peer, .notice, .resumed, "resumed by a client", subject)
+            }
+        }
+        if !wasPaused { acts.done("resume", by: peer, .notice, nil, "not paused, a client is told", subject) }
         return PauseReply(changed: wasPaused)
     }
 
@@ -311,7 +315,7 @@ struct HostControl: ControlHandler {
         }
         let fields = try parameters.data.map { data in
             try decode { () throws(ValueCoding.Mismatch) in
-                try ValueCoding.fields(data, as: event.type, at: parameters.event)
+                try ValueCoding.someFields(data, as: event.type, at: parameters.event)
             }
         }
         let answer = try translate { () throws(HostError) in

@@ -65,6 +65,8 @@ extension Reloader {
                     }
                 }
             }
+            // What names no link, or cannot be read, was no change: it is answered and logged, and that is all.
+            if case .failure = layer { return await perform(request, layer).reply }
             return await telling("changing the link '\(request.change.link)'", of: request.change.link) {
                 await perform(request, layer)
             }

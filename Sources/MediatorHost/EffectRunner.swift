@@ -359,7 +359,7 @@ final class EffectRunner: Sendable {
     /// Turns an outcome into its event; whether there are rules for it.
     private func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
         figures.report(outcome)
-        run.outcomes.note(outcome, told(result))
+        run.outcomes.note(outcome, told(result), at: time.now())
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
         if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
             let event = event(for: level, result, in: run.state, begun: run.begun).event
@@ -516,7 +516,7 @@ final class EffectRunner: Sendable {
                     return (true, nil)
                 }
                 let cause = Cause(
-                    sources[outcome] ?? ownSource, of: state, at: begun ?? now, value: told(result))
+                    sources[outcome] ?? ownSource, of: state, at: now, begun: begun, value: told(result))
                 return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
             }
         } catch {

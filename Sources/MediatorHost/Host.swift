@@ -264,8 +264,8 @@ public final class Host: Sendable {
                 path: "\(event).\(breach.path)", expected: breach.expected, found: breach.found, nearest: breach.nearest
             )
         }
-        // The event is taken soon: the time need not be asked for.
-        let cause = Cause(.outside(Request(.emit, client)), at: nil)
+        // Unless it is paused the event is taken soon: the time need not be asked for.
+        let cause = Cause(.outside(Request(.emit, client)), at: system.pauseState == nil ? nil : time.now())
         switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
         case .accepted: break
         case .dropped(.mailboxFull):
@@ -274,14 +274,14 @@ public final class Host: Sendable {
         }
     }
 
-    /// Holds the data of an event against its type.
-    static func check(_ fields: [Value], of definition: EventDefinition) throws(HostError) {
+    /// Holds the data of an event against its type; what is nil is not known.
+    static func check(_ fields: [Value?], of definition: EventDefinition) throws(HostError) {
         let event = definition.name
         guard fields.count == definition.type.fields.count else {
             throw .wrongType(
                 path: event, expected: "\(definition.type.fields.count) fields", found: "\(fields.count)")
         }
-        for (field, value) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
+        for case (let field, let value?) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
             throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
         }
     }

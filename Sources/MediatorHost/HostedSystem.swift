@@ -50,6 +50,8 @@ final class HostedSystem: Sendable {
         var isResetting = false
         /// That it is paused.
         var pause: Pause?
+        /// Whether somebody lets it go on just now.
+        var isResuming = false
         /// What is being done about a fault, in words, if it does not run.
         var treatment: String?
         /// Why it begins anew, if it is being restarted.
@@ -499,30 +501,50 @@ final class HostedSystem: Sendable {
     func pause(_ pause: Pause) -> Bool? {
         // What it does about its loop is done under the lock: who resumes it or ends it at the same time comes before or
         // after, and the loop calls nobody for it.
+        var forgotten: Trace.Step?
         let (isNews, ticket) = status.withLock { status -> (Bool?, Waits.Ticket?) in
             guard status.phase == .running else { return (nil, nil) }
             guard status.pause == nil else { return (false, nil) }
             guard status.incarnation.pause() else { return (nil, nil) }
             status.pause = pause
+            forgotten = status.trace.note(.other(Happening(.paused(by: pause.by), nil, nil, at: pause.since)))
             _ = status.note(at: pause.since)
             defer { status.readiness = nil }
             return (true, status.readiness)
         }
+        withExtendedLifetime(forgotten) {}
         if let ticket { incarnation.interrupt(ticket) }
         if isNews == true { healthChanged() }
         return isNews
     }
 
     /// Goes on, if it is paused; whether it was.
-    func resume() -> Bool {
-        let incarnation = status.withLock { $0.pause == nil ? nil : $0.incarnation }
-        // Of several who resume it at a time one does; until that is noted, it counts as paused.
-        guard let incarnation, incarnation.resume() else { return false }
-        status.withLock { status in
-            guard status.incarnation === incarnation else { return }
-            status.pause = nil
-            _ = status.note(at: time.now())
+    ///
+    /// - Parameters:
+    ///   - who: on whose behalf, for people.
+    ///   - begins: called if it was, before it takes an event.
+    func resume(by who: String, begins: () -> Void) -> Bool {
+        let now = time.now()
+        var forgotten: Trace.Step?
+        // Of several who resume it at a time one does; until that is done, it counts as paused.
+        let incarnation = status.withLock { status -> Incarnation? in
+            guard let pause = status.pause, !status.isResuming else { return nil }
+            status.isResuming = true
+            let span = now.span(since: pause.since)
+            forgotten = status.trace.note(.other(Happening(.resumed(by: who, after: span), nil, nil, at: now)))
+            return status.incarnation
         }
+        withExtendedLifetime(forgotten) {}
+        guard let incarnation else { return false }
+        begins()
+        let isResumed = incarnation.resume()
+        status.withLock { status in
+            status.isResuming = false
+            guard isResumed, status.incarnation === incarnation else { return }
+            status.pause = nil
+            _ = status.note(at: now)
+        }
+        guard isResumed else { return false }
         healthChanged()
         // Its time to become ready begins anew.
         limitReadiness(of: incarnation)

@@ -37,9 +37,15 @@ extension Host {
 
     /// Lets a system go on that was paused.
     ///
+    /// - Parameters:
+    ///   - user: on whose behalf; nil: on the program's own.
+    ///   - userName: the name of that user, if it is known.
+    ///   - begins: called if it was paused, before it takes an event: such as to log that.
     /// - Returns: `false` if it was not paused.
     @discardableResult
-    public func resume(_ name: String) throws(HostError) -> Bool {
-        try named(name).resume()
+    public func resume(
+        _ name: String, by user: UInt32? = nil, named userName: String? = nil, begins: () -> Void = {}
+    ) throws(HostError) -> Bool {
+        try named(name).resume(by: userName ?? user.map { "user \($0)" } ?? "the program", begins: begins)
     }
 }

@@ -149,6 +149,10 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
     assert now["reload"]["applied"] and now["reload"]["summary"] == "2 kept; 1 link changed"
     assert now["reload"]["link"] == "knock"
     assert "changed the link 'knock' " in one.ctl("status").stdout
+    # A name that is none, and what cannot be read, are no changes that were rejected.
+    assert one.ctl("set", "announc", "emitValue=x", check=False).returncode == 1
+    assert one.ctl("attach", "knack", "{ attach: [", check=False).returncode == 1
+    assert status(one)["reloads"] == {"applied": 1, "rejected": 0} and status(one)["reload"]["applied"]
     one.ctl("attach", "knack", "{ attach: dor, toSystem: bell, onState: Open, emitEvent: Ring }", check=False)
     one.wait_log("change of a link rejected: 1 error in the configuration; nothing was changed")
     assert one.wait_status(lambda text: text.startswith("change of a link rejected: 1 error"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon import Daemon
+from daemon import Binaries, Daemon
 from test_control import CONFIGURATION
 
 GATE = """\
@@ -178,6 +178,54 @@ def test_a_state_is_waited_for_and_a_late_one_is_told(one: Daemon) -> None:
         one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "10", "--json").stdout
     )
     assert [each["state"]["data"] for each in both["reached"]] == [{"rung": 2}]
+
+
+def test_what_a_paused_system_is_sent_waits_and_that_is_told(one: Daemon) -> None:
+    one.ctl("pause", "door")
+    assert "paused already since " in one.ctl("pause", "door").stdout
+    sent = one.ctl("emit", "door", "Push", "by=cat").stdout
+    assert "it waits: door is paused since " in sent and "until `mediatorctl resume door`" in sent
+    assert "paused" in json.loads(one.ctl("emit", "door", "Push", "by=dog", "--json").stdout)
+    late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "1.2", check=False)
+    assert late.returncode == 6 and "door (Open), which is in Closed, paused since " in late.stderr, late
+    assert "`mediatorctl resume door` lets it go on" in late.stderr
+    one.ctl("resume", "door")
+    assert "door is not paused" in one.ctl("resume", "door").stdout
+    # The log has the act before what it leads to.
+    one.wait_log("Open → Closed")
+    lines = [line for line in one.log.splitlines() if "resumed by a client" in line or "Closed → Open" in line]
+    assert "resumed by a client" in lines[0] and "Closed → Open" in lines[1], lines
+    steps = json.loads(one.ctl("trace", "door", "--json").stdout)["steps"]
+    kinds = [step["kind"] for step in steps]
+    assert kinds == ["began", "paused", "resumed", "transition", "transition", "transition"], kinds
+    story = json.loads(one.ctl("why", "door", "--json").stdout)["hops"]
+    event, client = (next(hop for hop in story if hop["kind"] == kind) for kind in ("event", "client"))
+    assert event["event"] == "Shut" and event["sent"] == client["time"] < event["time"]
+    assert "(it had waited for " in event["text"]
+
+
+def test_a_trace_is_followed(one: Daemon) -> None:
+    command = [str(one.binaries.mediatorctl), "trace", "door", "--follow", "--json"]
+    with subprocess.Popen(command, env=one.client_environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["kind"] == "began"
+        for name in ("cat", "dog"):
+            one.ctl("emit", "door", "Push", f"by={name}")
+            assert json.loads(process.stdout.readline())["data"] == {"by": name}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def test_the_files_of_the_daemon_at_a_socket_are_looked_at(one: Daemon, binaries: Binaries, tmp_path: Path) -> None:
+    for verb, said in (("validate", f"{one.config} is valid: 2 systems"), ("cat-config", f"# {one.config}/")):
+        assert said in one.ctl(verb, "--socket", str(one.socket)).stdout
+    # Where the daemon is told a socket, it makes no directory for it.
+    missing = tmp_path / "mistyped"
+    result = subprocess.run(
+        [binaries.mediatord, "--config", one.config, "--socket", missing / "s"], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 4 and f"there is no directory '{missing}' for the control socket" in result.stderr
+    assert not missing.exists()
 
 
 # From another machine.

@@ -37,7 +37,19 @@ struct CommandTests {
             "mediatorctl: nothing is called 'temprature' (system, bus, link); did you mean 'temperature'?\n"
                 + "All names: `mediatorctl list`.\n"
         ),
-        Failure(["show", "bus:nothing"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["show", "bus:nothing"], .refused,
+            "mediatorctl: there is no bus 'nothing'\nThere are: alarms, backup, temperature.\n"),
+        Failure(
+            ["why", "alarms"], .refused,
+            "mediatorctl: there is no system 'alarms': that is a bus\nSee `mediatorctl show bus:alarms`.\n"),
+        Failure(
+            ["reset", "temprature"], .refused,
+            "mediatorctl: there is no system 'temprature'; did you mean the bus 'temperature'?\n"
+                + "There are: backup, disk-guard.\n"),
+        Failure(
+            ["pause", "tell-full"], .refused,
+            "mediatorctl: there is no system 'tell-full': that is a link\nSee `mediatorctl show link:tell-full`.\n"),
         Failure(
             ["tap", "tell-fll"], .refused,
             "mediatorctl: nothing is called 'tell-fll' (system, bus, link); did you mean 'tell-full'?\n"
@@ -105,7 +117,9 @@ struct CommandTests {
             "mediatorctl: 'disk-guard' did not accept it: its mailbox is full\n"),
         Failure(
             ["publish", "system:disk-guard", "1"], .usage, "mediatorctl: a value can only be published on a bus\n"),
-        Failure(["publish", "nothing", "1"], .refused, "mediatorctl: there is no bus 'nothing'\n"),
+        Failure(
+            ["publish", "nothing", "1"], .refused,
+            "mediatorctl: there is no bus 'nothing'\nThere are: alarms, backup, temperature.\n"),
         Failure(
             ["publish", "backup", "a", "b"], .usage,
             "mediatorctl: the bus 'backup' takes one value of type string, not 2\nPut text with spaces in quotes.\n"
@@ -125,8 +139,8 @@ struct CommandTests {
         ),
         Failure(
             ["publish", "alarms", #"{"text":"#], .refused,
-            #"mediatorctl: '{"text":' is no value for 'alarms': JSON for an object; a value is missing is expected"#
-                + "\n"
+            #"mediatorctl: '{"text":' is no value for 'alarms': JSON for an object is expected, "#
+                + "but this is none: a value is missing\n"
         ),
     ]
 
@@ -223,7 +237,7 @@ struct CommandTests {
             ("reload", control + [3]), ("attach", control + [3]),
             ("detach", control + [3]), ("set", control + [3]), ("cat-config", control), ("eval", [0, 1, 2, 74]),
             ("calendar", [0, 1, 2, 74]),
-            ("validate", [0, 1, 2, 74]), ("schema", [0, 1, 2, 74]),
+            ("validate", control), ("schema", [0, 1, 2, 74]),
         ] {
             let codes = try await told([verb, "--help"])
             #expect(codes == expected.sorted(), "\(verb)")
@@ -377,6 +391,125 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test func `what is so already is told, and is no failure`() async throws {
+        let paused = try await Bench(health: .degraded)
+        let state = "Full mount=/var note=\"nearly full\" percent=97"
+        let again = await paused.run("pause", "disk-guard")
+        #expect(
+            again
+                == .init(
+                    status: .success,
+                    output:
+                        "system disk-guard is paused already since 11:58:00 (2 min ago) by alice, and is in \(state)\n",
+                    error: ""))
+        #expect(await paused.run("pause", "disk-guard", "--json").output.hasPrefix(#"{"changed":false,"#))
+        await paused.service.close()
+        let going = try await Bench(health: .starting)
+        let resumed = await going.run("resume", "disk-guard")
+        #expect(resumed.output == "system disk-guard is not paused, and is in \(state)\n")
+        #expect(resumed.status == .success)
+        await going.service.close()
+    }
+
+    @Test func `an event for a paused system is said to wait`() async throws {
+        let bench = try await Bench(health: .degraded)
+        let arguments = ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s"]
+        let variables = ["MEDIATORD_SOCKET": bench.socket]
+        let sent = await Bench.run(arguments, variables: variables)
+        #expect(
+            sent.output == "emitted Measured mount=/ percent=5 within=1s to system disk-guard\n"
+                + "it waits: disk-guard is paused since 11:58:00 (2 min ago) by alice, until `mediatorctl resume disk-guard`\n"
+        )
+        let object = try JSONValue(parsing: await Bench.run(arguments + ["--json"], variables: variables).output)
+        #expect(object["paused"] == ["since": "2026-11-21T11:58:00Z", "uid": 1000, "user": "alice"])
+        // And so is one whose state is waited for.
+        let clock = ManualClock()
+        async let late = Bench.run(
+            arguments + ["--wait", "Unknown", "--timeout", "120"], variables: variables, clock: clock)
+        await clock.sleepers(atLeast: 1)
+        while bench.handler.emitted.count < 3 { await Task.yield() }
+        clock.advance(by: .seconds(120))
+        #expect(
+            await late.error
+                == "mediatorctl: it was sent, but not entered within 120.0 seconds: disk-guard (Unknown), which is in Full, "
+                + "paused since 11:58:00 (2 min ago) by alice\n`mediatorctl resume disk-guard` lets it go on; "
+                + "--timeout waits longer.\n")
+        await bench.service.close()
+    }
+
+    @Test(
+        arguments: [
+            (["sys*"], "nothing is called 'sys*' now, and what comes is waited for"),
+            (
+                ["bus:disk-guar?"],
+                "nothing is called 'bus:disk-guar?' now, and what comes is waited for"
+            ),
+            (
+                ["system:disk-gaurd*"],
+                "nothing is called 'system:disk-gaurd*' now, and what comes is waited for; did you mean 'disk-guard'?"
+            ),
+            (
+                ["disk*", "--where", "stateName == 'Ful' || \"Unknown\" == stateName"],
+                "no system that is followed has a state 'Ful' now, and what comes is waited for; did you mean 'Full'?"
+            ),
+            (["disk*", "temp?rature", "--where", "stateName == \"Full\""], nil),
+        ] as [([String], String?)])
+    func `a tap that fits nothing says so and waits`(arguments: [String], note: String?) async throws {
+        let bench = try await Bench()
+        let variables = ["MEDIATORD_SOCKET": bench.socket]
+        for (more, text) in [([], "mediatorctl: \(note ?? "")\n"), (["--json"], nil)] {
+            let result = await Bench.run(["tap", "--for", "10ms"] + arguments + more, variables: variables)
+            #expect(result.status == .success)
+            if let note {
+                #expect(result.error == text ?? "\(JSONValue.object(["note": ["message": .string(note)]]))\n")
+            } else {
+                #expect(result.error.isEmpty)
+            }
+        }
+        #expect(bench.handler.watched.count == 2)
+        await bench.service.close()
+    }
+
+    @Test func `a trace can be followed`() async throws {
+        let bench = try await Bench()
+        for (more, last) in [
+            ([], "11:59:30  resumed by root after 1m3s\n"),
+            (
+                ["--json"],
+                #"{"guards":[],"kind":"resumed","more":0,"outcomes":[],"text":"resumed by root after 1m3s","#
+                    + #""time":"2026-11-21T11:59:30Z"}"# + "\n"
+            ),
+        ] {
+            bench.handler.forgetTraces()
+            let result = await Bench.run(
+                ["trace", "disk-guard", "--follow", "--limit", "1"] + more,
+                variables: ["MEDIATORD_SOCKET": bench.socket]
+            ) { text in
+                if text.contains("resumed") { throw OutputClosed() }
+            }
+            #expect(result.status == .success && result.error.isEmpty)
+            // The last of before, and what is new.
+            #expect(result.output.split(separator: "\n").count == 2)
+            #expect(result.output.hasSuffix(last), "\(result.output)")
+        }
+        await bench.service.close()
+    }
+
+    @Test func `the files of the daemon at a socket are looked at`() async throws {
+        let bench = try await Bench()
+        for arguments in [["validate"], ["cat-config"]] {
+            let result = await Bench.run(arguments + ["--socket", bench.socket])
+            #expect((result.output + result.error).contains("'/etc/mediatord'"), "\(arguments)")
+            #expect(!(result.output + result.error).contains("/usr/lib/mediatord"))
+            // What is named counts more, and needs no daemon.
+            let named = await Bench.run(arguments + ["--config", "/dev", "--socket", "/nowhere/socket"])
+            #expect(named.status != .noConnection && (named.output + named.error).contains("/dev"))
+            #expect(await Bench.run(arguments + ["--socket", "/nowhere/socket"]).status == .noConnection)
+        }
+        #expect(await Bench.run(["validate", "--host", "x"]).status == .usage)
+        await bench.service.close()
+    }
+
     @Test func `a daemon that goes away while it is tapped is told`() async throws {
         let bench = try await Bench()
         let closing = Mutex<Task<Void, Never>?>(nil)
@@ -408,7 +541,7 @@ struct CommandTests {
     @Test(arguments: [
         ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
         ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "extra"], ["emit", "x"],
-        ["tap", "--rate", "0/s"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],
+        ["tap", "--rate", "0/s"], ["tap", "--rate", "5"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],
         ["publish", "b", "1", "--wait", "x"],
         ["graph", "--format", "png"], ["graph", "--format", "svg", "--json"], ["graph", "--live", "--config", "x"],
         ["graph", "--depth", "2"], ["graph", "--around", "x", "--system", "y"], ["status", "--color", "sometimes"],
@@ -420,6 +553,14 @@ struct CommandTests {
         #expect(result.status == .usage)
         #expect(result.output.isEmpty)
         #expect(!result.error.isEmpty)
+    }
+
+    @Test func `an unknown level shows the nearest`() async {
+        let words = "Levels: trace, debug, info, notice, warning, error, critical, default."
+        #expect(
+            await Bench.run(["log-level", "debgu"]).error.hasPrefix(
+                "Error: There is no level 'debgu'; did you mean 'debug'? \(words)\n"))
+        #expect(await Bench.run(["log-level", "x"]).error.hasPrefix("Error: There is no level 'x'. \(words)\n"))
     }
 
     @Test func `an unknown verb shows the nearest`() async {
@@ -486,7 +627,11 @@ struct CommandTests {
         while bench.handler.emitted.count < 2 { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
-        #expect(await late.error.contains("it was sent, but not entered within 120.0 seconds: disk-guard (Unknown)"))
+        #expect(
+            await late.error
+                == "mediatorctl: it was sent, but not entered within 120.0 seconds: disk-guard (Unknown), which is in Full\n"
+                + "`mediatorctl why-not disk-guard Measured percent=5 mount=/ within=1s` tells what stands in its way, "
+                + "`mediatorctl trace disk-guard` tells what disk-guard did; --timeout waits longer.\n")
         #expect(bench.handler.emitted.count == 2)
         await bench.service.close()
     }

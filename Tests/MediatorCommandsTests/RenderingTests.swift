@@ -82,6 +82,11 @@ struct RenderingTests {
               FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT
               probe     any       continueOnNewState, queued        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
 
+            outcomes
+              FEEDBACK  OUTCOME    EMITS     WHEN
+              probe     onSuccess  Measured  result.exitCode == 0
+              probe     onFailure  Reset
+
             """
         ),
         (
@@ -244,17 +249,32 @@ struct RenderingTests {
             ["why-not", "disk-guard", "Reset"],
             """
             disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
-            Full has no transition on Reset, but Idle, Filling.
-            No link and no feedback sends Reset.
+            Full has no transition on Reset; there is one in Idle and Filling.
+            No link and no feedback sends Reset: it comes from outside only, such as by `mediatorctl emit`.
 
             """
         ),
         (
-            ["trace", "disk-guard", "--limit", "2"],
+            ["why-not", "disk-guard", "Measured", "percent=80"],
+            """
+            disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)
+            Measured would change nothing: the `set` of 'share' fails, which is a fault.
+              Full: Measured → Idle when event.percent < 90  disk.yaml:12:9
+                yes: event.percent < 90 — true, event.percent is 80
+                fails: set share: state.percent / event.step — error: 97 / 0: division by zero, event.step is 0
+            No link and no feedback sends Measured: it comes from outside only, such as by `mediatorctl emit`.
+
+            """
+        ),
+        (
+            ["trace", "disk-guard"],
             #"""
+            Nov 19 02:13  began in Idle
+            11:56:30  the feedback follow in Idle came after 30s to onLine { line: "x" } (and 1 before)
             11:57:00  Idle → Full { percent: 97 } on Measured { percent: 97 }
                 no: event.percent < 90 — false, event.percent is 97
                 yes: event.percent > 95 — true, event.percent is 97
+            11:58:00  the feedback follow in Idle came after 2m to onLine { line: "y" }
             11:59:00  dropped Reset: mailboxFull\u{1b}[0m
 
             """#
@@ -400,6 +420,34 @@ struct RenderingTests {
             ),
             "\(narrow.output)"
         )
+        await bench.service.close()
+    }
+
+    @Test(arguments: [40, 60, 80])
+    func `on a terminal no line of a table, a story or a tap is too wide, and in a pipe all are whole`(
+        columns: Int
+    ) async throws {
+        let bench = try await Bench()
+        for arguments in [
+            ["list"], ["why", "disk-guard"], ["trace", "disk-guard"], ["tap", "--count", "5"],
+        ] {
+            let variables = ["MEDIATORD_SOCKET": bench.socket]
+            bench.handler.forgetTraces()
+            let plain = await Bench.run(arguments + ["--color", "never"], columns: columns, variables: variables)
+            bench.handler.forgetTraces()
+            let whole = await Bench.run(arguments, variables: variables)
+            for line in plain.output.split(separator: "\n") {
+                #expect(TextWidth.columns(String(line)) <= columns, "\(arguments): \(line)")
+            }
+            if columns == 40 { #expect(plain.output.contains("…") && whole.output.count > plain.output.count) }
+            // Colours take no room, and end where the line does.
+            bench.handler.forgetTraces()
+            let colored = await Bench.run(arguments + ["--color", "always"], columns: columns, variables: variables)
+            #expect(colored.output.replacing(/\u{1B}\[[0-9]*m/, with: "") == plain.output, "\(arguments)")
+        }
+        let why = await bench.run("why", "disk-guard", "--color", "never", columns: 48)
+        #expect(why.output.contains("  which the link pause made of a value of the b…\n"))
+        #expect(why.output.hasPrefix("disk-guard is in Pau… since 11:57:00 (3 min ago)\n"), "\(why.output)")
         await bench.service.close()
     }
 

@@ -13,6 +13,7 @@ final class SampleHandler: ControlHandler {
         var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
         var watchers: [AsyncThrowingStream<WatchReply, any Error>.Continuation] = []
         var watched: [WatchParameters] = []
+        var traces = 0
     }
 
     private let state = Mutex(State())
@@ -28,6 +29,9 @@ final class SampleHandler: ControlHandler {
     var watched: [WatchParameters] { state.withLock { $0.watched } }
     /// What was to be changed of links, as it was asked for.
     var changes: [String] { state.withLock { $0.changes } }
+
+    /// The next trace is the first.
+    func forgetTraces() { state.withLock { $0.traces = 0 } }
 
     /// Ends every watch.
     func endWatches(_ error: ControlError?) {
@@ -57,7 +61,8 @@ final class SampleHandler: ControlHandler {
             since: "2026-11-21T11:57:00Z",
             counters: Self.counters,
             effectsRunning: 1,
-            effectsWaiting: 2
+            effectsWaiting: 2,
+            paused: health == .degraded ? Pause(since: "2026-11-21T11:58:00Z", uid: 1000, user: "alice") : nil
         )
     }
 
@@ -171,7 +176,12 @@ final class SampleHandler: ControlHandler {
                         effect: "every 5s: run df --output=pcent",
                         running: 1,
                         waiting: 2,
-                        next: "2026-11-21T12:00:04Z"
+                        next: "2026-11-21T12:00:04Z",
+                        outcomes: [
+                            FeedbackOutcome(
+                                outcome: "onSuccess", event: "Measured", condition: "result.exitCode == 0"),
+                            FeedbackOutcome(outcome: "onFailure", event: "Reset"),
+                        ]
                     )
                 ],
                 links: ["tell-full"],
@@ -332,10 +342,12 @@ final class SampleHandler: ControlHandler {
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
         guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
-        return PauseReply(changed: true)
+        return PauseReply(changed: health != .degraded)
     }
 
-    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: true) }
+    func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        PauseReply(changed: health != .starting)
+    }
 
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
 
@@ -464,6 +476,18 @@ final class SampleHandler: ControlHandler {
 
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
         let isKnown = parameters.data?.isEmpty == false
+        if parameters.data == ["percent": 80] {
+            let reason = "state.percent / event.step — error: 97 / 0: division by zero, event.step is 0"
+            return WhyNotReply(
+                state: disk.state, since: disk.since,
+                transitions: [
+                    Candidate(
+                        from: "Full", event: "Measured", to: "Idle", condition: "event.percent < 90",
+                        source: "disk.yaml:12:9", holds: true, fails: health != .degraded,
+                        reason: "event.percent < 90 — true, event.percent is 80", field: "share",
+                        fieldReason: health == .degraded ? "it depends on event.step" : reason)
+                ])
+        }
         return WhyNotReply(
             state: disk.state, since: disk.since, obstacle: health == .degraded ? "it is stopping" : nil,
             transitions: parameters.event == "Reset"
@@ -493,7 +517,14 @@ final class SampleHandler: ControlHandler {
     }
 
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
-        let steps = [
+        func outcome(_ time: String, _ text: String) -> TraceOutcome {
+            TraceOutcome(name: "onLine", result: ["line": "x"], time: time, text: "the feedback follow in Idle \(text)")
+        }
+        let count = state.withLock { state in
+            state.traces += 1
+            return state.traces
+        }
+        var steps = [
             TraceStep(kind: .began, time: "2026-11-19T02:13:00Z", text: "began in Idle"),
             TraceStep(
                 kind: .transition, time: "2026-11-21T11:57:00Z", event: "Measured", data: ["percent": 97],
@@ -505,8 +536,17 @@ final class SampleHandler: ControlHandler {
                         condition: "event.percent > 95", source: "disk.yaml:13:9", holds: true,
                         reason: "event.percent > 95 — true, event.percent is 97"),
                 ], text: "Idle → Full { percent: 97 } on Measured { percent: 97 }"),
+            TraceStep(
+                kind: .run, time: "2026-11-21T11:56:00Z", ended: "2026-11-21T11:58:30Z", feedback: "follow",
+                outcomes: [
+                    outcome("2026-11-21T11:56:30Z", "came after 30s to onLine { line: \"x\" }"),
+                    outcome("2026-11-21T11:58:00Z", "came after 2m to onLine { line: \"y\" }"),
+                ], more: 1, text: "all of it"),
             TraceStep(kind: .dropped, time: "2026-11-21T11:59:00Z", text: "dropped Reset: mailboxFull\u{1B}[0m"),
         ]
+        if count > 1 {
+            steps.append(TraceStep(kind: .resumed, time: "2026-11-21T11:59:30Z", text: "resumed by root after 1m3s"))
+        }
         return TraceReply(steps: steps.suffix(parameters.limit ?? steps.count))
     }
 

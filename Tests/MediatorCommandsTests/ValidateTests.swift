@@ -119,6 +119,8 @@ import Varlink
     }
 
     @Test func `json is one object`() async throws {
+        let nothing = await Bench.run(["validate", "/nowhere/there"])
+        #expect(nothing.output.hasSuffix("\n/nowhere/there is not valid: 1 error\n"))
         let result = await Bench.run(["validate", "--format", "json", "-"], input: Self.broken)
         let json = try JSONValue(parsing: result.output)
         #expect(json["valid"] == false)

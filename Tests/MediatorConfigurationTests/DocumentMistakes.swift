@@ -172,7 +172,7 @@ import Testing
             a.yaml:4:15: error: the initial state 'Full' needs the field 'used' [missing-field]
               initialState: Full
                             ^~~~
-              hint: its fields are { used: int }
+              hint: write { Full: { used: int } }
             """#),
         Mistake(
             "an initial state from an event",

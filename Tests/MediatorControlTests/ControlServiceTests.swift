@@ -275,8 +275,15 @@ struct ControlServiceTests {
             rmdir(inner)
             rmdir(directory)
         }
+        #expect {
+            try ControlSocket.prepareDirectory(ofPath: inner + "/socket", mayMake: false)
+        } throws: {
+            ($0 as? VarlinkError)?.message.hasPrefix(
+                "there is no directory '\(inner)' for the control socket; make it, or")
+                == true
+        }
         try ControlSocket.prepareDirectory(ofPath: inner + "/socket")
-        try ControlSocket.prepareDirectory(ofPath: inner + "/socket")
+        try ControlSocket.prepareDirectory(ofPath: inner + "/socket", mayMake: false)
         var status = stat()
         #expect(lstat(inner, &status) == 0 && status.st_mode & 0o022 == 0)
 

@@ -49,7 +49,8 @@ struct DefinitionTests {
         feedbacks: [
             FeedbackSummary(
                 name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
-                next: "2026-01-02T03:04:05Z")
+                next: "2026-01-02T03:04:05Z",
+                outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")])
         ],
         links: ["tell"],
         lastFault: "none",
@@ -109,15 +110,16 @@ struct DefinitionTests {
     static let hop = CauseHop(
         kind: .feedback, time: "2026-01-02T03:04:05Z", system: "disk", state: "Full", event: "Measured",
         data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe", outcome: "onSuccess",
-        who: "uid 0, process 7", replayed: true, text: "it did")
+        sent: "2026-01-02T03:04:05Z", who: "uid 0, process 7", replayed: true, text: "it did")
     static let candidate = Candidate(
         from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
-        holds: true, reason: "it is 97")
+        holds: true, reason: "it is 97", field: "percent", fieldReason: "it fails")
     static let sender = Sender(
         kind: .link, name: "tell", description: "disk to alarms", source: "a.yaml:1:2", reasons: ["no"], waits: "for it"
     )
     static let traceGuard = TraceGuard(condition: "true", source: "a.yaml:1:2", holds: true, reason: "it is true")
-    static let outcome = TraceOutcome(name: "onSuccess", result: ["output": "all"])
+    static let outcome = TraceOutcome(
+        name: "onSuccess", result: ["output": "all"], time: "2026-01-02T03:04:05Z", text: "it did")
     static let traceStep = TraceStep(
         kind: .run, time: "2026-01-02T03:04:05Z", ended: "2026-01-02T03:04:06Z", state: state, event: "Measured",
         data: ["percent": 97], entered: state, guards: [traceGuard], feedback: "probe", outcomes: [outcome], more: 1,
@@ -272,7 +274,8 @@ struct DefinitionTests {
     static let structures: [(String, any Codable & Sendable)] = [
         ("Field", Field(name: "a", type: "int")), ("StateType", system.states[0]), ("EventType", system.events[0]),
         ("State", state), ("Counters", summary.counters), ("SystemSummary", summary),
-        ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]), ("SystemDescription", system),
+        ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]),
+        ("FeedbackOutcome", system.feedbacks[0].outcomes[0]), ("SystemDescription", system),
         ("BusSummary", busSummary), ("BusDescription", bus), ("LinkSummary", linkSummary), ("LinkDescription", link),
         ("CauseHop", hop), ("Candidate", candidate), ("Sender", sender), ("TraceGuard", traceGuard),
         ("TraceOutcome", outcome), ("TraceStep", traceStep),

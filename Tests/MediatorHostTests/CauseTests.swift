@@ -84,6 +84,18 @@ private let backup = """
 
     """
 
+private let simple = """
+    system: backup
+    states: { Waiting: {}, Paused: { reason: string } }
+    events: { Pause: { reason: string }, Start: {} }
+    external: any
+    initialState: Waiting
+    transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
+    ---
+    buses: { status: { kind: passthrough, value: string, external: write } }
+    links: { pause: { attach: backup, to: status, emitEvent: { Pause: { reason: "${value}" } } } }
+    """
+
 private let bus = """
     ---
     buses:
@@ -109,16 +121,62 @@ private let bus = """
                 "put there by the link tell",
                 #"uplink was in Down { why: "no answer" }"#,
                 #"by the event Lost { why: "no answer" }"#,
-                #"since the feedback probe came to onLost { why: "no answer" }"#,
+                #"since the feedback probe came after 3000 ms to onLost { why: "no answer" }"#,
                 "uplink was in Up",
                 "as it began at the start",
             ])
         #expect(!chain.isCut)
-        #expect(chain.hops.map { $0.time?.seconds ?? 0 }.map { $0 - 1_700_000_000 } == [3, 3, 3, 3, 3, 3, 3, 0, 0, 0])
+        #expect(chain.hops.map { $0.time?.seconds ?? 0 }.map { $0 - 1_700_000_000 } == [3, 3, 3, 3, 3, 3, 3, 3, 0, 0])
         #expect(
             chain.hops.map(\.kind) == [
                 .state, .event, .link, .value, .link, .state, .event, .feedback, .state, .start,
             ])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `says when an event was sent that had to wait`() async throws {
+        let fixture = try CauseFixture(simple)
+        fixture.host.start()
+        await fixture.settle()
+        let client = HostClient(userID: 1000, processID: 4711)
+        try fixture.host.pause("backup", by: 0, named: nil)
+        let begin = try fixture.host.systemStatus("backup").pause?.since.seconds ?? 0
+        fixture.clock.advance(by: .seconds(2))
+        try fixture.host.emit("Pause", to: "backup", fields: [.string("by hand")], by: client)
+        fixture.clock.advance(by: .seconds(90))
+        try fixture.host.resume("backup")
+        await fixture.settle()
+        var hops = try fixture.host.why("backup").hops
+        #expect(hops[1].text == #"by the event Pause { reason: "by hand" } (it had waited for 1m30s)"#)
+        #expect(hops[1].sent?.seconds == begin + 2)
+        #expect(hops[2].time?.seconds == begin + 2 && hops[0].time?.seconds == begin + 92)
+        // What comes by a bus was sent when that got the value.
+        try fixture.host.pause("backup", by: 0, named: nil)
+        try fixture.host.publish(.string("odd"), on: "status", by: client)
+        fixture.clock.advance(by: .seconds(5))
+        try fixture.host.resume("backup")
+        await fixture.settle()
+        hops = try fixture.host.why("backup").hops
+        #expect(hops[1].text == #"by the event Pause { reason: "odd" } (it had waited for 5000 ms)"#)
+        // What is taken soon needs no time of its own.
+        try fixture.host.emit("Start", to: "backup", fields: [], by: client)
+        await fixture.settle()
+        hops = try fixture.host.why("backup").hops
+        #expect(hops.map(\.text).prefix(2) == ["backup is in Waiting", "by the event Start"] && hops[1].sent == nil)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `tells long values whole, up to a bound`() async throws {
+        let fixture = try CauseFixture(simple)
+        fixture.host.start()
+        let long = String(repeating: "x", count: 1_500)
+        try fixture.host.emit("Pause", to: "backup", fields: [.string(long)])
+        await fixture.settle()
+        #expect(try fixture.why("backup")[0] == "backup is in Paused { reason: \"\(long)\" }")
+        try fixture.host.emit("Pause", to: "backup", fields: [.string(long + long)])
+        await fixture.settle()
+        let text = try fixture.why("backup")[0]
+        #expect(text.hasSuffix("… }") && text.count < 2_100)
         await fixture.host.stop(within: .seconds(1))
     }
 

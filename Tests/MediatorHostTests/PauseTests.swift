@@ -75,6 +75,26 @@ import Testing
         await fixture.host.stop(within: .seconds(1))
     }
 
+    @Test func `says that it goes on before it does`() async throws {
+        let fixture = try Fixture(Self.counter)
+        try fixture.host.pause("counter", by: 0, named: nil)
+        try add(5, fixture.host)
+        await fixture.settle()
+        var states: [String] = []
+        let wasPaused = try fixture.host.resume("counter") {
+            states.append((try? fixture.state("counter")) ?? "")
+            // Who does so at the same time comes too late.
+            let isFirst = try? fixture.host.resume("counter") { states.append("again") }
+            states.append("\(isFirst ?? true)")
+        }
+        #expect(wasPaused)
+        await fixture.settle()
+        let isPaused = try fixture.host.resume("counter") { states.append("not paused") }
+        #expect(!isPaused && states == ["Count 0", "false"])
+        #expect(try fixture.state("counter") == "Count 5")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `is not late for the watchdog`() async throws {
         let fixture = try Fixture(Self.counter)
         try fixture.host.pause("counter", by: 0, named: nil)

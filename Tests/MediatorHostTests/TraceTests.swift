@@ -1,5 +1,6 @@
 import CommonExpression
 import FeedbackKit
+import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
@@ -82,10 +83,31 @@ private let guarded = """
         while try fixture.host.trace("uplink").count < 3 { await fixture.settle() }
         let steps = try fixture.host.trace("uplink")
         let run = try #require(steps.first { $0.kind == .run })
-        #expect(run.text == #"the feedback probe in Up came to onLost { why: "no answer" }"#)
+        #expect(run.text == #"the feedback probe in Up came after 3000 ms to onLost { why: "no answer" }"#)
+        // It stands before what it led to, though it was over only behind that.
+        #expect(steps.map(\.kind) == [.began, .run, .transition])
         #expect(run.ended?.seconds == run.time.seconds + 3)
         #expect(run.outcomes.map(\.name) == ["onLost"])
+        #expect(run.outcomes.map(\.time) == [steps[2].time])
         await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `says who paused it, and let it go on`() async throws {
+        let fixture = try CauseFixture(guarded)
+        fixture.host.start()
+        await fixture.settle()
+        try fixture.host.pause("store", by: 1_000, named: "alice")
+        try await emit(fixture, "Add", 2)
+        fixture.clock.advance(by: .seconds(63))
+        try fixture.host.resume("store", by: 1_001)
+        await fixture.settle()
+        let steps = try fixture.host.trace("store")
+        #expect(steps.map(\.kind) == [.began, .paused, .resumed, .transition])
+        #expect(steps[1...2].map(\.text) == ["paused by alice", "resumed by user 1001 after 1m3s"])
+        #expect(steps[2].time.seconds - steps[1].time.seconds == 63)
+        // A system that is not paused does not note it.
+        try fixture.host.resume("store")
+        #expect(try fixture.host.trace("store").count == 4)
     }
 
     @Test func `forgets mere repetitions first, and keeps no more than so many`() async throws {
@@ -199,6 +221,53 @@ private let waiting = """
         #expect(try fixture.host.trace("share").last?.kind == .fault)
         let fine = try fixture.host.whyNot("share", event: "Divide", fields: [.int(50)]).transitions
         #expect(fine.map(\.fails) == [false, false] && fine.map(\.holds) == [false, true])
+    }
+
+    @Test func `says of which field the set fails, and with what`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: share
+            states: { Idle: { rest: int }, Part: { name: string, of: list(int) } }
+            events: { Divide: { by: int, who: string } }
+            external: any
+            initialState: { Idle: { rest: 100 } }
+            transitions:
+              Idle:
+                Divide:
+                  - { when: event.who == "me", to: Idle, set: { rest: "${state.rest / event.by}" } }
+                  - to: Part
+                    set: { name: "${event.who}", of: ["${state.rest}", "${state.rest % event.by}"] }
+            """)
+        fixture.host.start()
+        await fixture.settle()
+        func ask(_ by: Int64?, _ who: String?) throws -> [WhyNot.Candidate] {
+            try fixture.host.whyNot(
+                "share", event: "Divide", fields: [by.map { .int($0) }, who.map { .string($0) }]
+            ).transitions
+        }
+        let mine = try ask(0, "me")
+        #expect(mine.map(\.fails) == [true, false] && mine.map(\.holds) == [true, nil])
+        #expect(mine[0].field == "rest")
+        #expect(
+            mine[0].fieldReason
+                == "state.rest / event.by — error: 100 / 0: division by zero, state.rest is 100, event.by is 0")
+        let yours = try ask(0, "you")
+        #expect(yours.map(\.fails) == [false, true] && yours[1].field == "of")
+        #expect(yours[1].fieldReason?.hasPrefix("state.rest % event.by — error: ") == true)
+        // As it is when it is sent.
+        try fixture.host.emit("Divide", to: "share", fields: [.int(0), .string("you")])
+        await fixture.settle()
+        #expect(try fixture.host.trace("share").last?.kind == .fault)
+        #expect(try ask(7, "me").map(\.fails) == [false, false])
+        #expect(try ask(7, "me")[0].field == nil)
+        // Of what is not known it is told where it matters: what only hands a field on cannot fail.
+        let half = try ask(nil, "you")
+        #expect(half.map(\.holds) == [false, true] && half.map(\.fails) == [false, false])
+        #expect(half[1].field == "of" && half[1].fieldReason == "it depends on event.by")
+        let other = try ask(0, nil)
+        #expect(other.map(\.holds) == [nil, true] && other[0].reason == "it depends on event.who")
+        #expect(other[1].fails && other[1].field == "of")
+        #expect(throws: HostError.self) { try fixture.host.whyNot("share", event: "Divide", fields: [nil]) }
     }
 
     @Test func `leaves open what depends on data that is not given`() async throws {

@@ -30,21 +30,40 @@ struct ReachedState: Encodable, Sendable {
     var text: String { "\(PlainText.cleaned(name)) is in \(StateText.text(state))\n" }
 }
 
+/// Since when a system is paused, and by whom.
+enum PauseText {
+    static func text(_ pause: Pause, _ style: TextStyle) -> String {
+        "since \(style.moment(pause.since)) by \(PlainText.cleaned(pause.user ?? "user \(pause.uid)"))"
+    }
+}
+
 /// The answer of `emit`: what was sent.
 struct EmittedReport: Report {
     let event: EmitParameters
+    /// That its system is paused, so that it waits.
+    var paused: Pause?
     /// What was waited for, and has come.
     var reached: [ReachedState] = []
 
+    private enum Key: String, CodingKey {
+        case paused
+    }
+
     func encode(to encoder: any Encoder) throws {
         try event.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(paused, forKey: .paused)
         try ReachedState.encode(reached, to: encoder)
     }
 
     func text(_ style: TextStyle) -> String {
         let fields = event.data.map(PlainText.fields) ?? ""
+        let name = PlainText.cleaned(event.system)
+        let waits = paused.map { pause in
+            "it waits: \(name) is paused \(PauseText.text(pause, style)), until `mediatorctl resume \(name)`\n"
+        }
         return "emitted \(PlainText.cleaned(event.event))\(fields.isEmpty ? "" : " \(fields)") "
-            + "to system \(PlainText.cleaned(event.system))\n" + reached.map { $0.text }.joined()
+            + "to system \(name)\n" + (waits ?? "") + reached.map { $0.text }.joined()
     }
 }
 
@@ -82,11 +101,27 @@ struct TreatedReport: Report {
     /// What was done with it.
     let word: String
     let system: SystemSummary
+    /// Whether it was not so already.
+    var isNews = true
 
-    func encode(to encoder: any Encoder) throws { try system.encode(to: encoder) }
+    private enum Key: String, CodingKey {
+        case changed
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try system.encode(to: encoder)
+        guard !isNews else { return }
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(false, forKey: .changed)
+    }
 
     func text(_ style: TextStyle) -> String {
         let state = StateText.text(system.state)
+        guard isNews else {
+            let since = system.paused.map { " \(PauseText.text($0, style))" } ?? ""
+            let word = since.isEmpty ? "not paused" : "\(word) already"
+            return "system \(PlainText.cleaned(system.name)) is \(word)\(since), and is in \(state)\n"
+        }
         return "\(word) system \(PlainText.cleaned(system.name)), which is in \(state)\n"
     }
 }

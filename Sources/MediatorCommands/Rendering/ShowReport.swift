@@ -96,7 +96,7 @@ enum ShowReport: Report {
             Table(
                 [
                     .text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .number("WAITING"),
-                ] + (hasNext ? [.text("NEXT")] : []) + [.flexible("EFFECT")],
+                ] + (hasNext ? [.time("NEXT")] : []) + [.flexible("EFFECT")],
                 rows: system.feedbacks.map { feedback in
                     [
                         .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),
@@ -107,13 +107,24 @@ enum ShowReport: Report {
             isEmpty: system.feedbacks.isEmpty,
             style
         )
+        let outcomes = system.feedbacks.flatMap { feedback in feedback.outcomes.map { (feedback.name, $0) } }
+        text += section(
+            "outcomes",
+            Table(
+                [.text("FEEDBACK"), .text("OUTCOME"), .text("EMITS"), .flexible("WHEN")],
+                rows: outcomes.map { name, outcome in
+                    [.init(name), .init(outcome.outcome), .init(outcome.event), .init(outcome.condition ?? "")]
+                }
+            ),
+            isEmpty: outcomes.isEmpty,
+            style
+        )
         return text
     }
 
     private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {
-        let who = PlainText.cleaned(pause.user ?? "user \(pause.uid)")
         let waiting = Count.text(summary.waiting, "event waits", "events wait")
-        return style.colored("since \(style.moment(pause.since)) by \(who); \(waiting)", .yellow)
+        return style.colored("\(PauseText.text(pause, style)); \(waiting)", .yellow)
     }
 
     /// What a new state does to a run, and another run, where that is not nothing.

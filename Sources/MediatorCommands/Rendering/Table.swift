@@ -13,21 +13,37 @@ struct Table {
 
     /// A column; numbers stand to the right.
     struct Column {
+        /// When a column is cut, if the lines are too long for the terminal.
+        enum Firmness: Int {
+            /// First, where there is much to be read.
+            case flexible
+            /// When that does not suffice: names, and titles of numbers.
+            case firm
+            /// Last: a time, of which nobody can guess the rest.
+            case firmest
+        }
+
         var title: String
         var isNumber = false
-        /// Whether the column may be cut when the line is too long.
-        var isFlexible = false
-        /// Whether the column may be left out when cutting does not suffice.
+        var firmness = Firmness.firm
+        /// Whether the column may be left out when to cut what is flexible does not suffice.
         var isOptional = false
 
         static func text(_ title: String) -> Column { Column(title: title) }
-        static func flexible(_ title: String) -> Column { Column(title: title, isFlexible: true) }
-        static func optional(_ title: String) -> Column { Column(title: title, isFlexible: true, isOptional: true) }
+        static func flexible(_ title: String) -> Column { Column(title: title, firmness: .flexible) }
+        static func optional(_ title: String) -> Column {
+            Column(title: title, firmness: .flexible, isOptional: true)
+        }
         static func number(_ title: String) -> Column { Column(title: title, isNumber: true) }
+        static func time(_ title: String) -> Column { Column(title: title, firmness: .firmest) }
     }
 
-    /// The least width of a column that is cut.
+    /// The least width of a column that is cut first.
     private static let leastWidth = 12
+    /// The least width of any text that is cut.
+    private static let leastOfAll = 5
+    /// The least width of the title of a number.
+    private static let leastOfTitle = 3
     private static let gap = 2
 
     private let columns: [Column]
@@ -43,9 +59,17 @@ struct Table {
     /// The lines, each ended by a newline; `indentation` columns from the left.
     func text(_ style: TextStyle, indentation: Int = 0) -> String {
         let available = style.columns.map { $0 - indentation }
-        let (widths, fits) = widths(available)
-        if !fits, let optional = columns.lastIndex(where: \.isOptional) {
-            return without(optional).text(style, indentation: indentation)
+        var widths = columns.indices.map { index in
+            rows.map { TextWidth.columns($0[index].text) }.reduce(columns[index].title.count, max)
+        }
+        if let available, !fit(&widths, into: available, .flexible) {
+            if let optional = columns.lastIndex(where: \.isOptional) {
+                return without(optional).text(style, indentation: indentation)
+            }
+            let fits = fit(&widths, into: available, .firm) || fit(&widths, into: available, .firmest)
+            if !fits, columns.count > 1 {
+                return without(columns.count - 1).text(style, indentation: indentation)
+            }
         }
         let margin = String(repeating: " ", count: indentation)
         let head = line(columns.map { Cell($0.title, .bold) }, widths, style)
@@ -65,31 +89,30 @@ struct Table {
         )
     }
 
-    /// The width of each column, and whether all together have room.
-    private func widths(_ available: Int?) -> (widths: [Int], fits: Bool) {
-        var widths = columns.indices.map { index in
-            max(columns[index].title.count, rows.map { $0[index].text.count }.max() ?? 0)
+    /// Narrows columns until all together have room, the widest first; whether they have.
+    private func fit(_ widths: inout [Int], into available: Int, _ firmness: Column.Firmness) -> Bool {
+        let least = columns.indices.map { index in
+            let column = columns[index]
+            guard column.firmness.rawValue <= firmness.rawValue else { return Int.max }
+            // A number is never cut, only its title.
+            if column.isNumber { return rows.map { TextWidth.columns($0[index].text) }.reduce(Self.leastOfTitle, max) }
+            return firmness == .flexible ? max(Self.leastWidth, column.title.count) : Self.leastOfAll
         }
-        guard let available else { return (widths, true) }
-        func excess() -> Int { widths.reduce(0, +) + Self.gap * max(0, widths.count - 1) - available }
-        while excess() > 0 {
-            // The widest flexible column gives way, down to its title and no further.
-            let flexible = columns.indices.filter { index in
-                columns[index].isFlexible && widths[index] > max(Self.leastWidth, columns[index].title.count)
-            }
-            guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { return (widths, false) }
+        while widths.reduce(0, +) + Self.gap * max(0, widths.count - 1) > available {
+            let narrowable = columns.indices.filter { widths[$0] > least[$0] }
+            guard let widest = narrowable.max(by: { widths[$0] < widths[$1] }) else { return false }
             widths[widest] -= 1
         }
-        return (widths, true)
+        return true
     }
 
     private func line(_ cells: [Cell], _ widths: [Int], _ style: TextStyle) -> String {
         var line = ""
         for (index, cell) in cells.enumerated() {
             let isLast = index == cells.count - 1
-            let text = cell.text.count > widths[index] ? cell.text.prefix(widths[index] - 1) + "…" : cell.text[...]
-            let padding = String(repeating: " ", count: widths[index] - text.count)
-            let shown = cell.color.map { style.colored(String(text), $0) } ?? String(text)
+            let text = TextWidth.cut(cell.text, to: widths[index])
+            let padding = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
+            let shown = cell.color.map { style.colored(text, $0) } ?? text
             line += columns[index].isNumber ? padding + shown : shown + padding
             if !isLast { line += String(repeating: " ", count: Self.gap) }
         }

@@ -13,10 +13,10 @@ struct WatchReport: Report {
         var lines = ""
         if reply.dropped > 0 {
             let count = Count.text(reply.dropped, "change", "changes")
-            lines += style.colored("… \(count) missed, as they were read too slowly", .yellow) + "\n"
+            lines += style.fitted(style.colored("… \(count) missed, as they were read too slowly", .yellow)) + "\n"
         }
         let clock = Timestamp.seconds(reply.time).map(style.clock) ?? PlainText.cleaned(reply.time)
-        return lines + style.colored(clock, .dim) + "  " + name(style) + what(style) + "\n"
+        return lines + style.fitted(style.colored(clock, .dim) + "  " + name(style) + what(style)) + "\n"
     }
 
     private func name(_ style: TextStyle) -> String {

@@ -43,6 +43,19 @@ struct TextStyle: Sendable {
         usesColor && !text.isEmpty ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 
+    /// A line that may bear colours, cut to the width of the terminal; in a pipe it is whole.
+    ///
+    /// - Parameter end: what stands behind it, and is not cut, unless too little would be left before it.
+    func fitted(_ line: String, end: String = "") -> String {
+        guard let columns else { return line + end }
+        let room = columns - TextWidth.columns(ofColored: end)
+        guard room >= Self.leastOfLine else { return TextWidth.cut(colored: line + end, to: columns) }
+        return TextWidth.cut(colored: line, to: room) + end
+    }
+
+    /// What is left of a line at least before what stands behind it.
+    private static let leastOfLine = 20
+
     /// The colour of a health.
     static func color(_ health: Health) -> Color {
         switch health {

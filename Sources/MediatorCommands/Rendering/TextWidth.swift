@@ -21,6 +21,43 @@ package enum TextWidth {
         return result + "…"
     }
 
+    /// The columns of a text that may bear colours.
+    static func columns(ofColored text: String) -> Int { columns(plain(text)) }
+
+    /// The beginning of a text that may bear colours, which end where it is cut.
+    static func cut(colored text: String, to width: Int) -> String {
+        guard columns(ofColored: text) > width else { return text }
+        guard text.contains("\u{1B}") else { return cut(text, to: width) }
+        var result = ""
+        var room = width - 1
+        var isEscape = false
+        for letter in text {
+            isEscape = isEscape || letter == "\u{1B}"
+            if isEscape {
+                isEscape = letter != "m"
+            } else {
+                room -= columns(letter)
+                if room < 0 { break }
+            }
+            result.append(letter)
+        }
+        return result + "…\u{1B}[0m"
+    }
+
+    /// A text without its colours.
+    private static func plain(_ text: String) -> String {
+        guard text.contains("\u{1B}") else { return text }
+        var isEscape = false
+        return String(
+            text.filter { letter in
+                guard !isEscape, letter != "\u{1B}" else {
+                    isEscape = letter != "m"
+                    return false
+                }
+                return true
+            })
+    }
+
     /// The text with blanks up to a width, cut if it is longer.
     package static func padded(_ text: String, to width: Int, isNumber: Bool = false) -> String {
         let text = cut(text, to: width)

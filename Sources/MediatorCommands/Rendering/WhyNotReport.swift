@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorControl
 
 /// The answer of `why-not`.
@@ -18,7 +19,11 @@ struct WhyNotReport: Report {
         for candidate in reply.transitions { lines += Self.lines(candidate, style) }
         if !reply.senders.isEmpty { lines.append("What sends \(PlainText.cleaned(event)):") }
         for sender in reply.senders { lines += Self.lines(sender, style) }
-        if reply.senders.isEmpty { lines.append("No link and no feedback sends \(PlainText.cleaned(event)).") }
+        if reply.senders.isEmpty {
+            let name = PlainText.cleaned(event)
+            lines.append(
+                "No link and no feedback sends \(name): it comes from outside only, such as by `mediatorctl emit`.")
+        }
         if !reply.detached.isEmpty {
             lines.append("Detached links, which send nothing: \(PlainText.names(reply.detached))")
         }
@@ -29,19 +34,31 @@ struct WhyNotReport: Report {
     private var verdict: String {
         if reply.opaque { return "It is written in Swift: what it would do with \(event) is not known here." }
         guard !reply.transitions.isEmpty else {
-            let others =
-                reply.otherStates.isEmpty
-                ? "and no other state has one" : "but \(reply.otherStates.joined(separator: ", "))"
-            return "\(reply.state.name) has no transition on \(event), \(others)."
+            let others = reply.otherStates
+            return switch others.count {
+            case 0: "\(reply.state.name) has no transition on \(event), and no other state has one."
+            case 1: "\(reply.state.name) has no transition on \(event); only \(others[0]) has one."
+            default: "\(reply.state.name) has no transition on \(event); there is one in \(Self.list(others))."
+            }
         }
         if let taken = reply.transitions.first(where: { $0.fails || $0.holds != false }) {
-            if taken.fails { return "\(event) would change nothing: a condition fails, which is a fault." }
+            if taken.fails {
+                let part = taken.field.map { "the `set` of '\($0)'" } ?? "a condition"
+                return "\(event) would change nothing: \(part) fails, which is a fault."
+            }
             let way =
                 taken.to == "stay"
                 ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
-            return taken.holds == true ? "\(way)." : "\(way), if the condition holds."
+            guard taken.holds == true else { return "\(way), if the condition holds." }
+            return taken.field.map { "\(way), if the `set` of '\($0)' does not fail." } ?? "\(way)."
         }
         return "\(event) would not be handled: no condition holds."
+    }
+
+    /// `Idle, Filling and Full`.
+    private static func list(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " and " + last
     }
 
     private static func lines(_ candidate: Candidate, _ style: TextStyle) -> [String] {
@@ -49,9 +66,14 @@ struct WhyNotReport: Report {
         let rule = PlainText.cleaned("\(candidate.from): \(candidate.event) → \(candidate.to)\(condition)")
         var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]
         if let reason = candidate.reason {
-            let word = candidate.fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
+            let fails = candidate.fails && candidate.field == nil
+            let word = fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
             lines.append(
                 "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): \(PlainText.cleaned(reason))")
+        }
+        if let field = candidate.field, let reason = candidate.fieldReason {
+            let word = style.colored(candidate.fails ? "fails" : "open", candidate.fails ? .red : .yellow)
+            lines.append("    \(word): set \(PlainText.cleaned("\(field): \(reason)"))")
         }
         return lines
     }
@@ -72,24 +94,59 @@ struct TraceReport: Report {
 
     func text(_ style: TextStyle) -> String {
         guard !reply.steps.isEmpty else { return "it has done nothing yet\n" }
-        var lines: [String] = []
-        for step in reply.steps {
-            let clock = Timestamp.seconds(step.time).map(style.clock) ?? PlainText.cleaned(step.time)
-            let text = PlainText.cleaned(step.text)
-            lines.append(
-                style.colored(clock, .dim) + "  " + (Self.color(step.kind).map { style.colored(text, $0) } ?? text))
-            for each in step.guards {
-                let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
-                lines.append("    \(word): \(PlainText.cleaned(each.reason))")
+        return Self.lines(reply.steps).map { Self.text($0, style) }.joined()
+    }
+
+    /// What is told at one time.
+    private struct Line {
+        let time: String
+        let text: String
+        let kind: TraceKind
+        var guards: [TraceGuard] = []
+    }
+
+    /// A line for each step, and for each outcome of a side effect that had several, in the order of time.
+    private static func lines(_ steps: [TraceStep]) -> [Line] {
+        var lines: [Line] = []
+        for step in steps {
+            guard step.outcomes.count > 1 else {
+                let time = step.outcomes.last?.time ?? step.ended ?? step.time
+                lines.append(Line(time: time, text: step.text, kind: step.kind, guards: step.guards))
+                continue
+            }
+            for (index, outcome) in step.outcomes.enumerated() {
+                let more = index == 0 && step.more > 0 ? " (and \(step.more) before)" : ""
+                // The step stands where its last outcome does.
+                let place = lines.lastIndex { isEarlier($0.time, outcome.time) }.map { $0 + 1 } ?? 0
+                lines.insert(Line(time: outcome.time, text: outcome.text + more, kind: step.kind), at: place)
             }
         }
-        return lines.map { $0 + "\n" }.joined()
+        return lines
+    }
+
+    /// Whether a time comes before another one, or is the same.
+    private static func isEarlier(_ first: String, _ second: String) -> Bool {
+        guard let first = CommonExpression.Timestamp(rfc3339: first),
+            let second = CommonExpression.Timestamp(rfc3339: second)
+        else { return true }
+        return first <= second
+    }
+
+    private static func text(_ line: Line, _ style: TextStyle) -> String {
+        let clock = Timestamp.seconds(line.time).map(style.clock) ?? PlainText.cleaned(line.time)
+        let text = PlainText.cleaned(line.text)
+        var lines = [style.colored(clock, .dim) + "  " + (color(line.kind).map { style.colored(text, $0) } ?? text)]
+        for each in line.guards {
+            let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
+            lines.append("    \(word): \(PlainText.cleaned(each.reason))")
+        }
+        return lines.map { style.fitted($0) + "\n" }.joined()
     }
 
     private static func color(_ kind: TraceKind) -> TextStyle.Color? {
         switch kind {
         case .fault: .red
-        case .unhandled, .dropped: .yellow
+        case .unhandled, .dropped, .paused, .resumed: .yellow
         case .stay, .run: .dim
         case .began, .transition: nil
         }

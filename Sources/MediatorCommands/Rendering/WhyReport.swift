@@ -15,11 +15,11 @@ struct WhyReport: Report {
                 // The time of the event is that of the state.
                 let isTold = hop.kind == .event || hop.kind == .link
                 let time = isTold ? nil : hop.time.flatMap(Timestamp.seconds).map { ", " + style.clock($0) }
-                lines.append("  \(text)" + style.colored(time ?? "", .dim))
+                lines.append(style.fitted("  \(text)", end: style.colored(time ?? "", .dim)))
                 continue
             }
             let since = hop.time.map { style.colored(" since \(style.moment($0))", .dim) } ?? ""
-            lines.append((index == 0 ? style.colored(text, .bold) : text) + since)
+            lines.append(style.fitted(index == 0 ? style.colored(text, .bold) : text, end: since))
         }
         if reply.cut { lines.append("  " + style.colored("what came before is no longer kept", .dim)) }
         return lines.map { $0 + "\n" }.joined()

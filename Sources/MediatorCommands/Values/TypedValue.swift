@@ -61,7 +61,7 @@ package struct TypedValue {
             do throws(JSONSyntaxError) {
                 return try JSONValue(parsing: text)
             } catch {
-                throw Self.mismatch(text, name, "JSON for \(type); \(error.reason)")
+                throw Self.mismatch(text, name, "JSON for \(type)", but: error.reason)
             }
         }
     }
@@ -77,15 +77,16 @@ package struct TypedValue {
     /// - Parameters:
     ///   - owner: whose fields they are, for messages: "the event 'Full'".
     ///   - name: what the object is the value of, for messages: "Full".
-    /// - Throws: as ``object(_:fields:owner:)`` and ``check(_:fields:owner:)``.
+    ///   - isWhole: whether every field must be there that is not optional.
+    /// - Throws: as ``object(_:fields:owner:isWhole:)`` and ``check(_:fields:owner:isWhole:)``.
     package func fields(
-        _ arguments: [String], of fields: [Field], owner: String, name: String
+        _ arguments: [String], of fields: [Field], owner: String, name: String, isWhole: Bool = true
     ) throws(CommandError) -> JSONObject {
         guard arguments.count == 1, arguments[0].hasPrefix("{") else {
-            return try object(arguments, fields: fields, owner: owner)
+            return try object(arguments, fields: fields, owner: owner, isWhole: isWhole)
         }
         let values = try value(arguments[0], type: "an object", name: name).objectValue ?? [:]
-        try check(values, fields: fields, owner: owner)
+        try check(values, fields: fields, owner: owner, isWhole: isWhole)
         return values
     }
 
@@ -93,7 +94,9 @@ package struct TypedValue {
     ///
     /// - Parameter owner: whose fields they are, for messages: "the event 'Full'".
     /// - Throws: ``CommandError`` that names the field, and the nearest one when it does not exist.
-    package func object(_ arguments: [String], fields: [Field], owner: String) throws(CommandError) -> JSONObject {
+    package func object(
+        _ arguments: [String], fields: [Field], owner: String, isWhole: Bool = true
+    ) throws(CommandError) -> JSONObject {
         var values: JSONObject = [:]
         for argument in arguments {
             guard let equals = argument.firstIndex(of: "="), equals != argument.startIndex else {
@@ -116,14 +119,16 @@ package struct TypedValue {
                 throw CommandError(.usage, "the field '\(key)' is given twice")
             }
         }
-        try Self.checkNothingIsMissing(values, fields, owner)
+        if isWhole { try Self.checkNothingIsMissing(values, fields, owner) }
         return values
     }
 
     /// Checks an object given as JSON by the declared fields.
     ///
     /// - Throws: ``CommandError`` that names the field, and the nearest one when it does not exist.
-    package func check(_ values: JSONObject, fields: [Field], owner: String) throws(CommandError) {
+    package func check(
+        _ values: JSONObject, fields: [Field], owner: String, isWhole: Bool = true
+    ) throws(CommandError) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let field = fields.first(where: { $0.name == key }) else {
                 let hint = Nearest.hint(key, among: fields.map(\.name))
@@ -151,7 +156,7 @@ package struct TypedValue {
             }
             guard isRight else { throw Self.mismatch(value.description, key, field.type) }
         }
-        try Self.checkNothingIsMissing(values, fields, owner)
+        if isWhole { try Self.checkNothingIsMissing(values, fields, owner) }
     }
 
     private static func checkNothingIsMissing(
@@ -177,10 +182,12 @@ package struct TypedValue {
         return fields.isEmpty ? "\(subject) has no fields." : "\(subject) has: \(list)."
     }
 
-    private static func mismatch(_ text: String, _ name: String, _ expected: String) -> CommandError {
+    private static func mismatch(
+        _ text: String, _ name: String, _ expected: String, but problem: String? = nil
+    ) -> CommandError {
         let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
-        return CommandError(
-            .refused, "'\(shown)' is no value for '\(name)': \(expected) is expected", code: "invalid-value")
+        let what = "\(expected) is expected" + (problem.map { ", but this is none: \($0)" } ?? "")
+        return CommandError(.refused, "'\(shown)' is no value for '\(name)': \(what)", code: "invalid-value")
     }
 
     /// Whether a text is a whole number, of whatever size.

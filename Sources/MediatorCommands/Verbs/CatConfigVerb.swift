@@ -9,7 +9,8 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         abstract: "Show the configuration as its files make it up together.",
         discussion: """
             Shows what the files say with their drop-ins merged in, and behind each value the file and line it comes \
-            from. It needs no daemon, and reads what a daemon would read if it started now. Values from the environment \
+            from. It needs no daemon, and reads what a daemon would read if it started now; with --socket it reads the \
+            directories of the daemon there. Values from the environment \
             and credentials are named, not shown. A link or bus that exists once for each instance is shown as it is \
             written. With --running it asks the daemon instead, and shows what runs: what was \
             read at the last reload, with the changes of links that are in no file, which come from <control NAME>.
@@ -41,7 +42,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
 
     @OptionGroup var options: CommandOptions
 
-    var isLocal: Bool { !running }
+    var isLocal: Bool { !running && (options.socket == nil || options.host != nil || !config.isEmpty) }
 
     var isJSON: Bool { options.json }
 
@@ -56,6 +57,10 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
+        guard running else {
+            let layers = try await session.configurationLayers()
+            return try show(ConfigurationCompiler.merged(layers: layers), session.environment)
+        }
         var files: [ConfigurationFile] = []
         for reply in try await session.client.readConfiguration(within: session.limit) {
             guard let path = reply.path else { continue }

@@ -11,7 +11,8 @@ struct EmitVerb: ControlVerb {
             now), duration (1h30m, 500ms); lists and maps as JSON. All fields can also be given as one JSON object.
 
             With --wait it returns when the system has entered the state, or one of several, because of this event or \
-            another; after --timeout it gives up. It watches from before the event is sent, so that nothing is missed.
+            another; after --timeout it gives up. It watches from before the event is sent, so that nothing is missed. \
+            What is sent to a paused system waits until `resume`, which is said.
 
             EXAMPLES
               mediatorctl emit backup Pause
@@ -48,11 +49,13 @@ struct EmitVerb: ControlVerb {
         let parameters = EmitParameters(system: name, event: event, data: data.isEmpty ? nil : data)
         guard !wait.isEmpty else {
             try await session.client.emit(event, to: name, data: parameters.data)
-            try session.show(EmittedReport(event: parameters))
+            try session.show(EmittedReport(event: parameters, paused: description.summary.paused))
             return .success
         }
         try StateWait.check(wait, of: description)
-        let reached = try await StateWait(wanted: [name: Set(wait)]).wait(in: session) {
+        let words = (["mediatorctl", "why-not", name, event] + fields).map(ShellWord.quoted).joined(separator: " ")
+        let advice = "`\(words)` tells what stands in its way"
+        let reached = try await StateWait(wanted: [name: Set(wait)], advice: advice).wait(in: session) {
             try await session.client.emit(event, to: name, data: parameters.data)
         }
         try session.show(EmittedReport(event: parameters, reached: reached.values.sorted { $0.name < $1.name }))

@@ -30,9 +30,9 @@ struct LogLevelVerb: ControlVerb {
     func validate() throws {
         guard let level, level != Self.given, LogLevel(rawValue: level) == nil else { return }
         let words = LogLevel.allCases.map(\.rawValue) + [Self.given]
+        let hint = Nearest.hint(level, among: words)
         throw ValidationError(
-            "There is no level '\(level)'\(Nearest.hint(level, among: words)). Levels: \(words.joined(separator: ", "))."
-        )
+            "There is no level '\(level)'\(hint)\(hint.isEmpty ? "." : "") Levels: \(words.joined(separator: ", ")).")
     }
 
     func perform(in session: Session) async throws -> CommandStatus {

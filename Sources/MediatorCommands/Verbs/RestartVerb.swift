@@ -28,7 +28,10 @@ struct RestartVerb: ControlVerb {
     var patience: Double { 15 }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        try await treat(system, in: session, word: "restarted") { try await session.client.restart($0) }
+        try await treat(system, in: session, word: "restarted") {
+            try await session.client.restart($0)
+            return true
+        }
     }
 }
 
@@ -55,14 +58,19 @@ struct ResetVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        try await treat(system, in: session, word: "reset") { try await session.client.reset($0) }
+        try await treat(system, in: session, word: "reset") {
+            try await session.client.reset($0)
+            return true
+        }
     }
 }
 
 extension ControlVerb {
     /// Does something with a system, and shows how it is then.
+    ///
+    /// - Parameter body: whether it was not so already.
     func treat(
-        _ name: String, in session: Session, word: String, _ body: (String) async throws -> Void
+        _ name: String, in session: Session, word: String, _ body: (String) async throws -> Bool
     ) async throws -> CommandStatus {
         var target = Target(name)
         guard target.kind == nil || target.kind == .system else {
@@ -71,11 +79,11 @@ extension ControlVerb {
         target.kind = .system
         // A name that is none is told with what may have been meant.
         _ = try await target.find(in: session.client, among: [.system])
-        try await body(target.name)
+        let isNews = try await body(target.name)
         guard case .system(let system) = try await target.find(in: session.client, among: [.system]) else {
             throw CommandError(.usage, "only a system can be \(word)")
         }
-        try session.show(TreatedReport(word: word, system: system.summary))
+        try session.show(TreatedReport(word: word, system: system.summary, isNews: isNews))
         return .success
     }
 }

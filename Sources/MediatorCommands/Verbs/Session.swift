@@ -1,3 +1,4 @@
+import MediatorConfiguration
 import MediatorControl
 import Varlink
 
@@ -50,6 +51,26 @@ struct Session: Sendable {
         case .json: try show(report)
         case .text: try environment.write(Renderer(form: .text(TextStyle(environment))).render(report))
         }
+    }
+
+    /// Says something besides the answer, on standard error.
+    func note(_ message: String) {
+        switch renderer.form {
+        case .json: environment.writeError("\(JSONValue.object(["note": .object(["message": .string(message)])]))\n")
+        case .text: environment.writeError("mediatorctl: \(PlainText.cleaned(message))\n")
+        }
+    }
+
+    /// The directories from which the daemon reads its configuration, for who can read them here.
+    func configurationLayers() async throws -> ConfigurationLayers {
+        let directories = try await client.status().configuration
+        guard directories != ConfigurationLayers.system.directories else { return .system }
+        for directory in directories where !directory.hasPrefix("/") {
+            throw CommandError(
+                .refused, "mediatord reads '\(directory)', as seen from where it was started",
+                advice: "Say with --config where that lies.")
+        }
+        return ConfigurationLayers(directories)
     }
 
     /// Reads values of the command line.

@@ -6,9 +6,12 @@ import Varlink
 struct StateWait: Sendable {
     /// By a system's name, the states of which one will do.
     let wanted: [String: Set<String>]
+    /// What tells why nothing came of what was sent, if something does.
+    let advice: String?
 
-    init(wanted: [String: Set<String>]) {
+    init(wanted: [String: Set<String>], advice: String?) {
         self.wanted = wanted
+        self.advice = advice
     }
 
     /// Reads `SYSTEM=STATE`, and makes sure that there is that state.
@@ -26,6 +29,7 @@ struct StateWait: Sendable {
             wanted[target.name, default: []].insert(state)
         }
         self.wanted = wanted
+        advice = nil
     }
 
     /// `SYSTEM=STATE` in its parts.
@@ -81,20 +85,52 @@ struct StateWait: Sendable {
             }
             group.addTask {
                 try await clock.sleep(for: limit)
-                let list = names.map { name in
-                    "\(name) (\((wanted[name] ?? []).sorted().joined(separator: " or ")))"
-                }
-                let fate =
-                    gate.isDone ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
-                throw CommandError(
-                    .notReached, "\(fate) within \(limit): \(list.joined(separator: ", "))",
-                    advice: "See `mediatorctl show \(names.first ?? "")`; --timeout waits longer.")
+                throw await failure(names, session, isSent: gate.isDone)
             }
             defer { group.cancelAll() }
             for try await reached in group {
                 if let reached { return reached }
             }
             return [:]
+        }
+    }
+
+    /// That what was waited for has not come: what that is, how it is instead, and what tells why.
+    private func failure(_ names: [String], _ session: Session, isSent: Bool) async -> CommandError {
+        // A daemon that has not answered may not do so now.
+        let systems = isSent ? await present(names, session) : [:]
+        let list = names.map { name in
+            let states = (wanted[name] ?? []).sorted().joined(separator: " or ")
+            guard let system = systems[name] else { return "\(name) (\(states))" }
+            let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
+            return "\(name) (\(states)), which is in \(system.state.name)\(pause)"
+        }
+        let fate = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
+        let paused = names.filter { systems[$0]?.paused != nil }
+        var ways = paused.map { "`mediatorctl resume \($0)` lets it go on" }
+        if ways.isEmpty {
+            let name = names.first { wanted[$0]?.contains(systems[$0]?.state.name ?? "") != true } ?? ""
+            ways = (advice.map { [$0] } ?? []) + ["`mediatorctl trace \(name)` tells what \(name) did"]
+        }
+        return CommandError(
+            .notReached, "\(fate) within \(session.limit): \(list.joined(separator: "; "))",
+            advice: ways.joined(separator: ", ") + "; --timeout waits longer.")
+    }
+
+    /// How systems are now, as far as the daemon tells soon.
+    private func present(_ names: [String], _ session: Session) async -> [String: SystemSummary] {
+        await withTaskGroup(of: [String: SystemSummary]?.self) { group in
+            group.addTask {
+                var systems: [String: SystemSummary] = [:]
+                for name in names { systems[name] = try? await session.client.describeSystem(name).summary }
+                return systems
+            }
+            group.addTask {
+                try? await session.environment.clock.sleep(for: Self.patience)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next().flatMap(\.self) ?? [:]
         }
     }
 
@@ -124,6 +160,18 @@ struct StateWait: Sendable {
             if open.isEmpty { break }
         }
         return reached
+    }
+}
+
+/// A word as a shell takes it.
+enum ShellWord {
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || "0123456789-_.:/=@%+,".unicodeScalars.contains($0)
+            }
+        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }
 

@@ -11,7 +11,9 @@ struct TapVerb: ControlVerb {
         discussion: """
             Shows present states and values first, then every change, until ^C. In a name, * stands for any letters and \
             ? for one; system:, bus: or link: in front says what is meant; without a name everything is followed. What is \
-            new after a reload, or begins anew, is followed as well.
+            new after a reload, or begins anew, is followed as well. A name that is none is an error; where nothing fits a \
+            name with * or ?, or no system has a state that --where asks for, that is said on standard error, and what comes \
+            is waited for.
 
             --where is an expression as in `when:` of the configuration. It sees state and stateName of a system, value \
             of a bus or link, and of each name and eventName. What has no such field is left out. With --rate, no more \
@@ -67,11 +69,11 @@ struct TapVerb: ControlVerb {
         return span
     }
 
-    /// `5/s`, `5/500ms`, `5`.
+    /// `5/s`, `5/500ms`.
     private static func rate(_ text: String) -> (limit: Int, period: String)? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let limit = Int(parts[0]), limit > 0 else { return nil }
-        guard parts.count > 1 else { return (limit, "1s") }
+        guard parts.count > 1 else { return nil }
         let isUnit = parts[1].first.map { !$0.isNumber } ?? true
         let period = isUnit ? "1" + parts[1] : parts[1]
         return span(period) == nil ? nil : (limit, period)
@@ -92,6 +94,7 @@ struct TapVerb: ControlVerb {
             case .link(let link): patterns.append("link:\(link.summary.name)")
             }
         }
+        try await tellWhatFitsNothing(in: session)
         let rate = rate.flatMap(Self.rate)
         let replies = try await session.client.watch(
             WatchParameters(patterns: patterns, condition: condition, limit: rate?.limit, period: rate?.period))
@@ -107,6 +110,50 @@ struct TapVerb: ControlVerb {
             try await group.next()
         }
         return .success
+    }
+
+    /// Says which patterns fit nothing, and which states no system has, as things are.
+    private func tellWhatFitsNothing(in session: Session) async throws {
+        let patterns = names.map { PartPattern($0) }
+        let wild = patterns.filter(\.isWild)
+        let states = condition.map(Self.states) ?? []
+        guard !wild.isEmpty || !states.isEmpty else { return }
+        var known: [PartKind: [String]] = [:]
+        for (kind, target) in [(PartKind.system, Target.Kind.system), (.bus, .bus), (.link, .link)] {
+            known[kind] = try await Target.names(of: [target], session.client)
+        }
+        for pattern in wild {
+            let all = known.filter { pattern.kind == nil || $0.key == pattern.kind }
+            guard !all.contains(where: { kind, names in names.contains { pattern.matches(kind, $0) } }) else {
+                continue
+            }
+            let text = pattern.kind.map { "\($0.rawValue):\(pattern.name)" } ?? pattern.name
+            let letters = pattern.name.filter { $0 != "*" && $0 != "?" }
+            let hint = Nearest.hint(letters, among: all.values.flatMap(\.self).sorted())
+            session.note("nothing is called '\(text)' now, and what comes is waited for\(hint)")
+        }
+        let systems = (known[.system] ?? []).filter { name in
+            patterns.isEmpty || patterns.contains { $0.matches(.system, name) }
+        }
+        guard !states.isEmpty, !systems.isEmpty, systems.count <= Self.mostDescribed else { return }
+        var names: Set<String> = []
+        for system in systems {
+            names.formUnion(try await session.client.describeSystem(system).states.map(\.name))
+        }
+        for state in states where !names.contains(state) {
+            let hint = Nearest.hint(state, among: names.sorted())
+            session.note("no system that is followed has a state '\(state)' now, and what comes is waited for\(hint)")
+        }
+    }
+
+    /// Of how many systems at most it is asked which states they have.
+    private static let mostDescribed = 256
+
+    /// The states with whose names a condition compares `stateName`.
+    private static func states(in condition: String) -> [String] {
+        let written = condition.matches(of: /\bstateName\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')/).map { $0.1 ?? $0.2 }
+        let turned = condition.matches(of: /(?:"([^"\\]*)"|'([^'\\]*)')\s*==\s*stateName\b/).map { $0.1 ?? $0.2 }
+        return (written + turned).compactMap { $0.map(String.init) }
     }
 
     private func follow(_ replies: ControlWatch<WatchReply>, isOne: Bool, _ session: Session) async throws {

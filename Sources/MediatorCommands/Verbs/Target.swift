@@ -41,9 +41,10 @@ package struct Target: Hashable, Sendable {
             do {
                 return try await Self.describe(name, kind, client)
             } catch let error as ControlError {
-                guard Self.nearest(in: error) != nil else { throw error }
+                guard let nearest = Self.nearest(in: error) else { throw error }
                 try await checkInstances(of: [kind], client)
                 if kind == .link { try await checkDetached(client) }
+                try await checkOthers(than: kind, hasNearest: nearest != nil, client)
                 throw error
             }
         }
@@ -110,7 +111,38 @@ package struct Target: Hashable, Sendable {
         throw ControlError.linkDetached(name: name)
     }
 
-    private static func names(of kinds: [Kind], _ client: ControlClient) async throws -> [String] {
+    /// Says so, if something of another kind has the name; where nothing of the kind has one that is like it, what there
+    /// is.
+    private func checkOthers(than kind: Kind, hasNearest: Bool, _ client: ControlClient) async throws {
+        let others = Kind.allCases.filter { $0 != kind }
+        for other in others where try await Self.names(of: [other], client).contains(name) {
+            throw CommandError(
+                .refused, "there is no \(kind.rawValue) '\(name)': that is a \(other.rawValue)",
+                advice: "See `mediatorctl show \(other.rawValue):\(name)`.", code: "no-such-\(kind.rawValue)")
+        }
+        guard !hasNearest else { return }
+        let own = try await Self.names(of: [kind], client)
+        for other in others {
+            guard let near = Nearest.name(to: name, among: try await Self.names(of: [other], client)) else { continue }
+            throw CommandError(
+                .refused, "there is no \(kind.rawValue) '\(name)'; did you mean the \(other.rawValue) '\(near)'?",
+                advice: Self.list(own, of: kind), code: "no-such-\(kind.rawValue)")
+        }
+        throw CommandError(
+            .refused, "there is no \(kind.rawValue) '\(name)'", advice: Self.list(own, of: kind),
+            code: "no-such-\(kind.rawValue)")
+    }
+
+    /// Which there are of a kind.
+    private static func list(_ names: [String], of kind: Kind) -> String {
+        let plural = kind == .bus ? "buses" : "\(kind.rawValue)s"
+        guard names.count > listed else {
+            return names.isEmpty ? "There are no \(plural)." : "There are: \(names.sorted().joined(separator: ", "))."
+        }
+        return "All \(plural): `mediatorctl list \(plural)`."
+    }
+
+    static func names(of kinds: [Kind], _ client: ControlClient) async throws -> [String] {
         var names: [String] = []
         if kinds.contains(.system) { names += try await client.listSystems().map(\.name) }
         if kinds.contains(.bus) { names += try await client.listBuses().map(\.name) }

@@ -3,7 +3,7 @@ import CommonExpression
 import MediatorConfiguration
 
 /// `mediatorctl validate`
-struct ValidateVerb: LocalVerb {
+struct ValidateVerb: LocalVerb, ControlVerb {
     /// How findings are printed.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case human, json, sarif
@@ -19,7 +19,8 @@ struct ValidateVerb: LocalVerb {
 
             Directories that are named one after the other are one configuration, in which all files count. With \
             --config they are layers instead, as those of mediatord --config are: a file of an earlier one overrides \
-            that of its name in a later one.
+            that of its name in a later one. With --socket those are checked from which the daemon there reads, which has to \
+            answer.
 
             EXAMPLES
               mediatorctl validate
@@ -29,7 +30,7 @@ struct ValidateVerb: LocalVerb {
               generate-configuration | mediatorctl validate - --quiet
               own-daemon --print-kinds | mediatorctl validate Config --kinds -
 
-            \(CommandStatus.help(.ofLocal, [
+            \(CommandStatus.help(.ofControl, [
                 .success: "valid", .refused: "not valid; with --deny-warnings also if there is a warning",
             ]))
             """
@@ -50,9 +51,6 @@ struct ValidateVerb: LocalVerb {
     @Option(help: "How to print findings: human, json (one object) or sarif (2.1.0, for code hosting).")
     var format: Format?
 
-    @Flag(help: "The same as --format json.")
-    var json = false
-
     @OptionGroup var kinds: KindOptions
 
     @Flag(help: "Take warnings for errors.")
@@ -61,9 +59,19 @@ struct ValidateVerb: LocalVerb {
     @Flag(help: "Print findings only, without the summary.")
     var quiet = false
 
+    @OptionGroup var options: CommandOptions
+
+    /// The same as `--format json`.
+    private var json: Bool { options.json }
+
     var isJSON: Bool { json || format == .json }
 
+    var isLocal: Bool { options.socket == nil || !config.isEmpty || !paths.isEmpty }
+
     func validate() throws {
+        guard options.host == nil else {
+            throw ValidationError("Files of this machine are checked; on another one, run mediatorctl validate there.")
+        }
         guard !json || format == nil || format == .json else {
             throw ValidationError("--json and --format exclude each other.")
         }
@@ -76,18 +84,27 @@ struct ValidateVerb: LocalVerb {
     }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
+        try check(config.isEmpty ? nil : ConfigurationLayers(config), in: environment)
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        try check(try await session.configurationLayers(), in: session.environment)
+    }
+
+    /// - Parameter layers: what is checked; nil: what the paths name.
+    private func check(_ layers: ConfigurationLayers?, in environment: CommandEnvironment) throws -> CommandStatus {
         var values = ExternalValues.process()
         values.mayBeMissing = true
         let known = try kinds.read(in: environment)
         let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
         let result =
-            config.isEmpty
-            ? ConfigurationCompiler.compile(
+            layers.map {
+                ConfigurationCompiler.compile(layers: $0, kinds: known, values: values, now: now)
+            }
+            ?? ConfigurationCompiler.compile(
                 paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
                 kinds: known, values: values, now: now)
-            : ConfigurationCompiler.compile(
-                layers: ConfigurationLayers(config), kinds: known, values: values, now: now)
-        let named = config + paths
+        let named = (layers?.directories ?? []) + paths
         let check = Check(
             paths: named.isEmpty ? ConfigurationLayers.system.directories : named, result: result,
             deniesWarnings: denyWarnings)

@@ -7,9 +7,9 @@ struct WhyNotVerb: ControlVerb {
         commandName: "why-not",
         abstract: "Tell what stands in the way of an event.",
         discussion: """
-            Nothing is sent. Told are the transitions of the system's state on this event, with what their conditions read; \
-            and the links and feedbacks that would send the event, and why they do not now. Without the event's data, \
-            conditions that depend on it are left open.
+            Nothing is sent. Told are the transitions of the system's state on this event, with what their conditions read, \
+            and whether their `set` comes to a value; and the links and feedbacks that would send the event, and why they \
+            do not now. Of the event's data what matters will do: what depends on the rest is left open.
 
             EXAMPLES
               mediatorctl why-not backup Start
@@ -37,7 +37,8 @@ struct WhyNotVerb: ControlVerb {
         let isGiven = !fields.isEmpty || type.fields.isEmpty
         let data =
             isGiven
-            ? try session.typedValue.fields(fields, of: type.fields, owner: "the event '\(event)'", name: event) : nil
+            ? try session.typedValue.fields(
+                fields, of: type.fields, owner: "the event '\(event)'", name: event, isWhole: false) : nil
         let name = system.summary.name
         let reply = try await session.client.whyNot(event, of: name, data: data)
         try session.show(WhyNotReport(system: name, event: event, reply: reply))

@@ -93,9 +93,11 @@ struct DataCompiler {
     }
 
     /// Compiles all fields of a structure.
+    ///
+    /// - Parameter bare: the name behind which no field stands.
     func structure(
         _ entries: [Node.Entry], as type: StructureType, _ what: Subject, at span: Span,
-        _ scope: VariableScope
+        _ scope: VariableScope, bare: String? = nil
     ) -> DataProgram? {
         guard var given = fields(entries, of: type, what, scope) else { return nil }
         var missing: [Int] = []
@@ -108,9 +110,10 @@ struct DataCompiler {
         }
         guard missing.isEmpty else {
             let names = missing.map { "'\(type.fields[$0].name)'" }.joined(separator: ", ")
+            let fields = "{ \(Self.list(type)) }"
             report(
                 .missingField, at: span, "\(what) needs the field\(missing.count > 1 ? "s" : "") \(names)",
-                hint: "its fields are { \(Self.list(type)) }")
+                hint: bare.map { "write { \($0): \(fields) }" } ?? "its fields are \(fields)")
             return nil
         }
         let programs = given.compactMap(\.self)

@@ -106,7 +106,7 @@ struct SystemCompiler {
         let type = scope.states[index].type
         let program = DataCompiler(session, written.source).structure(
             construct.fields ?? [], as: type, Subject("the initial state", construct.name.text),
-            at: construct.name.span, .initial)
+            at: construct.name.span, .initial, bare: construct.fields == nil ? construct.name.text : nil)
         switch program {
         case .constant(.structure(let value)):
             return StateProgram(state: index, fields: value.fields.map { .data(.constant($0)) })

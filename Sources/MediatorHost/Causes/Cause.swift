@@ -11,8 +11,8 @@ package final class Cause: Sendable {
     enum Kind: Sendable {
         /// A link fired, since it saw a state.
         case link(LinkDefinition, StateRecord)
-        /// A feedback emitted, since it saw a state, or a publication of it was due.
-        case feedback(FeedbackSource, StateRecord)
+        /// A feedback emitted, since it saw a state, or a publication of it was due; when its side effect began to run.
+        case feedback(FeedbackSource, StateRecord, begun: Timestamp?)
         /// A link fired, since a feedback was due by the clock while its system was in a state: where the chain ends.
         case tick(LinkDefinition, StateRecord)
         /// A client, or the program of which the host is a part.
@@ -37,7 +37,7 @@ package final class Cause: Sendable {
     static let kept = 16
 
     let kind: Kind
-    /// When: a link fired, a side effect began to run that emitted, somebody asked; nil: when the event was taken.
+    /// When: a link fired, a side effect came to what it emits on, somebody asked; nil: when the event was taken.
     let time: Timestamp?
     /// The name of the bus on which it put a value; nil: it did something else.
     let bus: String?
@@ -89,9 +89,15 @@ package final class Cause: Sendable {
     }
 
     /// What a feedback that saw a state brings about.
-    convenience init(_ source: FeedbackSource, of state: SystemState, at time: Timestamp, value: Value = .null) {
+    ///
+    /// - Parameter begun: when its side effect began to run; nil: there is none.
+    convenience init(
+        _ source: FeedbackSource, of state: SystemState, at time: Timestamp, begun: Timestamp? = nil,
+        value: Value = .null
+    ) {
         self.init(
-            .feedback(source, state.record), at: time, value: value, next: source.isTick ? nil : state.cause)
+            .feedback(source, state.record, begun: begun), at: time, value: value,
+            next: source.isTick ? nil : state.cause)
     }
 }
 
@@ -99,7 +105,7 @@ extension Cause.Kind {
     /// The state that it saw.
     var record: StateRecord? {
         switch self {
-        case .link(_, let record), .feedback(_, let record), .tick(_, let record), .migration(let record): record
+        case .link(_, let record), .feedback(_, let record, _), .tick(_, let record), .migration(let record): record
         case .outside, .start, .reload, .restored, .fault, .firstValue: nil
         }
     }

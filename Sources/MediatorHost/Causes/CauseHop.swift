@@ -50,6 +50,8 @@ public struct CauseHop: Sendable {
     public let kind: Kind
     /// When.
     public let time: Timestamp?
+    /// When the event was sent, where it waited for ``leastWait`` or longer before it was taken.
+    public internal(set) var sent: Timestamp?
     /// The system that it is about.
     public internal(set) var system: String?
     /// The name of its state.
@@ -74,6 +76,9 @@ public struct CauseHop: Sendable {
     public internal(set) var isReplay = false
     /// The same in words, for people; without the time.
     public internal(set) var text = ""
+
+    /// What need not be told of how long an event waited.
+    public static let leastWait = Duration.seconds(1)
 
     init(_ kind: Kind, at time: Timestamp?) {
         self.kind = kind
@@ -136,6 +141,12 @@ private struct Story {
             hop.event = name
             hop.data = event.data
             hop.text = "by the event \(Shown.text(name, event.data))"
+            // What a link was shown that joined later was no event before.
+            guard event.via?.isReplay != true, let sent = cause?.sent else { return }
+            let wait = record.since.span(since: sent)
+            guard wait >= CauseHop.leastWait else { return }
+            hop.sent = sent
+            hop.text += " (it had waited for \(Shown.text(wait)))"
         }
         guard let via = event.via else { return }
         add(.link, at: record.since) { hop in
@@ -169,7 +180,8 @@ private struct Story {
                 hop.text = "\(verb) the link \(link.name)"
             }
             return record
-        case .feedback(let source, let record):
+        case .feedback(let source, let record, let begun):
+            let took = begun.flatMap { begun in cause.time.map { " after \(Shown.text($0.span(since: begun)))" } } ?? ""
             add(.feedback, at: cause.time) { hop in
                 hop.system = record.definition.name
                 hop.feedback = source.name
@@ -177,11 +189,11 @@ private struct Story {
                 hop.value = source.outcome == nil ? nil : cause.value
                 hop.text =
                     source.outcome.map {
-                        "since the feedback \(source.name) came to \(Shown.text($0, cause.value))"
+                        "since the feedback \(source.name) came\(took) to \(Shown.text($0, cause.value))"
                     } ?? "emitted by the feedback \(source.name)"
             }
             guard source.isTick else { return record }
-            tellTick(source.name, record, at: cause.time)
+            tellTick(source.name, record, at: begun ?? cause.time)
             return nil
         case .tick(let link, let record):
             add(.link, at: cause.time) { hop in
@@ -240,6 +252,16 @@ private struct Story {
     }
 }
 
+extension Cause {
+    /// When what it brought about was sent; nil: that is not known, and was taken soon.
+    fileprivate var sent: Timestamp? {
+        if let time { return time }
+        // It fired when the state was entered.
+        if case .link(_, let record) = kind { return record.since }
+        return nil
+    }
+}
+
 extension Request.Verb {
     fileprivate func text(by who: String) -> String {
         switch self {
@@ -251,28 +273,43 @@ extension Request.Verb {
     }
 }
 
-/// How values are shown to people: not longer than anybody would read.
+/// How values are shown to people. Who shows them cuts them to the width of a terminal; what is in one text is bounded all
+/// the same, since there may be many.
 package enum Shown {
-    /// In code points.
-    package static let longestValue = 120
-    /// Of a structure.
-    static let mostFields = 12
+    /// Of one value, in code points.
+    package static let longestValue = 2048
+    /// Of all the fields of a structure together, in code points.
+    static let longestText = 4096
 
     /// A name and the fields of a structure: `Filling { used: 83 }`.
     package static func text(_ name: String, _ data: Value) -> String {
         guard case .structure(let structure) = data, !structure.fields.isEmpty else { return name }
-        var fields = zip(structure.type.fields, structure.fields).prefix(mostFields).map { field, value in
-            "\(field.name): \(value.description(longest: longestValue))"
+        var room = longestText
+        var fields: [String] = []
+        for (field, value) in zip(structure.type.fields, structure.fields) {
+            guard room > 0 else {
+                fields.append("…")
+                break
+            }
+            let text = "\(field.name): \(value.description(longest: min(room, longestValue)))"
+            room -= text.unicodeScalars.count
+            fields.append(text)
         }
-        if structure.fields.count > mostFields { fields.append("…") }
         return "\(name) { \(fields.joined(separator: ", ")) }"
+    }
+
+    /// How long something took: `250 ms`, and from ten seconds on `1m3s`.
+    static func text(_ span: Duration) -> String {
+        let span = max(span, .zero)
+        guard span >= .seconds(10) else { return "\(Int64(span / .milliseconds(1))) ms" }
+        return TimeSpan(seconds: span.components.seconds, nanoseconds: 0)?.brief ?? "\(span)"
     }
 
     /// A text that is cut off after so many code points.
     static func cut(_ text: String) -> String {
         let scalars = text.unicodeScalars
-        guard scalars.count > 4 * longestValue else { return text }
-        return String(String.UnicodeScalarView(scalars.prefix(4 * longestValue))) + "…"
+        guard scalars.count > longestText else { return text }
+        return String(String.UnicodeScalarView(scalars.prefix(longestText))) + "…"
     }
 }
 

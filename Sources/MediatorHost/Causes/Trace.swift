@@ -116,6 +116,8 @@ package struct Trace {
             case .unhandled: 3
             case .dropped: 4
             case .failed: 5
+            case .paused: -1
+            case .resumed: -2
             case .ran(let run): 6 &+ (run.feedback.hashValue & Int.max >> 1)
             }
         case nil: nil
@@ -145,6 +147,8 @@ package struct Trace {
             case .stayed: return likenesses.holds(happening.likeness(2))
             case .unhandled: return likenesses.holds(happening.likeness(3))
             case .dropped: return likenesses.holds(happening.likeness(4))
+            case .paused: return likenesses.holds(happening.likeness(-1))
+            case .resumed: return likenesses.holds(happening.likeness(-2))
             }
         }
     }
@@ -169,6 +173,10 @@ final class Happening: Sendable {
         case failed
         /// A side effect ran.
         case ran(EffectRun)
+        /// Somebody paused it, whose name is told.
+        case paused(by: String)
+        /// Somebody let it go on, after so long.
+        case resumed(by: String, after: Duration)
     }
 
     let kind: Kind
@@ -213,8 +221,8 @@ struct EffectRun: Sendable {
     let record: StateRecord
     let begun: Timestamp
     let ended: Timestamp
-    /// What it reported, the last of it.
-    let outcomes: [(name: String, result: Value)]
+    /// What it reported, the last of it, and when.
+    let outcomes: [(name: String, result: Value, time: Timestamp)]
     /// How often it reported something before.
     let others: Int
     /// Whether it was told to end.
@@ -226,11 +234,11 @@ final class OutcomeLog: Sendable {
     /// How many are kept.
     static let capacity = 4
 
-    private let outcomes = Mutex<(last: [(name: String, result: Value)], others: Int)>(([], 0))
+    private let outcomes = Mutex<(last: [(name: String, result: Value, time: Timestamp)], others: Int)>(([], 0))
 
-    func note(_ name: String, _ result: Value) {
+    func note(_ name: String, _ result: Value, at time: Timestamp) {
         let forgotten = outcomes.withLock { outcomes -> Value? in
-            outcomes.last.append((name, result))
+            outcomes.last.append((name, result, time))
             guard outcomes.last.count > Self.capacity else { return nil }
             outcomes.others += 1
             return outcomes.last.removeFirst().result
@@ -238,5 +246,5 @@ final class OutcomeLog: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
-    var all: (last: [(name: String, result: Value)], others: Int) { outcomes.withLock { $0 } }
+    var all: (last: [(name: String, result: Value, time: Timestamp)], others: Int) { outcomes.withLock { $0 } }
 }

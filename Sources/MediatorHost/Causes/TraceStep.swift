@@ -20,6 +20,10 @@ public struct TraceStep: Sendable {
         case fault
         /// A side effect ran.
         case run
+        /// Somebody paused it.
+        case paused
+        /// Somebody let it go on.
+        case resumed
     }
 
     /// A condition that was looked at.
@@ -40,6 +44,10 @@ public struct TraceStep: Sendable {
         public let name: String
         /// Its result.
         public let result: Value
+        /// When it was reported.
+        public let time: Timestamp
+        /// The same in words, without the time.
+        public let text: String
     }
 
     /// What it is.
@@ -74,12 +82,49 @@ public struct TraceStep: Sendable {
 }
 
 extension Host {
-    /// What a system did of late, the oldest first; of what repeats itself only the last.
+    /// What a system did of late, the oldest first; of what repeats itself only the last. A side effect stands where it
+    /// came to its last outcome, before what that led to; without one, where it ended.
     public func trace(_ name: String) throws(HostError) -> [TraceStep] {
         let system = try named(name)
         let machine = TraceTeller(definition: system.definition)
-        return system.trace.map(machine.tell)
+        var steps: [Trace.Step] = []
+        for step in system.trace {
+            // A run is noted when it has ended.
+            steps.insert(step, at: steps.lastIndex { !$0.follows(step) }.map { $0 + 1 } ?? 0)
+        }
+        return steps.map(machine.tell)
     }
+}
+
+extension Trace.Step {
+    /// Whether it is to be told behind another one, a run that was noted later.
+    fileprivate func follows(_ other: Trace.Step) -> Bool {
+        guard case .other(let happening) = other, case .ran(let run) = happening.kind else { return false }
+        let (mine, time) = (self.time, run.told)
+        guard mine == time else { return mine > time }
+        // At the same time it follows the state that asked for it, and is followed by what came of that.
+        switch self {
+        case .entered(let new, _): return new.serial > run.record.serial
+        case .other(let happening):
+            if case .ran = happening.kind { return false }
+            return happening.before.map { $0.serial >= run.record.serial } ?? false
+        }
+    }
+
+    /// When what it tells of happened.
+    private var time: Timestamp {
+        switch self {
+        case .entered(let record, _): return record.since
+        case .other(let happening):
+            if case .ran(let run) = happening.kind { return run.told }
+            return happening.time
+        }
+    }
+}
+
+extension EffectRun {
+    /// When what is told of it happened: its last outcome, or its end.
+    fileprivate var told: Timestamp { outcomes.last?.time ?? ended }
 }
 
 /// Puts what a system did into words. Conditions are evaluated anew, from what they were evaluated with.
@@ -140,16 +185,26 @@ private struct TraceTeller {
             told.reason = fault
             return told
         case .ran(let run):
-            let outcomes = run.outcomes.map { Shown.text($0.name, $0.result) }.joined(separator: ", ")
+            let subject = "the feedback \(run.feedback)\(place)"
+            func after(_ time: Timestamp) -> String { "after \(Shown.text(time.span(since: run.begun)))" }
+            let outcomes = run.outcomes.map { Shown.text($0.name, $0.result) }
             let end =
-                outcomes.isEmpty ? (run.isCancelled ? "was ended" : "ended without a word") : "came to \(outcomes)"
+                run.outcomes.isEmpty
+                ? (run.isCancelled ? "was ended" : "ended without a word") + " \(after(run.ended))"
+                : "came \(after(run.told)) to \(outcomes.joined(separator: ", "))"
             let more = run.others > 0 ? " (and \(run.others) before)" : ""
-            var told = step(.run, "the feedback \(run.feedback)\(place) \(end)\(more)", at: run.begun)
+            var told = step(.run, "\(subject) \(end)\(more)", at: run.begun)
             told.feedback = run.feedback
             told.ended = run.ended
-            told.outcomes = run.outcomes.map { TraceStep.Outcome(name: $0.name, result: $0.result) }
+            told.outcomes = zip(run.outcomes, outcomes).map { outcome, text in
+                TraceStep.Outcome(
+                    name: outcome.name, result: outcome.result, time: outcome.time,
+                    text: "\(subject) came \(after(outcome.time)) to \(text)")
+            }
             told.otherOutcomes = run.others
             return told
+        case .paused(let who): return step(.paused, "paused by \(who)")
+        case .resumed(let who, let span): return step(.resumed, "resumed by \(who) after \(Shown.text(span))")
         }
     }
 

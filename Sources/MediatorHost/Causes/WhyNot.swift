@@ -33,10 +33,15 @@ public struct WhyNot: Sendable {
         public let source: SourceLocation
         /// Whether the condition holds; nil: that cannot be told, or does not matter.
         public let holds: Bool?
-        /// Whether it fails, which is a fault: the event changes nothing, and what comes behind is not tried.
+        /// Whether it fails, or the `set` of ``field`` does, which is a fault: the event changes nothing, and what comes
+        /// behind is not tried.
         public let fails: Bool
         /// Why, if there is a condition.
         public let reason: String?
+        /// The field of the new state whose `set` fails; or, where it does not fail, one of which that cannot be told.
+        public let field: String?
+        /// What its `set` came to, or what it depends on.
+        public let fieldReason: String?
     }
 
     /// A link or a feedback that would send the event.
@@ -59,25 +64,51 @@ public struct WhyNot: Sendable {
 extension Host {
     /// What stands in the way of an event of a system, and of what would send it.
     ///
-    /// - Parameter fields: the event's, in the order of its definition; nil: they are not known.
-    public func whyNot(_ name: String, event: String, fields: [Value]? = nil) throws(HostError) -> WhyNot {
+    /// - Parameter fields: the event's, in the order of its definition, nil for each that is not known; nil: none is.
+    public func whyNot(_ name: String, event: String, fields: [Value?]? = nil) throws(HostError) -> WhyNot {
         let set = current
         let number = try set.systemNumber(name)
         let definition = set.systems[number].definition
         let index = try Self.eventNumber(event, of: definition)
-        if let fields { try Self.check(fields, of: definition.events[index]) }
-        return set.whyNot(number, index, fields, now: time.now())
+        let type = definition.events[index].type
+        let fields = fields ?? type.fields.map { _ in nil }
+        try Self.check(fields, of: definition.events[index])
+        return set.whyNot(number, index, EventSketch(fields, of: type), now: time.now())
+    }
+}
+
+/// The data of an event, of which some fields may not be known.
+private struct EventSketch {
+    /// A structure in which the fields are not that are not known, so that what reads one fails.
+    let data: Value
+    /// Those that are not known.
+    private let unknown: Set<String>
+
+    init(_ fields: [Value?], of type: StructureType) {
+        let all = zip(type.fields, fields)
+        unknown = Set(all.filter { $0.1 == nil }.map(\.0.name))
+        let known = all.compactMap { field, value in value.map { (field, $0) } }
+        let shape =
+            known.count == type.fields.count ? type : StructureType(name: type.name, fields: known.map { $0.0 })
+        data = .structure(Structure(type: shape, fields: known.map { $0.1 }))
+    }
+
+    /// What an expression reads of that which is not known, as it is written.
+    func unknown(in references: Set<[String]>) -> [String] {
+        guard !unknown.isEmpty else { return [] }
+        return references.filter { reference in
+            reference.first == "event" && (reference.count == 1 || unknown.contains(reference[1]))
+        }.map { $0.joined(separator: ".") }.sorted()
     }
 }
 
 extension HostedSet {
-    fileprivate func whyNot(_ number: Int, _ event: Int, _ fields: [Value]?, now: Timestamp) -> WhyNot {
+    fileprivate func whyNot(_ number: Int, _ event: Int, _ sketch: EventSketch, now: Timestamp) -> WhyNot {
         let system = systems[number]
         let definition = system.definition
         let state = system.loop.state
         let isOpaque = definition.kind != nil
-        let data = Value.structure(Structure(type: definition.events[event].type, fields: fields ?? []))
-        let variables = [state.data, data, .timestamp(now)]
+        let variables = [state.data, sketch.data, .timestamp(now)]
         let rules = isOpaque ? [] : definition.rules[state.index][event]
         let handling = definition.states.indices.filter { other in
             !isOpaque && other != state.index && !definition.rules[other][event].isEmpty
@@ -86,8 +117,7 @@ extension HostedSet {
             definition: definition, state: state,
             obstacle: system.phase == .running
                 ? system.pauseState.map { "it is paused by \($0.by)" } : Host.obstacle(to: system),
-            transitions: WhyNot.Candidate.all(
-                rules, of: definition, state.index, event, variables, isKnown: fields != nil),
+            transitions: WhyNot.Candidate.all(rules, of: definition, state.index, event, variables, sketch),
             otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
             senders: links(sending: event, to: number, now)
                 + feedbacks(sending: event, of: system, state, now))
@@ -215,11 +245,9 @@ extension Explanation {
 
 extension WhyNot.Candidate {
     /// The transitions of a state on an event.
-    ///
-    /// - Parameter isKnown: whether the event's data is known; else it has no fields, and what reads one fails.
     fileprivate static func all(
         _ rules: [TransitionRule], of definition: SystemDefinition, _ state: Int, _ event: Int, _ variables: [Value],
-        isKnown: Bool
+        _ sketch: EventSketch
     ) -> [WhyNot.Candidate] {
         var isDecided = false
         var hasFailed = false
@@ -228,35 +256,90 @@ extension WhyNot.Candidate {
             var holds: Bool?
             var reason: String?
             var fails = false
+            var setting: (field: String, reason: String)?
             if isDecided {
                 reason = "not tried, since one before it \(hasFailed ? "fails" : "may hold")"
             } else if let condition = rule.condition {
                 let explanation = condition.explain(variables)
-                let reads = condition.references.filter { $0.first == "event" }.map { $0.joined(separator: ".") }
-                if isKnown || reads.isEmpty
-                    || (explanation.value != nil && !condition.source.contains("has("))
-                {
+                let reads = sketch.unknown(in: condition.references)
+                if reads.isEmpty || (explanation.value != nil && !condition.source.contains("has(")) {
                     // One that fails is a fault, and none behind it is tried.
                     fails = explanation.value == nil
                     holds = explanation.value ?? false
                     reason = explanation.summary
                 } else {
-                    reason = "it depends on \(reads.sorted().joined(separator: ", "))"
+                    reason = "it depends on \(reads.joined(separator: ", "))"
                 }
             } else {
                 holds = true
             }
+            let to: String
+            switch rule.outcome {
+            case .stay: to = "stay"
+            case .to(let program):
+                to = definition.states[program.state].name
+                guard holds == true else { break }
+                let names = definition.states[program.state].type.fields.map(\.name)
+                for case (let name, .data(let data)) in zip(names, program.fields) {
+                    guard let doubt = data.doubt(variables, sketch) else { continue }
+                    // The first that fails is the fault.
+                    if doubt.isFailure || setting == nil { setting = (name, doubt.reason) }
+                    if doubt.isFailure {
+                        fails = true
+                        break
+                    }
+                }
+            }
             if holds == true || fails { isDecided = true }
             if fails { hasFailed = true }
-            let to: String =
-                switch rule.outcome {
-                case .stay: "stay"
-                case .to(let program): definition.states[program.state].name
-                }
             return WhyNot.Candidate(
                 from: written?.from ?? definition.states[state].name,
                 event: written?.event ?? definition.events[event].name, to: to, condition: rule.condition?.source,
-                source: rule.source, holds: holds, fails: fails, reason: reason)
+                source: rule.source, holds: holds, fails: fails, reason: reason, field: setting?.field,
+                fieldReason: setting?.reason)
         }
+    }
+}
+
+extension DataProgram {
+    /// Why it has no value, or that this cannot be told, if so.
+    fileprivate func doubt(_ variables: [Value], _ sketch: EventSketch) -> (isFailure: Bool, reason: String)? {
+        switch self {
+        case .constant: return nil
+        case .template(let program): return program.doubt(variables, sketch)
+        case .structure(_, let parts), .list(let parts): return Self.first(parts, variables, sketch)
+        case .map(let entries): return Self.first(entries.map(\.value), variables, sketch)
+        case .optional(let part): return part.doubt(variables, sketch)
+        }
+    }
+
+    /// The first failure, or else the first doubt.
+    private static func first(
+        _ parts: [DataProgram], _ variables: [Value], _ sketch: EventSketch
+    ) -> (isFailure: Bool, reason: String)? {
+        let doubts = parts.compactMap { $0.doubt(variables, sketch) }
+        return doubts.first { $0.isFailure } ?? doubts.first
+    }
+}
+
+extension TemplateProgram {
+    fileprivate func doubt(_ variables: [Value], _ sketch: EventSketch) -> (isFailure: Bool, reason: String)? {
+        let failure: EvaluationError
+        do {
+            _ = try evaluate(variables)
+            return nil
+        } catch {
+            failure = error
+        }
+        let failures = explain(variables).filter { (try? $0.result.get()) == nil }
+        let unknown = sketch.unknown(in: references)
+        // What only hands on a field has a value whatever that is.
+        let doubtful = failures.first { failure in !unknown.contains { $0 == failure.parts.first?.text } }
+        guard unknown.isEmpty else {
+            return doubtful == nil && !failures.isEmpty
+                ? nil : (false, "it depends on \(unknown.joined(separator: ", "))")
+        }
+        // Parts that all have values may be no text together.
+        return (true, doubtful?.summary ?? failure.message)
     }
 }

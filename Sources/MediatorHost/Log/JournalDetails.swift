@@ -76,7 +76,7 @@ extension Cause {
     /// What the journal calls what is nearest: the state that was seen, or how the chain ends.
     var id: String {
         switch kind {
-        case .link(_, let record), .feedback(_, let record), .tick(_, let record), .migration(let record): record.id
+        case .link(_, let record), .feedback(_, let record, _), .tick(_, let record), .migration(let record): record.id
         case .outside(let request): request.client?.id ?? "program"
         case .start: "start"
         case .reload: "reload"
@@ -94,7 +94,7 @@ extension Cause {
         var details: [String: String?] = [JournalDetails.cause: id, "bus": bus]
         switch kind {
         case .link(let link, _), .tick(let link, _): details["link"] = event?.via?.link.name ?? link.name
-        case .feedback(let source, _): details["feedback"] = source.name
+        case .feedback(let source, _, _): details["feedback"] = source.name
         case .outside, .start, .reload, .restored, .migration, .fault, .firstValue:
             details["link"] = event?.via?.link.name
         }
