@@ -609,17 +609,19 @@ struct CommandTests {
         let bench = try await Bench()
         let measured = ["percent=5", "mount=/", "within=1s"]
         let variables = ["MEDIATORD_SOCKET": bench.socket]
+        // Whose time does not pass by itself, however busy the machine is.
+        let clock = ManualClock()
         let reached = await Bench.run(
             ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Full", "--wait", "Unknown"],
-            variables: variables)
+            variables: variables, clock: clock)
         #expect(
             reached.output == "emitted Measured mount=/ percent=5 within=1s to system disk-guard\n"
                 + "disk-guard is in Full mount=/var note=\"nearly full\" percent=97\n")
         #expect(bench.handler.watched == [WatchParameters(patterns: ["system:disk-guard"])])
-        let published = await bench.run("publish", "backup", "on", "--wait", "disk-guard=Full", "--json")
+        let published = await Bench.run(
+            ["publish", "backup", "on", "--wait", "disk-guard=Full", "--json"], variables: variables, clock: clock)
         let object = try JSONValue(parsing: published.output).objectValue
         #expect(object?["reached"]?.arrayValue?.first?.objectValue?["system"] == "disk-guard")
-        let clock = ManualClock()
         async let late = Bench.run(
             ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Unknown", "--timeout", "120"],
             variables: variables, clock: clock)
