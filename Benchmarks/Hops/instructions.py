@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from measure import Ours
@@ -41,18 +40,6 @@ class Counted(Ours):
         subprocess.run(
             ["callgrind_control", "-i", "on" if wanted else "off", str(self.process.pid)], check=True,
             stdout=subprocess.DEVNULL)
-
-    def flood(self) -> None:
-        """Puts numbers in and waits until they are out; looks only now and then, since looking is counted too."""
-        message = json.dumps(
-            {"method": "io.mediatord.Control.Publish", "parameters": {"bus": "bus-0", "value": 0}, "oneway": True})
-        self.socket.sendall((message.encode() + b"\0") * FLIGHT)
-        self.taken += FLIGHT
-        while True:
-            time.sleep(0.5)
-            counters = self.call("DescribeSystem", {"name": self.last})["system"]["summary"]["counters"]
-            if counters["events"] >= self.taken:
-                return
 
     def end(self) -> int:
         """Ends it; how many instructions were counted."""
@@ -85,7 +72,7 @@ def measure(program: Path, watchers: int, bus: str) -> float:
         clients = [watch(path, bus) for _ in range(watchers)]
         one.count(True)
         for _ in range(ROUNDS):
-            one.flood()
+            one.send(FLIGHT)
         one.count(False)
         for client in clients:
             client.close()

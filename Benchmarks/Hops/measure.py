@@ -26,6 +26,9 @@ transitions:
     Take: {{ to: Here, when: event.number >= 0, set: {{ number: "${{event.number + 1}}" }} }}
 """
 
+# The last number that is put in at a time begins here, the others at 0.
+LAST = 1_000_000
+
 HERTZ = os.sysconf("SC_CLK_TCK")
 
 
@@ -35,12 +38,17 @@ def wiring(length: int) -> str:
         external = ", external: write" if n == 0 else ""
         lines.append(f"  bus-{n}: {{ kind: passthrough, value: int, limit: 100000{external} }}")
     lines.append("  idle: { kind: currentValue, value: int, initial: 0, external: write }")
+    lines.append("  out: { kind: currentValue, value: int, initial: 0, external: read }")
     lines.append("links:")
     for n in range(length):
         lines.append(f"  into-{n}: {{ attach: hop-{n}, to: bus-{n}, emitEvent: {{ Take: {{ number: \"${{value}}\" }} }} }}")
         if n + 1 < length:
             lines.append(
                 f"  out-of-{n}: {{ attach: hop-{n}, to: bus-{n + 1}, onState: Here, emitValue: \"${{state.number}}\" }}")
+    # What tells that all the others have come out too, since they come out in the order in which they were put in.
+    lines.append(
+        f"  out: {{ attach: hop-{length - 1}, to: out, onState: Here, when: state.number >= {LAST},"
+        " emitValue: \"${state.number}\" }")
     return "\n".join(lines) + "\n"
 
 
@@ -75,10 +83,13 @@ class Ours:
                 sys.exit("measure.py: the daemon does not serve its socket")
             time.sleep(0.02)
         self.rest = b""
-        self.last = f"hop-{length - 1}"
-        self.taken = 0
         while any(one["health"] != "healthy" for one in self.call("ListSystems", {})["systems"]):
             time.sleep(0.02)
+        self.out = socket.socket(socket.AF_UNIX)
+        self.out.connect(path)
+        watch = {"method": "io.mediatord.Control.WatchBus", "parameters": {"name": "out"}, "more": True}
+        self.out.sendall(json.dumps(watch).encode() + b"\0")
+        self.wait_out()
 
     def call(self, method: str, parameters: dict) -> dict:
         message = {"method": f"io.mediatord.Control.{method}", "parameters": parameters}
@@ -91,17 +102,25 @@ class Ours:
             sys.exit(f"measure.py: {method}: {reply}")
         return reply["parameters"]
 
+    def wait_out(self) -> None:
+        """Waits until something comes out."""
+        reply = b""
+        while not reply.endswith(b"\0"):
+            got = self.out.recv(1 << 16)
+            if not got:
+                sys.exit("measure.py: the daemon watches no longer")
+            reply += got
+        if b"error" in reply:
+            sys.exit(f"measure.py: {reply.decode()}")
+
     def send(self, count: int) -> None:
-        message = json.dumps(
-            {"method": "io.mediatord.Control.Publish", "parameters": {"bus": "bus-0", "value": 0}, "oneway": True})
-        self.socket.sendall((message.encode() + b"\0") * count)
-        self.taken += count
-        # Looking costs something too, which is counted: a hundred times a second, at most.
-        while True:
-            counters = self.call("DescribeSystem", {"name": self.last})["system"]["summary"]["counters"]
-            if counters["events"] >= self.taken:
-                return
-            time.sleep(0.01)
+        def message(value: int) -> bytes:
+            parameters = {"bus": "bus-0", "value": value}
+            call = {"method": "io.mediatord.Control.Publish", "parameters": parameters, "oneway": True}
+            return json.dumps(call).encode() + b"\0"
+
+        self.socket.sendall(message(0) * (count - 1) + message(LAST))
+        self.wait_out()
 
 
 class Peer:
