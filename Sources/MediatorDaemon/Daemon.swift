@@ -312,7 +312,7 @@ public struct Daemon: Sendable {
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
             began: { keeper.forget() },
-            becameReady: { hangups.reloader.becomeReady() },
+            becomesReady: { hangups.reloader.becomeReady() },
             greeting: { [self] in
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status",

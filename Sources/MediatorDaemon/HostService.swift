@@ -1,5 +1,6 @@
 import CommonExpression
 import FeedbackKit
+import Glibc
 import Logging
 import MediatorConfiguration
 import MediatorHost
@@ -16,8 +17,8 @@ struct HostService: Service, CustomStringConvertible {
     let logger: Logger
     /// Called when every system has begun.
     let began: @Sendable () -> Void
-    /// Called when the service manager has been told that everything is ready.
-    let becameReady: @Sendable () -> Void
+    /// Called when the service manager is about to be told that everything is ready.
+    let becomesReady: @Sendable () -> Void
     /// What to say when everything is ready.
     let greeting: @Sendable () -> Void
     /// Called when everything has been stopped, or left behind.
@@ -32,7 +33,9 @@ struct HostService: Service, CustomStringConvertible {
         host.start()
         began()
         await cancelWhenGracefulShutdown {
-            let late = await askingForTime { await host.ready(within: readyLimit) }
+            let late = await notifier.askingForTime(
+                host.time, telling: { "starting: \(host.statusText)" }
+            ) { await host.ready(within: readyLimit) }
             if Task.isCancelled { return }
             if !late.isEmpty {
                 logger.warning(
@@ -44,15 +47,22 @@ struct HostService: Service, CustomStringConvertible {
                             "limit": "\(host.readinessLimits(of: late, else: readyLimit))",
                         ]))
             }
-            notifier.notify(.ready, .status(host.statusText))
-            becameReady()
+            // Who is told that it is ready may ask for a reload at once, and waits to hear of it.
+            becomesReady()
+            if case .failed(let number) = notifier.notify(.ready, .status(host.statusText)) {
+                logger.error(
+                    "the service manager cannot be told that everything is ready",
+                    metadata: ["reason": "\(String(cString: strerror(number)))"])
+            }
             greeting()
             for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
         }
         logger.info("stopping", metadata: .about(.stopping))
         // A side effect that does not heed cancellation must not keep the daemon from ending.
         let limit = stopLimit + Self.forcedEndAllowance
-        let hasEnded = await Self.finishes(within: limit) { await host.stop(within: stopLimit) }
+        let hasEnded = await notifier.askingForTime(host.time) {
+            await Self.finishes(within: limit) { await host.stop(within: stopLimit) }
+        }
         if hasEnded {
             logger.info("stopped", metadata: .about(.stopped))
         } else {
@@ -64,24 +74,6 @@ struct HostService: Service, CustomStringConvertible {
             overdue()
         }
         ended()
-    }
-
-    /// How often the service manager is asked for more time to start.
-    private static let askPeriod = Duration.seconds(2)
-    /// How much it is asked for each time, from then on.
-    private static let askedTime = Duration.seconds(15)
-
-    /// Asks the service manager for more time as long as something lasts, which must have a limit of its own.
-    private func askingForTime<Result: Sendable>(_ body: @Sendable () async -> Result) async -> Result {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                while (try? await host.time.clock.sleep(for: Self.askPeriod)) != nil {
-                    notifier.notify(.extendTimeout(Self.askedTime), .status("starting: \(host.statusText)"))
-                }
-            }
-            defer { group.cancelAll() }
-            return await body()
-        }
     }
 
     /// What ending commands by force may take beyond the limit of a gentle stop.
@@ -119,5 +111,35 @@ extension Host {
         let texts = systems.map { own[$0] ?? common }
         guard let first = texts.first, texts.contains(where: { $0 != first }) else { return texts.first ?? common }
         return zip(systems, texts).map { "\($0) \($1)" }.joined(separator: ", ")
+    }
+}
+
+extension Notifier {
+    /// How often the service manager is asked for more time.
+    private static let askPeriod = Duration.seconds(2)
+    /// How much it is asked for each time, from then on.
+    private static let askedTime = Duration.seconds(15)
+
+    /// Asks the service manager for more time as long as something lasts, which must have a limit of its own: a start, a
+    /// reload or a stop that takes long is not taken for one that hangs.
+    ///
+    /// - Parameter status: what is going on, in words, to be told each time.
+    func askingForTime<Result>(
+        _ time: HostTime, telling status: (@Sendable () -> String)? = nil, _ body: () async -> Result
+    ) async -> Result {
+        let asking = Task(priority: .management) {
+            while (try? await time.clock.sleep(for: Self.askPeriod)) != nil {
+                if let status {
+                    notify(.extendTimeout(Self.askedTime), .status(status()))
+                } else {
+                    notify(.extendTimeout(Self.askedTime))
+                }
+            }
+        }
+        let result = await body()
+        // Over before anything else is told, so that nothing is taken for a later time.
+        asking.cancel()
+        await asking.value
+        return result
     }
 }

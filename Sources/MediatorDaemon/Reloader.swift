@@ -72,7 +72,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// The service manager has been told that the daemon is ready. Before that, it is told of no reload.
+    /// The service manager is about to be told that the daemon is ready. Before that, it is told of no reload.
     func becomeReady() {
         machine.withLock { $0.isReady = true }
     }
@@ -232,7 +232,8 @@ final class Reloader: Sendable {
     ) async -> Reply {
         let tellsManager = machine.withLock { $0.isReady }
         if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
-        let (reply, verdict) = await body()
+        // Also where it is not told of the reload: a command of the unit may wait for it (`ExecReload=`), and has a limit.
+        let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
         let time = "\(Daemon.now())"
         machine.withLock {
             $0.verdict = ReloadVerdict(

@@ -195,6 +195,27 @@ def test_a_stop_during_a_reload(reloaded: Container) -> None:
     assert "a part of the daemon failed" not in system.journal(UNIT)
 
 
+def test_a_long_reload_asks_for_more_time(reloaded: Container) -> None:
+    system = reloaded
+    kind = NOTIFY_RELOAD if system.show(UNIT, "Type")["Type"] == "notify-reload" else ""
+    drop_in(system, f"{kind}\n[Service]\nTimeoutStartSec=4\n")
+    system.systemctl("start", UNIT)
+    system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="9s"))
+    system.systemctl("reload", UNIT, timeout=90)
+    system.wait_until(
+        lambda: system.show(UNIT, "StatusText")["StatusText"].startswith("2 systems: 2 healthy"), "the new system", 60)
+    assert "timed out" not in system.journal(UNIT)
+
+
+def test_a_long_stop_asks_for_more_time(system: Container) -> None:
+    drop_in(system, "[Service]\nTimeoutStopSec=3\nExecStart=\nExecStart=/usr/bin/mediatord --stop-limit 60\n")
+    system.write("/etc/mediatord/busy.yaml", BUSY.format(seconds=9))
+    system.systemctl("start", UNIT)
+    system.systemctl("stop", UNIT, timeout=60)
+    assert stopped(system) == STOPPED, system.journal(UNIT)
+    assert "timed out" not in system.journal(UNIT)
+
+
 def test_reloads_at_once(reloaded: Container) -> None:
     system = reloaded
     system.systemctl("start", UNIT)
