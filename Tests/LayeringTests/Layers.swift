@@ -27,7 +27,9 @@ enum Layers {
         "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml", "Dispatch"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
-        "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
+        // It asks the C library what a thread keeps, for turns that follow each other on one, and for nothing else.
+        "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"]
+            + cLibrary + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
             + ["Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,

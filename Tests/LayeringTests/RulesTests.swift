@@ -56,7 +56,7 @@ struct `The rules` {
     @Test(arguments: [
         ("FeedbackKit", "Foundation"), ("FeedbackKit", "FoundationEssentials"), ("FeedbackKit", "Dispatch"),
         ("FeedbackKit", "Logging"), ("CommonExpression", "FoundationEssentials"), ("CommonExpression", "FeedbackKit"),
-        ("MediatorConfiguration", "FeedbackKit"), ("MediatorHost", "Varlink"), ("MediatorHost", "Glibc"),
+        ("MediatorConfiguration", "FeedbackKit"), ("MediatorHost", "Varlink"), ("MediatorHost", "NIOCore"),
         ("MediatorControl", "MediatorHost"), ("MediatorControl", "NIOCore"), ("MediatorCommands", "MediatorDaemon"),
         ("Varlink", "MediatorControl"), ("mediatord", "FeedbackKit"), ("mediatorctl", "MediatorControl"),
         ("MediatorDaemon", "MediatorCommands"), ("SideEffects", "Foundation"), ("Systemd", "MediatorHost"),
