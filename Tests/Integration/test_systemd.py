@@ -199,24 +199,42 @@ def test_commands_of_the_configuration_can_do_what_the_unit_promises(system: Con
 
 def test_commands_of_the_configuration_cannot_change_the_system(system: Container) -> None:
     drop_in(system, "[Service]\nExecStartPre=/bin/sh -c 'touch /etc/mediatord/file'\n")
-    assert system.systemctl("start", UNIT, check=False).returncode != 0
-    assert not system.path("/etc/mediatord/file").exists()
+    # Nor where the directory belongs to the daemon's user.
+    for owner in ("root", "mediatord"):
+        system.run("chown", owner, "/etc/mediatord")
+        assert system.systemctl("start", UNIT, check=False).returncode != 0
+        assert not system.path("/etc/mediatord/file").exists()
+    assert "Read-only file system" in system.journal(UNIT)
+
+
+def test_who_owns_the_directory_of_the_configuration_is_the_administrators_to_say(system: Container) -> None:
+    def owner() -> str:
+        return system.run("stat", "--format=%U %a", "/etc/mediatord").stdout.strip()
+
+    system.run("rm", "-rf", "/etc/mediatord")
+    system.run("systemd-tmpfiles", "--create", "mediatord.conf")
+    assert owner() == "root 755"
+    system.run("chown", "mediatord", "/etc/mediatord")
+    system.run("systemd-tmpfiles", "--create", "mediatord.conf")
+    system.systemctl("start", UNIT)
+    assert owner() == "mediatord 755"
 
 
 def test_a_change_of_a_link_is_written_only_where_the_unit_lets_it(system: Container) -> None:
     system.write("/etc/mediatord/bus.yaml", "buses: { beats: { kind: passthrough, value: int, external: both } }\n")
+    # The owner may write; the unit does not let it.
+    system.run("chown", "mediatord", "/etc/mediatord")
     system.systemctl("start", UNIT)
     attach = ("mediatorctl", "attach", "tell", "{ attach: heartbeat, to: beats, onState: Beating, emitValue: 1 }")
     refused = system.run(*attach, "--persist", check=False)
     assert refused.returncode == 1, refused
     assert "/etc/mediatord/90-mediatorctl.yaml' cannot be written" in refused.stderr
-    assert "Read-only file system" in refused.stderr or "Permission denied" in refused.stderr, refused.stderr
-    assert "ReadWritePaths=" in refused.stderr
+    assert "Read-only file system" in refused.stderr, refused.stderr
+    assert "ReadOnlyPaths=" in refused.stderr and "ReadWritePaths=" in refused.stderr
     assert "tell" not in system.run("mediatorctl", "list", "links").stdout
     system.run(*attach)
 
-    drop_in(system, "[Service]\nReadWritePaths=/etc/mediatord\n")
-    system.run("chown", "mediatord", "/etc/mediatord")
+    drop_in(system, (EXAMPLES / "persist.conf").read_text())
     system.systemctl("restart", UNIT)
     assert "tell" not in system.run("mediatorctl", "list", "links").stdout
     system.run(*attach, "--persist")
