@@ -280,6 +280,9 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     # It runs at once, with nothing configured; the directory for that is there.
     do(install)
     assert (state()["ActiveState"], state()["UnitFileState"]) == ("active", "enabled")
+    # The daemon opens its socket itself.
+    socket = fresh.show("mediatord.socket", "ActiveState", "UnitFileState")
+    assert socket == {"ActiveState": "inactive", "UnitFileState": "disabled"}
     assert "0 systems" in fresh.run("mediatorctl", "status", check=False).stdout
     assert fresh.run("dpkg", "--verify", "mediatord").stdout == ""
     owner = fresh.run("stat", "--format=%n %U %a", "/etc/mediatord", "/var/lib/mediatord").stdout.splitlines()
@@ -326,14 +329,16 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert "kept over a restart of the daemon" in fresh.run("mediatorctl", "why", "counter").stdout
 
     # What the administrator has stopped and disabled stays so.
-    units = fresh.systemctl("list-unit-files", "--no-legend", "mediatord.service", "mediatord.socket").stdout
-    # A socket is started before its service, which would else have one of its own.
-    names = sorted((line.split()[0] for line in units.splitlines() if line.split()[1] == "enabled"), reverse=True)
-    assert UNIT in names
-    fresh.systemctl("disable", "--now", *names)
+    fresh.systemctl("disable", "--now", UNIT)
     do(f"dpkg --install {newer.name}")
     assert (state()["ActiveState"], state()["UnitFileState"]) == ("inactive", "disabled")
-    fresh.systemctl("enable", "--now", *names)
+    # And so does the socket that they have enabled, which is not closed meanwhile.
+    fresh.systemctl("enable", "--now", "mediatord.socket")
+    opened = fresh.show("mediatord.socket", "InvocationID")
+    do(f"dpkg --install {newer.name}")
+    assert fresh.show("mediatord.socket", "UnitFileState", "InvocationID") == {"UnitFileState": "enabled", **opened}
+    fresh.systemctl("disable", "--now", "mediatord.socket")
+    fresh.systemctl("enable", "--now", UNIT)
 
     # Removed, nothing runs and nothing but what was configured and kept is left; installed again, that is found.
     do(remove)
