@@ -171,7 +171,25 @@ def test_no_client_is_refused_by_a_socket_that_systemd_has_opened(system: Contai
     assert system.path(SOCKET).is_socket()
     ping(system.path(SOCKET))
     system.systemctl("stop", "mediatord.socket", UNIT)
-    assert not system.path(SOCKET).exists()
+    # Nobody waits for a daemon that does not come.
+    assert "nobody listens" in system.run("mediatorctl", "status", check=False).stderr
+    system.systemctl("start", UNIT)
+    ping(system.path(SOCKET))
+
+
+def test_a_daemon_goes_on_when_its_socket_is_closed(system: Container) -> None:
+    started(system)
+    system.systemctl("stop", UNIT)
+    system.systemctl("start", "mediatord.socket")
+    ping(system.path(SOCKET))
+    pid = system.show(UNIT, "MainPID")
+    system.systemctl("stop", "mediatord.socket")
+    # It listens on by itself, and so does the next one.
+    ping(system.path(SOCKET))
+    assert system.show(UNIT, "MainPID") == pid
+    system.systemctl("restart", UNIT)
+    ping(system.path(SOCKET))
+    assert system.show("mediatord.socket", "ActiveState") == {"ActiveState": "inactive"}
 
 
 def test_the_socket_of_the_unit_takes_the_place_of_the_daemons_own(system: Container) -> None:
