@@ -307,7 +307,8 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
         template = re.sub(r"^(\w+Directory)=mediatord$", r"\1=mediatord@%i", unit, flags=re.MULTILINE)
         fresh.write("/etc/systemd/system/mediatord@.service", template)
         fresh.systemctl("daemon-reload")
-    fresh.systemctl("start", "mediatord@lab.service")
+    fresh.systemctl("enable", "--now", "mediatord@lab.service")
+    fresh.systemctl("enable", "mediatord@lab.socket")
     before = state()
     lab = fresh.show("mediatord@lab.service", "MainPID")["MainPID"]
     fresh.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
@@ -341,16 +342,23 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     fresh.systemctl("enable", "--now", UNIT)
 
     # Removed, nothing runs and nothing but what was configured and kept is left; installed again, that is found.
+    fresh.write("/etc/mediatord@broken/broken.yaml", "system: broken\n")
+    assert fresh.systemctl("start", "mediatord@broken.service", check=False).returncode != 0
+    fresh.run("rm", "/etc/mediatord@broken/broken.yaml")
     do(remove)
     assert fresh.processes("mediatord") == []
+    assert fresh.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout == ""
     assert not fresh.path("/usr/bin/mediatord").exists() and not fresh.path("/run/mediatord").exists()
     assert fresh.path("/var/lib/mediatord/kept").exists()
     do(install)
     assert "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
 
     # Purged, what is the administrator's own is left, which dpkg says, and the account, whose number nobody else gets.
+    wanted = "/etc/systemd/system/multi-user.target.wants/mediatord@lab.service"
+    assert wanted in left(fresh)
     said = do(purge)
     assert "directory '/etc/mediatord' not empty" in said, said
+    assert wanted not in left(fresh)
     fresh.run("rm", "-rf", "/etc/systemd/system/mediatord@.service")
     assert left(fresh) == ["/etc/mediatord", *sorted(OWN)]
     assert fresh.run("id", "mediatord").stdout == account
