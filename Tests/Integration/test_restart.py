@@ -96,6 +96,21 @@ def test_what_does_not_fit_any_more_begins_anew(system: Container) -> None:
     assert "it was in the state 'Count', whose fields have changed" in journal, journal
 
 
+def broken_start(system: Container) -> None:
+    """A restart with a configuration that is broken, and the start after it is mended."""
+    system.write("/etc/mediatord/broken.yaml", "system: broken\nstates: { A: {} }\ninitialState: Nowhere\n")
+    assert system.systemctl("restart", UNIT, check=False).returncode != 0
+    system.run("rm", "/etc/mediatord/broken.yaml")
+    system.systemctl("start", UNIT)
+
+
+def test_after_a_start_that_fails_everything_begins_anew(system: Container) -> None:
+    drop_in(system, UNLIMITED)
+    started(system)
+    broken_start(system)
+    assert count(system)["name"] == "Idle"
+
+
 def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> None:
     drop_in(system, UNLIMITED + "[Service]\nRestartSec=0\n")
     started(system)
@@ -118,6 +133,12 @@ def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> No
         system.systemctl("stop", UNIT)
         system.systemctl("start", UNIT)
         assert count(system)["name"] == "Count"
+        broken_start(system)
+        assert count(system)["name"] == "Count"
+        # What is kept can be let go.
+        system.systemctl("stop", UNIT)
+        system.systemctl("clean", "--what=fdstore", UNIT)
+        assert system.run("mediatorctl", "status", check=False).returncode == 69
         drop_in(system, "")
         system.systemctl("stop", UNIT)
 
