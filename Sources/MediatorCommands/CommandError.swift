@@ -127,7 +127,8 @@ extension CommandError {
             self.init(
                 .refused, error.description,
                 advice: (isRight
-                    ? "Let mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or "
+                    ? "Let mediatord's user write there (its owner or an ACL, and under systemd an empty ReadOnlyPaths= and "
+                        + "ReadWritePaths=); or "
                     : "You can also ")
                     + "leave out --persist, and write yourself what --persist --dry-run shows.", code: code)
         case .internalError:

@@ -177,7 +177,7 @@ def machine(
         for name, text in BUSY.items():
             box.write(f"/etc/mediatord/{name}", text)
         box.run("chown", "-R", "mediatord", "/etc/mediatord")
-        drop_in(box, UNLIMITED + "[Service]\nReadWritePaths=/etc/mediatord\n")
+        drop_in(box, UNLIMITED + "[Service]\nReadOnlyPaths=\nReadWritePaths=/etc/mediatord\n")
         box.systemctl("enable", "--now", UNIT)
         box.run("sync")
         yield box

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -77,6 +78,11 @@ def test_a_user_has_a_daemon_of_their_own(system: Container) -> None:
         assert started.returncode == 0, started.stderr + system.journal(manager)
         status = run("mediatorctl", "status").stdout
         assert "heartbeat" in status and f"{home}/.config/mediatord" in status, status
+        # What commands keep is no configuration.
+        pid = run("systemctl", "--user", "show", "-P", "MainPID", "mediatord").stdout.strip()
+        (kept,) = re.findall(r"(?:^|\0)STATE_DIRECTORY=([^\0]*)", system.run("cat", f"/proc/{pid}/environ").stdout)
+        places = system.run("realpath", kept, f"{home}/.config/mediatord").stdout.splitlines()
+        assert len(set(places)) == 2, places
         run("systemctl", "--user", "reload", "mediatord")
         run("systemctl", "--user", "restart", "mediatord")
         assert "kept over a restart" in run("mediatorctl", "why", "heartbeat").stdout

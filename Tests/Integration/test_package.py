@@ -109,7 +109,7 @@ def test_make_installs_and_takes_away(binaries: Binaries, tmp_path: Path) -> Non
             assert path.stat().st_mode & 0o777 == expected, path
     # Everybody is told the paths of this installation.
     unit = (tmp_path / "usr/local/lib/systemd/system" / UNIT).read_text()
-    assert "ExecStart=/usr/local/bin/mediatord" in unit and "file:/usr/local/share/doc/mediatord/README.md" in unit
+    assert "ExecStart=/usr/local/bin/mediatord" in unit and "Documentation=man:mediatord(8) man:mediatorctl(1)" in unit
     for name in installed:
         path = tmp_path / name
         if "/bin/" not in name and path.exists():
@@ -280,12 +280,15 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     # It runs at once, with nothing configured; the directory for that is there.
     do(install)
     assert (state()["ActiveState"], state()["UnitFileState"]) == ("active", "enabled")
+    # The daemon opens its socket itself.
+    socket = fresh.show("mediatord.socket", "ActiveState", "UnitFileState")
+    assert socket == {"ActiveState": "inactive", "UnitFileState": "disabled"}
     assert "0 systems" in fresh.run("mediatorctl", "status", check=False).stdout
     assert fresh.run("dpkg", "--verify", "mediatord").stdout == ""
     owner = fresh.run("stat", "--format=%n %U %a", "/etc/mediatord", "/var/lib/mediatord").stdout.splitlines()
     assert owner == ["/etc/mediatord root 755", "/var/lib/mediatord mediatord 750"]
     account = fresh.run("id", "mediatord").stdout
-    assert fresh.run("systemd-analyze", "verify", UNIT).stderr == ""
+    assert fresh.run("systemd-analyze", "verify", "--man=no", UNIT).stderr == ""
     for catalogue in (REPOSITORY / "systemd").glob("*.catalog"):
         known = fresh.run("journalctl", "--list-catalog").stdout
         for identifier in re.findall(r"^-- ([0-9a-f]{32})$", catalogue.read_text(), re.MULTILINE):
@@ -304,7 +307,8 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
         template = re.sub(r"^(\w+Directory)=mediatord$", r"\1=mediatord@%i", unit, flags=re.MULTILINE)
         fresh.write("/etc/systemd/system/mediatord@.service", template)
         fresh.systemctl("daemon-reload")
-    fresh.systemctl("start", "mediatord@lab.service")
+    fresh.systemctl("enable", "--now", "mediatord@lab.service")
+    fresh.systemctl("enable", "mediatord@lab.socket")
     before = state()
     lab = fresh.show("mediatord@lab.service", "MainPID")["MainPID"]
     fresh.run("mediatorctl", "emit", "counter", "Add", "by=7", "--wait", "Count")
@@ -326,26 +330,35 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert "kept over a restart of the daemon" in fresh.run("mediatorctl", "why", "counter").stdout
 
     # What the administrator has stopped and disabled stays so.
-    units = fresh.systemctl("list-unit-files", "--no-legend", "mediatord.service", "mediatord.socket").stdout
-    # A socket is started before its service, which would else have one of its own.
-    names = sorted((line.split()[0] for line in units.splitlines() if line.split()[1] == "enabled"), reverse=True)
-    assert UNIT in names
-    fresh.systemctl("disable", "--now", *names)
+    fresh.systemctl("disable", "--now", UNIT)
     do(f"dpkg --install {newer.name}")
     assert (state()["ActiveState"], state()["UnitFileState"]) == ("inactive", "disabled")
-    fresh.systemctl("enable", "--now", *names)
+    # And so does the socket that they have enabled, which is not closed meanwhile.
+    fresh.systemctl("enable", "--now", "mediatord.socket")
+    opened = fresh.show("mediatord.socket", "InvocationID")
+    do(f"dpkg --install {newer.name}")
+    assert fresh.show("mediatord.socket", "UnitFileState", "InvocationID") == {"UnitFileState": "enabled", **opened}
+    fresh.systemctl("disable", "--now", "mediatord.socket")
+    fresh.systemctl("enable", "--now", UNIT)
 
     # Removed, nothing runs and nothing but what was configured and kept is left; installed again, that is found.
+    fresh.write("/etc/mediatord@broken/broken.yaml", "system: broken\n")
+    assert fresh.systemctl("start", "mediatord@broken.service", check=False).returncode != 0
+    fresh.run("rm", "/etc/mediatord@broken/broken.yaml")
     do(remove)
     assert fresh.processes("mediatord") == []
+    assert fresh.systemctl("list-units", "--failed", "--plain", "--no-legend").stdout == ""
     assert not fresh.path("/usr/bin/mediatord").exists() and not fresh.path("/run/mediatord").exists()
     assert fresh.path("/var/lib/mediatord/kept").exists()
     do(install)
     assert "2 systems: 2 healthy" in fresh.run("mediatorctl", "status").stdout
 
     # Purged, what is the administrator's own is left, which dpkg says, and the account, whose number nobody else gets.
+    wanted = "/etc/systemd/system/multi-user.target.wants/mediatord@lab.service"
+    assert wanted in left(fresh)
     said = do(purge)
     assert "directory '/etc/mediatord' not empty" in said, said
+    assert wanted not in left(fresh)
     fresh.run("rm", "-rf", "/etc/systemd/system/mediatord@.service")
     assert left(fresh) == ["/etc/mediatord", *sorted(OWN)]
     assert fresh.run("id", "mediatord").stdout == account

@@ -96,6 +96,21 @@ def test_what_does_not_fit_any_more_begins_anew(system: Container) -> None:
     assert "it was in the state 'Count', whose fields have changed" in journal, journal
 
 
+def broken_start(system: Container) -> None:
+    """A restart with a configuration that is broken, and the start after it is mended."""
+    system.write("/etc/mediatord/broken.yaml", "system: broken\nstates: { A: {} }\ninitialState: Nowhere\n")
+    assert system.systemctl("restart", UNIT, check=False).returncode != 0
+    system.run("rm", "/etc/mediatord/broken.yaml")
+    system.systemctl("start", UNIT)
+
+
+def test_after_a_start_that_fails_everything_begins_anew(system: Container) -> None:
+    drop_in(system, UNLIMITED)
+    started(system)
+    broken_start(system)
+    assert count(system)["name"] == "Idle"
+
+
 def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> None:
     drop_in(system, UNLIMITED + "[Service]\nRestartSec=0\n")
     started(system)
@@ -118,6 +133,12 @@ def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> No
         system.systemctl("stop", UNIT)
         system.systemctl("start", UNIT)
         assert count(system)["name"] == "Count"
+        broken_start(system)
+        assert count(system)["name"] == "Count"
+        # What is kept can be let go.
+        system.systemctl("stop", UNIT)
+        system.systemctl("clean", "--what=fdstore", UNIT)
+        assert system.run("mediatorctl", "status", check=False).returncode == 69
         drop_in(system, "")
         system.systemctl("stop", UNIT)
 
@@ -171,7 +192,25 @@ def test_no_client_is_refused_by_a_socket_that_systemd_has_opened(system: Contai
     assert system.path(SOCKET).is_socket()
     ping(system.path(SOCKET))
     system.systemctl("stop", "mediatord.socket", UNIT)
-    assert not system.path(SOCKET).exists()
+    # Nobody waits for a daemon that does not come.
+    assert "nobody listens" in system.run("mediatorctl", "status", check=False).stderr
+    system.systemctl("start", UNIT)
+    ping(system.path(SOCKET))
+
+
+def test_a_daemon_goes_on_when_its_socket_is_closed(system: Container) -> None:
+    started(system)
+    system.systemctl("stop", UNIT)
+    system.systemctl("start", "mediatord.socket")
+    ping(system.path(SOCKET))
+    pid = system.show(UNIT, "MainPID")
+    system.systemctl("stop", "mediatord.socket")
+    # It listens on by itself, and so does the next one.
+    ping(system.path(SOCKET))
+    assert system.show(UNIT, "MainPID") == pid
+    system.systemctl("restart", UNIT)
+    ping(system.path(SOCKET))
+    assert system.show("mediatord.socket", "ActiveState") == {"ActiveState": "inactive"}
 
 
 def test_the_socket_of_the_unit_takes_the_place_of_the_daemons_own(system: Container) -> None:

@@ -104,8 +104,8 @@ struct ChangeTests {
         (
             ["detach", "tell-full", "--persist"], .refused,
             "mediatorctl: '/etc/mediatord/x.yaml' cannot be written, so nothing has changed: Read-only file system\nLet "
-                + "mediatord's user write there (its owner or an ACL, and under systemd ReadWritePaths=); or leave out "
-                + "--persist, and write yourself what --persist --dry-run shows.\n"
+                + "mediatord's user write there (its owner or an ACL, and under systemd an empty ReadOnlyPaths= and "
+                + "ReadWritePaths=); or leave out --persist, and write yourself what --persist --dry-run shows.\n"
         ),
         (
             ["set", "tell@a", "x=y"], .refused,
