@@ -55,18 +55,25 @@ extension CommandError {
 
     /// The failure any error of a call amounts to.
     ///
-    /// - Parameter who: who asked, for people.
-    init(_ error: any Error, place: Place, who: String) {
+    /// - Parameter environment: that of who asked.
+    init(_ error: any Error, place: Place, _ environment: CommandEnvironment) {
+        if let unanswered = error as? Unanswered {
+            let error = CommandError(unanswered.error, place: place, environment)
+            self.init(
+                error.status, "\(error.message); what was asked for may have been done", advice: error.advice,
+                code: error.code, details: error.details)
+            return
+        }
         if case .machine(let host, _) = place, let error = error as? VarlinkError, !(error.code == .invalidPath) {
             self.init(error, host: host)
             return
         }
-        let socket = place.socket
+        let (socket, manager) = (place.socket, place.manager(environment))
         // Who that is on the other machine is not known here.
-        let who = if case .machine(let host, _) = place { "your user on '\(host)'" } else { who }
+        let who = if case .machine(let host, _) = place { "your user on '\(host)'" } else { environment.who }
         switch error {
         case let error as CommandError: self = error
-        case let error as ControlError: self.init(error)
+        case let error as ControlError: self.init(error, manager)
         case let error as MissingRight: self.init(error, who)
         case ServiceError.permissionDenied:
             self.init(.permissionDenied, "mediatord does not allow this to \(who)", advice: Self.advice(for: .read))
@@ -76,7 +83,7 @@ extension CommandError {
                 "mediatord answered with \(error.errorReply)",
                 advice: "Are mediatorctl and mediatord of the same version? See `mediatorctl --version` and `status`."
             )
-        case let error as VarlinkError: self.init(error, socket: socket, who: who)
+        case let error as VarlinkError: self.init(error, socket: socket, who: who, manager)
         default: self.init(.refused, "unexpected failure: \(error)")
         }
     }
@@ -101,7 +108,7 @@ extension CommandError {
             + "that right: try `sudo mediatorctl …`, or ask for it."
     }
 
-    private init(_ error: ControlError) {
+    private init(_ error: ControlError, _ manager: ManagerCommands) {
         let code = error.word
         switch error {
         case .watchEnded, .stopping: self.init(.noConnection, error.description, code: code)
@@ -132,7 +139,7 @@ extension CommandError {
                     : "You can also ")
                     + "leave out --persist, and write yourself what --persist --dry-run shows.", code: code)
         case .internalError:
-            self.init(.refused, error.description, advice: "Try `journalctl -u mediatord -e`.", code: code)
+            self.init(.refused, error.description, advice: "Try \(manager.journal).", code: code)
         default: self.init(.refused, error.description, code: code)
         }
     }
@@ -160,18 +167,17 @@ extension CommandError {
         }
     }
 
-    private init(_ error: VarlinkError, socket: String, who: String) {
+    private init(_ error: VarlinkError, socket: String, who: String, _ manager: ManagerCommands) {
         switch error.code {
         case .noSocket:
             self.init(
                 .noConnection, "no connection to mediatord: there is no socket '\(socket)'",
-                advice: "Is mediatord running? Try `systemctl status mediatord`, or `make run` in the source tree. "
-                    + Self.otherSocket)
+                advice: "Is mediatord running? Try \(manager.status). " + Self.otherSocket)
         case .notRunning:
             self.init(
                 .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
-                advice: "It was stopped or killed, or has crashed: see `journalctl -u mediatord -e`, and start it "
-                    + "again, with `systemctl start mediatord` or `make run`.")
+                advice: "It was stopped or killed, or has crashed: see \(manager.journal), and start it again, as with "
+                    + "\(manager.start).")
         case .notASocket:
             self.init(
                 .noConnection, "no connection to mediatord: '\(socket)' is no socket", advice: Self.otherSocket)
@@ -185,13 +191,13 @@ extension CommandError {
             self.init(
                 .noConnection,
                 "mediatord at '\(socket)' does not answer in time",
-                advice: "Wait longer with --timeout, or see `systemctl status mediatord`."
+                advice: "Wait longer with --timeout, or see \(manager.status)."
             )
         case .connectionClosed:
             self.init(
                 .noConnection,
                 "mediatord closed the connection",
-                advice: "See `systemctl status mediatord` and `journalctl -u mediatord -e`."
+                advice: "See \(manager.status) and \(manager.journal)."
             )
         case .invalidPath: self.init(.usage, error.description)
         case .unexpectedValue, .protocolViolation, .messageTooLarge:

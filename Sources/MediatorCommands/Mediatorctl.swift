@@ -112,28 +112,45 @@ public enum Mediatorctl {
     private static func run(_ verb: any ControlVerb, _ environment: CommandEnvironment) async -> CommandStatus {
         let place = Place(verb.options, environment)
         defer { Place.endProcesses() }
+        let repetition = Repetition()
         do {
-            let session: Session
-            do {
-                session = try await Session.open(verb.options, environment, place, patience: verb.patience)
-            } catch {
-                try verb.performWithoutDaemon(in: environment)
-                throw error
-            }
-            do {
-                let status = try await verb.perform(in: session)
-                await session.client.close()
-                return status
-            } catch {
-                await session.client.close()
-                throw error
+            while true {
+                do {
+                    return try await perform(verb, repetition.watching(environment), place, repetition)
+                } catch {
+                    // Over ssh it would be another login, perhaps with another question for a password.
+                    guard place.isNear, let pause = repetition.pause(after: error) else { throw error }
+                    try await environment.clock.sleep(for: pause)
+                }
             }
         } catch is OutputClosed {
             return .success
         } catch {
-            let error = CommandError(error, place: place, who: environment.who)
+            let error = CommandError(error, place: place, environment)
             environment.writeError(error.text(isJSON: verb.options.json))
             return error.status
+        }
+    }
+
+    /// Performs a verb over connections of its own.
+    private static func perform(
+        _ verb: any ControlVerb, _ environment: CommandEnvironment, _ place: Place, _ repetition: Repetition
+    ) async throws -> CommandStatus {
+        let session: Session
+        do {
+            session = try await Session.open(
+                verb.options, environment, place, patience: verb.patience, repetition)
+        } catch {
+            try verb.performWithoutDaemon(in: environment)
+            throw error
+        }
+        do {
+            let status = try await verb.perform(in: session)
+            await session.client.close()
+            return status
+        } catch {
+            await session.client.close()
+            throw error
         }
     }
 }

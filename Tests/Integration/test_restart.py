@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -161,13 +162,56 @@ def restart_under(flood: Flood, system: Container, times: int) -> None:
         system.wait_until(lambda: flood.answered > answered + 20 or bool(flood.failures), "answers")
 
 
+# Emits and asks until a file is there, and prints what failed and how many events were taken.
+EMITTING = """\
+taken=0
+while [ ! -e /run/is-over ]; do
+    if mediatorctl emit counter Add by=1 >/dev/null; then taken=$((taken + 1)); else echo "emit: $?"; fi
+    mediatorctl why counter >/dev/null || echo "why: $?"
+done
+echo "taken: $taken"
+"""
+
+
+class Emitters:
+    """Loops of mediatorctl that go on until the end of the block."""
+
+    def __init__(self, system: Container, loops: int = 2) -> None:
+        self.system = system
+        self.failures: list[str] = []
+        self.taken = 0
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(loops)]
+
+    def __enter__(self) -> Emitters:
+        self.system.run("rm", "-f", "/run/is-over")
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.system.write("/run/is-over", "")
+        for thread in self._threads:
+            thread.join(120)
+        if any(thread.is_alive() for thread in self._threads):
+            self.failures.append("a loop does not end")
+
+    def _run(self) -> None:
+        result = self.system.run("sh", "-c", EMITTING, check=False, timeout=300)
+        *failures, taken = result.stdout.splitlines() or ["nothing"]
+        self.failures += failures + result.stderr.splitlines()
+        self.taken += int(taken.removeprefix("taken: "))
+
+
 def test_no_client_is_refused_while_the_daemon_restarts(system: Container) -> None:
     drop_in(system, UNLIMITED)
     started(system)
-    with Flood(system.path(SOCKET)) as flood:
+    with Flood(system.path(SOCKET)) as flood, Emitters(system) as emitters:
         restart_under(flood, system, 5)
     assert flood.failures == []
-    assert count(system)["name"] == "Count"
+    assert emitters.failures == []
+    # Each event that was taken is counted, and counted once, by whichever daemon.
+    assert emitters.taken > 0
+    assert count(system)["name"] == "Count" and count(system)["data"]["n"] == 7 + emitters.taken
 
 
 def test_no_client_is_refused_by_a_socket_that_systemd_has_opened(system: Container) -> None:

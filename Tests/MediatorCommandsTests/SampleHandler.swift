@@ -14,6 +14,7 @@ final class SampleHandler: ControlHandler {
         var watchers: [AsyncThrowingStream<WatchReply, any Error>.Continuation] = []
         var watched: [WatchParameters] = []
         var traces = 0
+        var refusals = 0
     }
 
     private let state = Mutex(State())
@@ -29,6 +30,9 @@ final class SampleHandler: ControlHandler {
     var watched: [WatchParameters] { state.withLock { $0.watched } }
     /// What was to be changed of links, as it was asked for.
     var changes: [String] { state.withLock { $0.changes } }
+
+    /// So many events are not taken, as by a daemon that is being stopped.
+    func refuseEvents(_ count: Int) { state.withLock { $0.refusals = count } }
 
     /// The next trace is the first.
     func forgetTraces() { state.withLock { $0.traces = 0 } }
@@ -325,7 +329,12 @@ final class SampleHandler: ControlHandler {
         guard parameters.event != "Reset" else {
             throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
         }
-        state.withLock { $0.emitted.append(parameters) }
+        let isRefused = state.withLock { state in
+            defer { state.refusals = max(0, state.refusals - 1) }
+            if state.refusals == 0 { state.emitted.append(parameters) }
+            return state.refusals > 0
+        }
+        if isRefused { throw ControlError.notAccepted(name: parameters.system, reason: "it is stopping") }
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {

@@ -86,9 +86,9 @@ struct AttachVerb: ControlVerb {
             text = String(decoding: session.environment.readInput(ConfigurationLimits.fileSize + 1), as: UTF8.self)
         }
         do {
-            let reply = try await session.client.attach(
-                AttachParameters(
-                    link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun))
+            let parameters = AttachParameters(
+                link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun)
+            let reply = try await change.make(in: session) { try await $0.attach(parameters) }
             return try finish(
                 ChangeReport(
                     reply: reply, link: link, done: "attached", isDryRun: change.dryRun, listsKept: change.all),

@@ -13,6 +13,13 @@ struct ChangeOptions: ParsableArguments {
     @Flag(help: "List what is kept, too.")
     var all = false
 
+    /// Makes the change, or only has it shown.
+    func make(
+        in session: Session, _ body: @Sendable (ControlClient) async throws -> ChangeReply
+    ) async throws -> ChangeReply {
+        dryRun ? try await body(session.client) : try await session.act(body)
+    }
+
     /// What the exit status means, for `--help`.
     static let applied = "applied, or nothing to do; with --dry-run: nothing is wrong with it"
     /// What the exit status means, for `--help`.

@@ -38,7 +38,7 @@ struct LogLevelVerb: ControlVerb {
     func perform(in session: Session) async throws -> CommandStatus {
         let reply =
             if let level {
-                try await session.client.setLogLevel(LogLevel(rawValue: level))
+                try await session.act { try await $0.setLogLevel(LogLevel(rawValue: level)) }
             } else {
                 try await session.client.logLevel()
             }

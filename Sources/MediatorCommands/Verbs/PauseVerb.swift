@@ -25,7 +25,7 @@ struct PauseVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        try await treat(system, in: session, word: "paused") { try await session.client.pause($0) }
+        try await treat(system, in: session, word: "paused") { try await $0.pause($1) }
     }
 }
 
@@ -52,6 +52,6 @@ struct ResumeVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        try await treat(system, in: session, word: "resumed") { try await session.client.resume($0) }
+        try await treat(system, in: session, word: "resumed") { try await $0.resume($1) }
     }
 }

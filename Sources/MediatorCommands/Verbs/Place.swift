@@ -67,6 +67,22 @@ enum Place: Sendable {
         }
     }
 
+    /// Whether it is on this machine.
+    var isNear: Bool {
+        switch self {
+        case .socket: true
+        case .machine: false
+        }
+    }
+
+    /// The commands that manage the daemon: those of a user's own where its socket lies in a directory that lives as long
+    /// as that user is logged in.
+    func manager(_ environment: CommandEnvironment) -> ManagerCommands {
+        let runtime = environment.variable("XDG_RUNTIME_DIR") ?? ""
+        let isOfUser = ["/run/user", runtime].contains { $0.hasPrefix("/") && socket.hasPrefix("\($0)/") }
+        return ManagerCommands(isOfUser: isOfUser && socket != ControlSocket.systemPath)
+    }
+
     /// Connects.
     func connect(
         _ configuration: ClientConfiguration, _ environment: CommandEnvironment
@@ -138,4 +154,19 @@ enum Place: Sendable {
     private static func quoted(_ text: String) -> String {
         "'" + text.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
+}
+
+/// How the service manager is asked about the daemon.
+struct ManagerCommands: Sendable {
+    /// Whether it is a user's own.
+    let isOfUser: Bool
+
+    /// What shows how the daemon is.
+    var status: String { "`systemctl \(scope)status mediatord`" }
+    /// What starts the daemon.
+    var start: String { "`systemctl \(scope)start mediatord`" }
+    /// What shows the end of the daemon's log.
+    var journal: String { "`journalctl \(scope)-u mediatord -e`" }
+
+    private var scope: String { isOfUser ? "--user " : "" }
 }

@@ -29,7 +29,7 @@ struct RestartVerb: ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         try await treat(system, in: session, word: "restarted") {
-            try await session.client.restart($0)
+            try await $0.restart($1)
             return true
         }
     }
@@ -59,7 +59,7 @@ struct ResetVerb: ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         try await treat(system, in: session, word: "reset") {
-            try await session.client.reset($0)
+            try await $0.reset($1)
             return true
         }
     }
@@ -70,7 +70,8 @@ extension ControlVerb {
     ///
     /// - Parameter body: whether it was not so already.
     func treat(
-        _ name: String, in session: Session, word: String, _ body: (String) async throws -> Bool
+        _ name: String, in session: Session, word: String,
+        _ body: @Sendable (ControlClient, String) async throws -> Bool
     ) async throws -> CommandStatus {
         var target = Target(name)
         guard target.kind == nil || target.kind == .system else {
@@ -79,8 +80,11 @@ extension ControlVerb {
         target.kind = .system
         // A name that is none is told with what may have been meant.
         _ = try await target.find(in: session.client, among: [.system])
-        let isNews = try await body(target.name)
-        guard case .system(let system) = try await target.find(in: session.client, among: [.system]) else {
+        let (name, found) = (target.name, target)
+        let isNews = try await session.act { try await body($0, name) }
+        // It is done: that a daemon which is being stopped has closed the other connection since is no failure.
+        let report = try await session.freshly { try await found.find(in: $0, among: [.system]) }
+        guard case .system(let system) = report else {
             throw CommandError(.usage, "only a system can be \(word)")
         }
         try session.show(TreatedReport(word: word, system: system.summary, isNews: isNews))

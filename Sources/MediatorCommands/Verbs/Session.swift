@@ -11,13 +11,20 @@ struct Session: Sendable {
     let limit: Duration
     /// Makes another connection, for what takes one for itself.
     let connect: @Sendable () async throws -> ControlClient
+    /// Whether another connection costs next to nothing, as it does on this machine; else there is one for everything.
+    let isNear: Bool
+    /// The commands that manage the daemon.
+    let manager: ManagerCommands
+    /// Whether all of it may be done once more.
+    let repetition: Repetition
 
     /// Connects as the options say. Where calls may take longer than the options say, the daemon shows first, within
     /// their time, that it answers at all.
     ///
     /// - Parameter patience: how much longer a call may take, in seconds.
     static func open(
-        _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double
+        _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double,
+        _ repetition: Repetition
     ) async throws -> Session {
         var configuration = ClientConfiguration()
         configuration.connectLimit = .seconds(options.timeout)
@@ -37,7 +44,36 @@ struct Session: Sendable {
         return Session(
             client: client, environment: environment,
             renderer: Renderer(form: options.json ? .json : .text(TextStyle(environment))), limit: limit,
-            connect: connect)
+            connect: connect, isNear: place.isNear, manager: place.manager(environment), repetition: repetition)
+    }
+
+    /// Asks over a connection of its own: a daemon that is being stopped serves the first call of each connection and
+    /// closes it, and who connects later is served by the next daemon.
+    func freshly<Result: Sendable>(
+        _ body: @Sendable (ControlClient) async throws -> Result
+    ) async throws -> Result {
+        // It is closed once nobody uses it any longer.
+        try await body(isNear ? connect() : client)
+    }
+
+    /// Asks for what must not be done twice.
+    ///
+    /// - Throws: ``Unanswered`` where it may have been done, and whatever else is thrown where it was not.
+    func act<Result: Sendable>(
+        _ body: @Sendable (ControlClient) async throws -> Result
+    ) async throws -> Result {
+        try await freshly { client in
+            let was = repetition.rule(out: true)
+            do {
+                return try await body(client)
+            } catch let error as VarlinkError where error.code == .connectionClosed || error.code == .timedOut {
+                throw Unanswered(error: error)
+            } catch let error as ControlError where error.isOfStopping {
+                // It was not done.
+                _ = repetition.rule(out: was)
+                throw error
+            }
+        }
     }
 
     /// Shows a report to the user.

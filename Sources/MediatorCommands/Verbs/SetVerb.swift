@@ -55,8 +55,9 @@ struct SetVerb: ControlVerb {
             let value = parts.count > 1 ? String(parts[1]) : ""
             return Setting(key: String(parts[0]), value: parts[0] == "when" ? expression(value) : value)
         }
-        let reply = try await session.client.set(
-            SetParameters(link: link, settings: settings, persist: change.persist, dryRun: change.dryRun))
+        let parameters = SetParameters(
+            link: link, settings: settings, persist: change.persist, dryRun: change.dryRun)
+        let reply = try await change.make(in: session) { try await $0.set(parameters) }
         return try finish(
             ChangeReport(
                 reply: reply, link: link, done: "changed", isDryRun: change.dryRun, listsKept: change.all), in: session)

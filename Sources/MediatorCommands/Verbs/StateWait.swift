@@ -77,7 +77,7 @@ struct StateWait: Sendable {
         let replies = try await watcher.watch(WatchParameters(patterns: names.map { "system:\($0)" }))
         let gate = ActionGate(action)
         return try await withThrowingTaskGroup(of: [String: ReachedState]?.self) { group in
-            group.addTask { try await follow(replies, session.client, gate) }
+            group.addTask { try await follow(replies, session, gate) }
             group.addTask {
                 try await clock.sleep(for: min(Self.patience, limit / 2))
                 try await gate.act()
@@ -122,7 +122,9 @@ struct StateWait: Sendable {
         await withTaskGroup(of: [String: SystemSummary]?.self) { group in
             group.addTask {
                 var systems: [String: SystemSummary] = [:]
-                for name in names { systems[name] = try? await session.client.describeSystem(name).summary }
+                for name in names {
+                    systems[name] = try? await session.freshly { try await $0.describeSystem(name).summary }
+                }
                 return systems
             }
             group.addTask {
@@ -135,7 +137,7 @@ struct StateWait: Sendable {
     }
 
     private func follow(
-        _ replies: ControlWatch<WatchReply>, _ client: ControlClient, _ gate: ActionGate
+        _ replies: ControlWatch<WatchReply>, _ session: Session, _ gate: ActionGate
     ) async throws -> [String: ReachedState] {
         var open = Set(wanted.keys)
         var reached: [String: ReachedState] = [:]
@@ -145,7 +147,7 @@ struct StateWait: Sendable {
             if reply.dropped > 0 {
                 // What was left out may have been what is waited for.
                 for name in open {
-                    let state = try await client.describeSystem(name).summary.state
+                    let state = try await session.freshly { try await $0.describeSystem(name).summary.state }
                     guard wanted[name]?.contains(state.name) == true else { continue }
                     open.remove(name)
                     reached[name] = ReachedState(name: name, state: state, time: reply.time)

@@ -171,7 +171,7 @@ struct TapVerb: ControlVerb {
             throw CommandError(
                 .noConnection,
                 "mediatord went away",
-                advice: "See `systemctl status mediatord`; when it runs again, start this tap again."
+                advice: "See \(session.manager.status); when it runs again, start this tap again."
             )
         } catch  where Task.isCancelled {
             return

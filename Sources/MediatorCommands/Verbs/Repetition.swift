@@ -1,0 +1,73 @@
+import MediatorControl
+import Synchronization
+import Varlink
+
+/// Whether a verb may be performed once more, from its beginning: while the daemon is restarted, connections are closed
+/// between two calls. Nothing may have been done yet that must not be done twice.
+final class Repetition: Sendable {
+    /// How long is waited before each repetition, 6.2 seconds in all: a restart takes a second or two. Who connects
+    /// meanwhile waits for the next daemon, so that the first repetition is mostly the last.
+    static let pauses: [Duration] = [20, 80, 200, 400, 800, 1500, 3200].map(Duration.milliseconds)
+
+    private let state = Mutex(State())
+
+    private struct State {
+        var isRuledOut = false
+        var count = 0
+    }
+
+    /// Says whether there may be none any longer; whether that was so before.
+    func rule(out isRuledOut: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.isRuledOut = isRuledOut }
+            return state.isRuledOut
+        }
+    }
+
+    /// An environment in which what is shown or read rules out repetitions.
+    func watching(_ environment: CommandEnvironment) -> CommandEnvironment {
+        var watched = environment
+        watched.write = { text in
+            _ = self.rule(out: true)
+            try environment.write(text)
+        }
+        watched.writeError = { text in
+            _ = self.rule(out: true)
+            environment.writeError(text)
+        }
+        watched.readInput = { limit in
+            _ = self.rule(out: true)
+            return environment.readInput(limit)
+        }
+        return watched
+    }
+
+    /// How long to wait before the next repetition after an error; nil: there is none.
+    func pause(after error: any Error) -> Duration? {
+        switch error {
+        case let error as VarlinkError where error.code == .connectionClosed: break
+        case let error as ControlError where error.isOfStopping: break
+        default: return nil
+        }
+        return state.withLock { state in
+            guard !state.isRuledOut, state.count < Self.pauses.count else { return nil }
+            defer { state.count += 1 }
+            return Self.pauses[state.count]
+        }
+    }
+}
+
+/// What must not be done twice was asked for, and no answer came: it may have been done.
+struct Unanswered: Error {
+    let error: VarlinkError
+}
+
+extension ControlError {
+    /// Whether nothing was done, as the daemon, or the system alone, is being stopped.
+    var isOfStopping: Bool {
+        switch self {
+        case .stopping, .notAccepted(_, reason: "it is stopping"): true
+        default: false
+        }
+    }
+}
