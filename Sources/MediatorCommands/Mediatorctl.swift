@@ -114,12 +114,16 @@ public enum Mediatorctl {
         defer { Place.endProcesses() }
         let repetition = Repetition()
         do {
+            var first: (any Error)?
             while true {
                 do {
                     return try await perform(verb, repetition.watching(environment), place, repetition)
                 } catch {
+                    // No other daemon has come: what the one that was there said last is what to tell.
+                    if let first, let error = error as? VarlinkError, error.isOfAbsence { throw first }
                     // Over ssh it would be another login, perhaps with another question for a password.
                     guard place.isNear, let pause = repetition.pause(after: error) else { throw error }
+                    first = first ?? error
                     try await environment.clock.sleep(for: pause)
                 }
             }

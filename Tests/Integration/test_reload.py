@@ -174,9 +174,11 @@ def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon
         for connection in waiting:
             connection.call("io.mediatord.Control.Reload")
         # All of them have asked, but only one is answered: which one is up to the daemon's threads.
-        ready, _, _ = select.select([connection.socket for connection in waiting], [], [], 30.0)
-        assert len(ready) == 1
-        (full,) = [connection for connection in waiting if connection.socket in ready]
+        poll = select.poll()
+        for connection in waiting:
+            poll.register(connection.socket, select.POLLIN)
+        ((number, _),) = poll.poll(30_000)
+        (full,) = [connection for connection in waiting if connection.socket.fileno() == number]
         reply = full.reply()
         assert reply is not None and not reply["parameters"]["applied"]
         assert "1000 reloads and changes of links wait for their turn already" in reply["parameters"]["summary"]

@@ -62,6 +62,11 @@ struct Unanswered: Error {
     let error: VarlinkError
 }
 
+extension VarlinkError {
+    /// Whether there is no daemon.
+    var isOfAbsence: Bool { code == .noSocket || code == .notRunning }
+}
+
 extension ControlError {
     /// Whether nothing was done, as the daemon, or the system alone, is being stopped.
     var isOfStopping: Bool {
