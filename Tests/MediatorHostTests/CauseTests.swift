@@ -70,6 +70,10 @@ private let backup = """
     external: any
     initialState: Waiting
     transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
+
+    """
+
+private let uplink = """
     ---
     system: uplink
     states: { Up: {}, Down: { why: string } }
@@ -84,17 +88,12 @@ private let backup = """
 
     """
 
-private let simple = """
-    system: backup
-    states: { Waiting: {}, Paused: { reason: string } }
-    events: { Pause: { reason: string }, Start: {} }
-    external: any
-    initialState: Waiting
-    transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
-    ---
-    buses: { status: { kind: passthrough, value: string, external: write } }
-    links: { pause: { attach: backup, to: status, emitEvent: { Pause: { reason: "${value}" } } } }
-    """
+private let simple =
+    backup + """
+        ---
+        buses: { status: { kind: passthrough, value: string, external: write } }
+        links: { pause: { attach: backup, to: status, emitEvent: { Pause: { reason: "${value}" } } } }
+        """
 
 private let bus = """
     ---
@@ -107,7 +106,7 @@ private let bus = """
 
 @Suite(.timeLimit(.minutes(5))) struct `Why a system is in its state` {
     @Test func `goes over event, link, bus, link and side effect to the start`() async throws {
-        let fixture = try CauseFixture(backup + bus)
+        let fixture = try CauseFixture(backup + uplink + bus)
         fixture.host.start()
         await fixture.pass(.seconds(3))
         try await fixture.reach("Paused", in: "backup")
@@ -181,7 +180,7 @@ private let bus = """
     }
 
     @Test func `names the client, and the program where there is none`() async throws {
-        let fixture = try CauseFixture(backup + bus)
+        let fixture = try CauseFixture(backup + uplink + bus)
         fixture.host.start()
         let client = HostClient(userID: 1000, processID: 4711)
         try fixture.host.emit("Pause", to: "backup", fields: [.string("by hand")], by: client)
@@ -273,17 +272,18 @@ private let bus = """
     @Test func `outlives a reload, which a changed system goes on from, and marks what a link is shown anew`()
         async throws
     {
-        let fixture = try CauseFixture(backup + bus)
+        let fixture = try CauseFixture(backup + uplink + bus)
         fixture.host.start()
         await fixture.pass(.seconds(3))
         try await fixture.reach("Paused", in: "backup")
         let before = try fixture.why("backup")
         fixture.clock.advance(by: .seconds(100))
         try await fixture.apply(
-            backup + bus + "\n  other: { attach: backup, to: uplink.status, when: \"false\", emitEvent: Start }")
+            backup + uplink + bus
+                + "\n  other: { attach: backup, to: uplink.status, when: \"false\", emitEvent: Start }")
         #expect(try fixture.why("backup") == before)
         // The system itself changes, and is joined to the bus anew.
-        let changed = backup.replacing("system: uplink\n", with: "system: uplink\nmailbox: { limit: 77 }\n")
+        let changed = (backup + uplink).replacing("system: uplink\n", with: "system: uplink\nmailbox: { limit: 77 }\n")
         try await fixture.apply(changed + bus)
         await fixture.settle()
         let carried = [

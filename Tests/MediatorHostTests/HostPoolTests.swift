@@ -15,14 +15,16 @@ private struct Place: Equatable {
 
 /// Real threads.
 @Suite(.timeLimit(.minutes(1))) struct `The pool of the configured systems` {
+    /// Those of two systems.
     private let pool = HostPool()
+    private let other = HostPool()
 
     @Test func `a turn that another asks for follows it on its thread`() async {
         let places = await withCheckedContinuation { continuation in
             pool.enqueue {
                 let first = Place.present
                 let isOver = Flag()
-                pool.enqueue { continuation.resume(returning: (first, Place.present, isOver.value.withLock { $0 })) }
+                other.enqueue { continuation.resume(returning: (first, Place.present, isOver.value.withLock { $0 })) }
                 isOver.value.withLock { $0 = true }
             }
         }
@@ -35,11 +37,11 @@ private struct Place: Equatable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             pool.enqueue {
                 let second = DispatchSemaphore(value: 0)
-                pool.enqueue {
+                other.enqueue {
                     second.wait()
                     continuation.resume()
                 }
-                pool.enqueue { second.signal() }
+                other.enqueue { second.signal() }
             }
         }
     }
@@ -50,7 +52,7 @@ private struct Place: Equatable {
             @Sendable func turn(_ left: Int) {
                 jobs.all.withLock { $0.append(Place.present.job) }
                 guard left > 1 else { return continuation.resume(returning: jobs.all.withLock { $0 }) }
-                pool.enqueue { turn(left - 1) }
+                (left % 2 == 0 ? other : pool).enqueue { turn(left - 1) }
             }
             pool.enqueue { turn(40) }
         }
@@ -58,6 +60,17 @@ private struct Place: Equatable {
             if rows.last?.job == job { rows[rows.count - 1].count += 1 } else { rows.append((job, 1)) }
         }
         #expect(rows.map(\.count) == [16, 16, 8])
+    }
+
+    /// It has had its share of events.
+    @Test func `a system that goes on gives the thread to others`() async {
+        let jobs = await withCheckedContinuation { continuation in
+            pool.enqueue {
+                let first = Place.present.job
+                pool.enqueue { continuation.resume(returning: (first, Place.present.job)) }
+            }
+        }
+        #expect(jobs.0 != jobs.1)
     }
 
     /// What turns elsewhere may block, and leaves nothing to its thread.
