@@ -120,8 +120,8 @@ def options(page: Page, command: dict) -> None:
 NAMES = {"EXIT CODES": "EXIT STATUS"}
 
 
-def discussion(page: Page, text: str, after: list) -> None:
-    """The text as DESCRIPTION, then `after`, then the parts below headings of their own."""
+def discussion(page: Page, text: str, after: list, files: list[tuple[str, str]] | None = None) -> None:
+    """The text as DESCRIPTION, then `after`, then the parts and the files below headings of their own."""
     first, *rest = HEADING.split(text or "")
     page.heading("DESCRIPTION")
     page.add(*(paragraphs(first) if first.strip() else [f".Nm\ndoes what its name says."]))
@@ -129,8 +129,13 @@ def discussion(page: Page, text: str, after: list) -> None:
         step()
     parts = dict(zip(rest[::2], rest[1::2]))
     parts = {NAMES.get(name, name): body for name, body in parts.items()}
-    for name in sorted(parts, key=lambda name: ("ENVIRONMENT", "EXIT STATUS", "EXAMPLES").index(name)):
+    if files:
+        parts["FILES"] = ""
+    for name in sorted(parts, key=lambda name: ("ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES").index(name)):
         page.heading(name)
+        if name == "FILES":
+            page.items(files)
+            continue
         lines = [line for line in parts[name].split("\n") if line.strip()]
         if name == "EXAMPLES":
             page.literal([line.strip() if not line.startswith("      ") else "    " + line.strip() for line in lines])
@@ -170,18 +175,64 @@ def daemon(programs: Path, folder: Path) -> None:
     page = Page("mediatord", 8, root["abstract"])
     synopsis(page, root, ["mediatord"])
 
-    def files() -> None:
+    files = [
+        (
+            "Pa /etc/mediatord",
+            "The configuration of this machine. Files there override those of the same name in /run/mediatord, "
+            "/usr/local/lib/mediatord and /usr/lib/mediatord; see mediatord.yaml(5).",
+        ),
+        ("Pa /etc/mediatord@INSTANCE", "The configuration of mediatord@INSTANCE.service."),
+        ("Pa ~/.config/mediatord", "The configuration of the user unit."),
+        (
+            "Pa /run/mediatord/io.mediatord.Control",
+            "The control socket; of an instance in /run/mediatord@INSTANCE, of a user in $XDG_RUNTIME_DIR/mediatord.",
+        ),
+        ("Pa /var/lib/mediatord", "What commands of the configuration keep ($STATE_DIRECTORY)."),
+        ("Pa /usr/share/doc/mediatord/examples", "Drop-ins for the unit, and configurations to begin with."),
+    ]
+
+    def more() -> None:
         options(page, root)
-        page.heading("FILES")
+        page.heading("UNITS")
         page.items(
             [
-                ("Pa /etc/mediatord", "The configuration; see mediatord.yaml(5)."),
-                ("Pa /run/mediatord/io.mediatord.Control", "The control socket."),
+                (
+                    "Pa mediatord.service",
+                    "The daemon of the machine. It is ready when every system has started; systemctl reload waits for the "
+                    "verdict and fails when nothing was changed. What systems and buses hold outlasts a restart, but not a "
+                    "stop or a boot.",
+                ),
+                (
+                    "Pa mediatord.socket",
+                    "Has systemd listen on the control socket, so that a client starts the daemon. It is not needed for "
+                    "clients to wait during a restart.",
+                ),
+                (
+                    "Pa mediatord@.service , Pa mediatord@.socket",
+                    "The same for several daemons, each with a configuration of its own.",
+                ),
             ]
         )
+        page.heading("SIGNALS")
+        page.items(
+            [
+                ("Dv SIGTERM , Dv SIGINT", "Stops: side effects may finish within the stop limit."),
+                ("Dv SIGHUP", "Reads the configuration again; a configuration with an error changes nothing."),
+            ]
+        )
+        page.heading("LIMITS")
+        page.add(
+            *paragraphs(
+                "The unit lets commands of the configuration (run) read the system, use the network, talk to local daemons and "
+                "write below $STATE_DIRECTORY, $RUNTIME_DIRECTORY and a /tmp of their own, and no more. What else one needs, "
+                "a drop-in grants (systemctl edit mediatord); the unit's comments say which setting is for what, and the example "
+                "effects.conf has what unit, journal and run usually need. Each connection and each command takes descriptors "
+                "(LimitNOFILE=); mailboxes, buffers and messages have limits of their own, which mediatord.yaml(5) tells."
+            )
+        )
 
-    discussion(page, root["discussion"], [files])
-    page.see([("mediatorctl", 1), ("mediatord.yaml", 5), ("systemctl", 1)])
+    discussion(page, root["discussion"], [more], files)
+    page.see([("mediatorctl", 1), ("mediatord.yaml", 5), ("systemctl", 1), ("systemd.service", 5), ("systemd.exec", 5)])
     page.write(folder)
 
 

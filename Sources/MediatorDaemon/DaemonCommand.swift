@@ -47,6 +47,12 @@ public struct DaemonCommand: AsyncParsableCommand {
           4  the control socket cannot be served, for example because another daemon does
           5  a part of the daemon failed, which is a mistake of the program
           6  a system asked for it on account of its faults
+
+        ENVIRONMENT
+          \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
+          RUNTIME_DIRECTORY  where the control socket lies if neither says so; systemd sets it for RuntimeDirectory=
+          TZ  the time zone of calendar times, unless they name one
+          FDSTORE  how many descriptors the service manager keeps for the next start (FileDescriptorStoreMax=)
         """
 
     @Option(
@@ -137,15 +143,11 @@ public struct DaemonCommand: AsyncParsableCommand {
         do throws(KindError) {
             catalogue = try SystemCatalogue.of(Self.launch.kinds)
         } catch {
-            for line in error.description.split(separator: "\n") {
-                LineWriter.standardError.write("\(Self.program): \(line)\n")
-            }
-            throw ExitCode(ExitStatus.failed.rawValue)
+            throw Self.failure(error.description.split(separator: "\n").map(String.init))
         }
         let flaws = EffectCatalogue.builtin.flaws(ofMore: Self.launch.effects)
         guard flaws.isEmpty else {
-            for flaw in flaws { LineWriter.standardError.write("\(Self.program): \(flaw)\n") }
-            throw ExitCode(ExitStatus.failed.rawValue)
+            throw Self.failure(flaws.map { "\($0)" })
         }
         if printKinds {
             guard StandardOutput.write(try KindFile(catalogue.kinds).json()) else { throw Self.notWritten() }
@@ -162,9 +164,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         } catch {
             let reason = "what the service manager has passed cannot be used"
             logger.critical("\(reason)", metadata: ["reason": "\(error)"])
-            Notifier().notifyEnd("\(reason): \(error)", Daemon.number(of: error), .noControlSocket)
-            Self.bidFarewell(Notifier(), logger)
-            throw ExitCode(ExitStatus.noControlSocket.rawValue)
+            throw Self.end("\(reason): \(error)", Daemon.number(of: error), .noControlSocket)
         }
         let path = inheritance.activatedPath ?? socket ?? Self.usualSocket
         let layers = config.isEmpty ? ConfigurationLayers.system : ConfigurationLayers(config)
@@ -188,6 +188,11 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard StandardOutput.write(summary + "\n"), isWritten.withLock({ $0 }) else { throw Self.notWritten() }
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
+        if let socket, let activated = inheritance.activatedPath, socket != activated {
+            logger.warning(
+                "the socket of the command line is not used: systemd listens at another for this daemon",
+                metadata: ["socket": "\(activated)", "given": "\(socket)"])
+        }
         daemon.inheritance = inheritance
         daemon.readyLimit = .seconds(readyLimit)
         daemon.stopLimit = .seconds(stopLimit)
@@ -196,6 +201,20 @@ public struct DaemonCommand: AsyncParsableCommand {
         let status = await daemon.run()
         Self.bidFarewell(daemon.notifier, logger)
         throw ExitCode(status.rawValue)
+    }
+
+    /// Says what is wrong with the program itself, to people and to the service manager, before there is a daemon.
+    private static func failure(_ lines: [String]) -> ExitCode {
+        for line in lines { LineWriter.standardError.write("\(program): \(line)\n") }
+        return end(lines.first ?? "it cannot be run", nil, .failed)
+    }
+
+    /// Tells the service manager why nothing starts.
+    private static func end(_ reason: String, _ number: Int32?, _ status: ExitStatus) -> ExitCode {
+        let notifier = Notifier()
+        notifier.notifyEnd(reason, number, status)
+        _ = notifier.barrier(timeout: farewell)
+        return ExitCode(status.rawValue)
     }
 
     /// Waits until the service manager has read the last messages: who ends at once after one may be gone before that,
@@ -301,7 +320,8 @@ public struct DaemonCommand: AsyncParsableCommand {
             if !text.isEmpty {
                 LineWriter(descriptor: code == .success ? STDOUT_FILENO : STDERR_FILENO).write(text + "\n")
             }
-            Glibc.exit(isUsage ? ExitStatus.usage.rawValue : code.rawValue)
+            guard isUsage else { Glibc.exit(code.rawValue) }
+            Glibc.exit(end("the command line is not understood: \(message(for: error))", EINVAL, .usage).rawValue)
         }
     }
 

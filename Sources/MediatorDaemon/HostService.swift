@@ -49,11 +49,7 @@ struct HostService: Service, CustomStringConvertible {
             }
             // Who is told that it is ready may ask for a reload at once, and waits to hear of it.
             becomesReady()
-            if case .failed(let number) = notifier.notify(.ready, .status(host.statusText)) {
-                logger.error(
-                    "the service manager cannot be told that everything is ready",
-                    metadata: ["reason": "\(String(cString: strerror(number)))"])
-            }
+            notifier.tellReady(host.statusText, "everything is ready", logger)
             greeting()
             for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
         }
@@ -115,6 +111,16 @@ extension Host {
 }
 
 extension Notifier {
+    /// Tells the service manager that a start or a reload is over. It waits for that: what cannot be sent is at least said.
+    ///
+    /// - Parameter event: what it is told, for the log.
+    func tellReady(_ status: String, _ event: String, _ logger: Logger) {
+        guard case .failed(let number) = notify(.ready, .status(status)) else { return }
+        logger.error(
+            "the service manager cannot be told that \(event)",
+            metadata: ["reason": "\(String(cString: strerror(number)))"])
+    }
+
     /// How often the service manager is asked for more time.
     private static let askPeriod = Duration.seconds(2)
     /// How much it is asked for each time, from then on.

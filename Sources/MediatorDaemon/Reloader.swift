@@ -243,16 +243,10 @@ final class Reloader: Sendable {
         let name = link == nil ? "reload" : "change of a link"
         let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
         // A daemon that is being stopped does not become ready again.
-        if tellsManager, !host.isStopped { tellReady(prefix + host.statusText) }
+        if tellsManager, !host.isStopped {
+            daemon.notifier.tellReady(prefix + host.statusText, "the reload is over", daemon.logger)
+        }
         return reply
-    }
-
-    /// Tells the service manager that it is over. It waits for that: what cannot be sent is at least said.
-    private func tellReady(_ status: String) {
-        guard case .failed(let number) = daemon.notifier.notify(.ready, .status(status)) else { return }
-        daemon.logger.error(
-            "the service manager cannot be told that the reload is over",
-            metadata: ["reason": "\(String(cString: strerror(number)))"])
     }
 
     private func apply(

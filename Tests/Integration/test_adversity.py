@@ -18,7 +18,7 @@ import pytest
 
 from conftest import BUILD, CONFIGURATION, UNIT_FILES
 from container import PATH, SUITES, Container, ContainerUnavailable, make_root
-from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, Binaries
+from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, USAGE, Binaries
 from powercut import Disk
 
 UNIT = "mediatord.service"
@@ -404,6 +404,10 @@ FAILURES = {
     "a mistake of the configuration": Failure(
         "22 (Invalid argument)", CONFIGURATION_INVALID, "the configuration is not valid",
         commands=("echo system: >/etc/mediatord/broken.yaml",),
+    ),
+    "a mistake of the command line": Failure(
+        "22 (Invalid argument)", USAGE, "the command line is not understood: Unknown option '--ready-limits'",
+        arguments="--ready-limits 5",
     ),
 }
 

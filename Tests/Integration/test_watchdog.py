@@ -59,6 +59,20 @@ def unruly(container: Container, binaries: Binaries) -> Iterator[Container]:
         container.run("journalctl", "--rotate", "--vacuum-time=1s")
 
 
+def test_a_mistake_of_the_program_is_told_to_the_service_manager(unruly: Container) -> None:
+    unruly.write(f"/run/systemd/system/{UNIT}.d/twice.conf", "[Service]\nEnvironment=UNRULY_TWICE=1\nRestart=no\n")
+    unruly.systemctl("daemon-reload")
+    try:
+        assert unruly.systemctl("start", UNIT, check=False).returncode != 0
+        state = unruly.show(UNIT, "ActiveState", "ExecMainStatus", "StatusText")
+        text = state.pop("StatusText")
+        assert state == {"ActiveState": "failed", "ExecMainStatus": "5"}, unruly.journal(UNIT)
+        assert "blocker" in text and text in unruly.journal(UNIT)
+    finally:
+        unruly.run("rm", "-rf", f"/run/systemd/system/{UNIT}.d")
+        unruly.systemctl("daemon-reload")
+
+
 def test_a_loop_that_blocks_is_named_before_systemd_ends_the_daemon(unruly: Container) -> None:
     unruly.write("/etc/unruly/blocked.yaml", BLOCKER + "with: { after: 1s }\n")
     unruly.systemctl("start", UNIT)

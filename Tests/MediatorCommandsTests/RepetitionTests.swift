@@ -96,6 +96,8 @@ struct RepetitionTests {
     @Test(arguments: [
         ("/run/user/1/no/socket", "", "`systemctl --user status mediatord`"),
         ("/tmp/no-such-directory/a/socket", "/tmp/no-such-directory/a", "`systemctl --user status mediatord`"),
+        ("/tmp/mediatord@lab/socket", "", "`systemctl status mediatord@lab`"),
+        ("/run/user/1/mediatord@lab/socket", "", "`systemctl --user status mediatord@lab`"),
         ("/tmp/no-such-directory/ab/socket", "/tmp/no-such-directory/a", "`systemctl status mediatord`"),
     ])
     func `whose service manager to ask follows from the socket`(

@@ -80,7 +80,11 @@ enum Place: Sendable {
     func manager(_ environment: CommandEnvironment) -> ManagerCommands {
         let runtime = environment.variable("XDG_RUNTIME_DIR") ?? ""
         let isOfUser = ["/run/user", runtime].contains { $0.hasPrefix("/") && socket.hasPrefix("\($0)/") }
-        return ManagerCommands(isOfUser: isOfUser && socket != ControlSocket.systemPath)
+        // Of several daemons each has a directory by its unit's name (`RuntimeDirectory=`).
+        let directory = socket.split(separator: "/").dropLast().last.map(String.init) ?? ""
+        return ManagerCommands(
+            unit: directory.hasPrefix("mediatord@") ? directory : "mediatord",
+            isOfUser: isOfUser && socket != ControlSocket.systemPath)
     }
 
     /// Connects.
@@ -158,15 +162,17 @@ enum Place: Sendable {
 
 /// How the service manager is asked about the daemon.
 struct ManagerCommands: Sendable {
+    /// Its unit.
+    let unit: String
     /// Whether it is a user's own.
     let isOfUser: Bool
 
     /// What shows how the daemon is.
-    var status: String { "`systemctl \(scope)status mediatord`" }
+    var status: String { "`systemctl \(scope)status \(unit)`" }
     /// What starts the daemon.
-    var start: String { "`systemctl \(scope)start mediatord`" }
+    var start: String { "`systemctl \(scope)start \(unit)`" }
     /// What shows the end of the daemon's log.
-    var journal: String { "`journalctl \(scope)-u mediatord -e`" }
+    var journal: String { "`journalctl \(scope)-u \(unit) -e`" }
 
     private var scope: String { isOfUser ? "--user " : "" }
 }

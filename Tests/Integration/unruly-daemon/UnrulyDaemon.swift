@@ -6,11 +6,12 @@ import MediatorDaemon
 @main
 struct UnrulyDaemon {
     static func main() {
-        DaemonCommand.launch(kinds: [
-            .loop("blocker", parameters: BlockerParameters.self, state: Blocker.self, event: BlockerEvent.self) {
-                makeBlocker($0)
-            }
-        ])
+        let blocker = DaemonKind.loop(
+            "blocker", parameters: BlockerParameters.self, state: Blocker.self, event: BlockerEvent.self
+        ) { makeBlocker($0) }
+        // A mistake of the program: two kinds by one name.
+        let isTwice = getenv("UNRULY_TWICE") != nil
+        DaemonCommand.launch(kinds: isTwice ? [blocker, blocker] : [blocker])
     }
 }
 
