@@ -91,14 +91,44 @@ extension Timestamp: CustomStringConvertible {
     /// The point in time as RFC 3339 in UTC, with as many digits of the fraction as it needs.
     public var description: String {
         let date = CivilDate(secondsSinceEpoch: seconds)
-        func padded(_ number: Int64, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+        // In one piece: lines of the log, and what they refer to, have one each.
+        return String(unsafeUninitializedCapacity: Self.longestText) { buffer in
+            var count = 0
+            func add(_ byte: UInt8) {
+                buffer.initializeElement(at: count, to: byte)
+                count += 1
+            }
+            func add(_ number: Int64, digits: Int) {
+                var divisor: Int64 = 1
+                for _ in 1..<digits { divisor *= 10 }
+                while divisor > 0 {
+                    add(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+                    divisor /= 10
+                }
+            }
+            add(date.year, digits: 4)
+            add(UInt8(ascii: "-"))
+            add(date.month, digits: 2)
+            add(UInt8(ascii: "-"))
+            add(date.day, digits: 2)
+            add(UInt8(ascii: "T"))
+            add(date.hour, digits: 2)
+            add(UInt8(ascii: ":"))
+            add(date.minute, digits: 2)
+            add(UInt8(ascii: ":"))
+            add(date.second, digits: 2)
+            if nanoseconds > 0 {
+                add(UInt8(ascii: "."))
+                add(Int64(nanoseconds), digits: 9)
+                while buffer[count - 1] == UInt8(ascii: "0") { count -= 1 }
+            }
+            add(UInt8(ascii: "Z"))
+            return count
         }
-        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2)
-            + "T" + padded(date.hour, 2) + ":" + padded(date.minute, 2) + ":" + padded(date.second, 2)
-            + FractionText.text(nanoseconds: nanoseconds) + "Z"
     }
+
+    /// How long the longest text of a point in time is, `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`.
+    private static let longestText = 30
 }
 
 /// Writes fractions of a second.

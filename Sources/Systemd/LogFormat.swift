@@ -43,14 +43,21 @@ public enum LogFormat: Sendable, Hashable {
     ///   - metadata: Its keys, which are printed in alphabetical order.
     /// - Returns: A line of at most ``lineLimit`` bytes.
     public func line(time: Duration, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
-        LogText.truncated(
-            prefix(time: time, level: level) + text(message: message, metadata: metadata), limit: Self.lineLimit - 1)
-            + "\n"
+        var line = prefix(time: time, level: level)
+        append(message, metadata, to: &line)
+        line = LogText.truncated(line, limit: Self.lineLimit - 1)
+        line += "\n"
+        return line
     }
 
     /// What a line says behind its prefix.
     func text(message: String, metadata: Logger.Metadata) -> String {
         var line = ""
+        append(message, metadata, to: &line)
+        return line
+    }
+
+    private func append(_ message: String, _ metadata: Logger.Metadata, to line: inout String) {
         LogText.append(message, to: &line)
         for (index, (key, value)) in metadata.sorted(by: { $0.key < $1.key }).enumerated() {
             line += index == 0 ? "  " : " "
@@ -58,7 +65,6 @@ public enum LogFormat: Sendable, Hashable {
             line += "="
             LogText.appendValue(value, to: &line)
         }
-        return line
     }
 
     private func prefix(time: Duration, level: Logger.Level) -> String {

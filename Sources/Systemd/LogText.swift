@@ -52,8 +52,7 @@ enum LogText {
     }
 
     private static func appendQuotingIfNeeded(_ text: String, to line: inout String) {
-        let needsQuotes = text.isEmpty || text.unicodeScalars.contains { isUnsafe($0) || " \"=[]{},".contains($0) }
-        guard needsQuotes else {
+        guard text.isEmpty || text.unicodeScalars.contains(where: { isUnsafe($0) || isAmbiguous($0) }) else {
             line += text
             return
         }
@@ -75,18 +74,19 @@ enum LogText {
         }
     }
 
+    /// Whether a scalar in a value could be taken for the value's end, or for a list.
+    private static func isAmbiguous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case " ", "\"", "=", "[", "]", "{", "}", ",": true
+        default: false
+        }
+    }
+
     /// Whether a scalar breaks lines, steers a terminal, or turns the direction in which the rest is read.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false
         }
-    }
-}
-
-extension String {
-    /// Whether one of the string's scalars is `scalar`.
-    fileprivate func contains(_ scalar: Unicode.Scalar) -> Bool {
-        unicodeScalars.contains(scalar)
     }
 }

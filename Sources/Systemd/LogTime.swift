@@ -13,15 +13,32 @@ enum LogTime {
     /// `HH:MM:SS`, in the process's time zone or in UTC.
     static func clock(_ time: Duration, local: Bool) -> String {
         let parts = broken(time, local: local)
-        return "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
+        return text([(parts.tm_hour, 2, ":"), (parts.tm_min, 2, ":"), (parts.tm_sec, 2, nil)])
     }
 
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Source: RFC 3339, section 5.6.
     static func rfc3339(_ time: Duration) -> String {
         let parts = broken(time, local: false)
         let milliseconds = Int32(truncatingIfNeeded: time.components.attoseconds / 1_000_000_000_000_000)
-        let date = "\(padded(parts.tm_year &+ 1900, to: 4))-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
-        return "\(date)T\(clock(time, local: false)).\(padded(max(0, milliseconds), to: 3))Z"
+        return text([
+            (parts.tm_year &+ 1900, 4, "-"), (parts.tm_mon + 1, 2, "-"), (parts.tm_mday, 2, "T"),
+            (parts.tm_hour, 2, ":"), (parts.tm_min, 2, ":"), (parts.tm_sec, 2, "."), (max(0, milliseconds), 3, "Z"),
+        ])
+    }
+
+    /// Numbers with so many digits at least, and what stands behind each.
+    private static func text(_ parts: [(number: Int32, digits: Int, end: Unicode.Scalar?)]) -> String {
+        var text = ""
+        for part in parts {
+            var bound: Int32 = 10
+            for _ in 1..<part.digits {
+                if part.number < bound { text.unicodeScalars.append("0") }
+                bound *= 10
+            }
+            text += String(part.number)
+            if let end = part.end { text.unicodeScalars.append(end) }
+        }
+        return text
     }
 
     private static func broken(_ time: Duration, local: Bool) -> tm {
@@ -30,10 +47,5 @@ enum LogTime {
         // Neither can fail before the year 2^31; `parts` then stays all zeros, which prints.
         _ = local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts)
         return parts
-    }
-
-    private static func padded(_ number: Int32, to width: Int = 2) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

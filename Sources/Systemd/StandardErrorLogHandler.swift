@@ -64,8 +64,10 @@ public struct StandardErrorLogHandler: LogHandler {
         var details = details(of: metadata)
         for more in [metadataProvider?.get(), event.metadata] {
             guard let more else { continue }
-            merged.merge(more) { $1 }
-            details.merge(self.details(of: more)) { $1 }
+            let others = self.details(of: more)
+            // As a rule there is little in one of the two.
+            if merged.isEmpty { merged = more } else { merged.merge(more) { $1 } }
+            if details.isEmpty { details = others } else { details.merge(others) { $1 } }
         }
         if let detailsKey { merged[detailsKey] = nil }
         if let error = event.error, merged["error"] == nil { merged["error"] = .string(String(describing: error)) }

@@ -456,6 +456,8 @@ transitions:
         ("show", "door"), ("status",), ("list",), ("metrics",), ("plan",), ("reload",), ("cat-config", "--running"),
         ("cat-config", "--config", str(one.config)), ("emit", "door", "Go", "n=1"),
         ("attach", "other", "{ attach: door, to: level, onState: B, emitValue: 1 }"), ("list", "links"),
+        ("why", "door"), ("why", "door", "--json"), ("why-not", "door", "Go", "n=2"), ("why-not", "door", "Asked", "why=x"),
+        ("trace", "door"), ("trace", "door", "--json"), ("graph", "--live"),
     ):
         done = one.ctl(*arguments, check=False)
         told.append(done.stdout + done.stderr)

@@ -262,6 +262,13 @@ def test_what_a_command_says_of_a_credential_is_not_in_the_log(
     one = daemon({"leaky.yaml": leaky, "loud.yaml": loud}, environment={"CREDENTIALS_DIRECTORY": str(tmp_path)})
     assert "exit=3" in one.wait_log("command failed, and there is no onFailure for it")
     one.wait_log("no event could be made of it; why is not shown, since a secret was given")
-    assert "hunter2" not in one.ctl("show", "loud").stdout
+    for arguments in (
+        ("show", "loud"), ("status",), ("why", "loud"), ("trace", "loud"), ("trace", "loud", "--json"), ("trace", "leaky"),
+        ("why-not", "loud", "Read", "n=1"), ("metrics",),
+    ):
+        done = one.ctl(*arguments, check=False)
+        assert "hunter2" not in done.stdout + done.stderr, arguments
+    # It is told that something failed, and where.
+    assert "a secret was given" in one.ctl("trace", "loud").stdout
     assert one.stop() == 0
     assert "hunter2" not in one.log, one.log

@@ -22,6 +22,7 @@ extension Logger.Metadata {
     package func inJournal(_ details: [String: String?]) -> Logger.Metadata {
         var all: Logger.Metadata = [:]
         if case .dictionary(let present)? = self[JournalDetails.key] { all = present }
+        all.reserveCapacity(all.count + details.count)
         for (key, text) in details {
             if let text, !text.isEmpty { all[key] = .string(text) }
         }
