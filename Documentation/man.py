@@ -110,6 +110,8 @@ def options(page: Page, command: dict) -> None:
         text = entry.get("abstract", "")
         if values := entry.get("allValues") or entry.get("allValueStrings"):
             text += f" One of: {', '.join(values)}."
+        if default := entry.get("defaultValue"):
+            text += f" The default is {default}."
         items.append((f"Ar {argument(entry['valueName'])}" if entry["kind"] == "positional" else spelling(entry), text))
     if items:
         page.heading("OPTIONS")
@@ -227,7 +229,7 @@ def daemon(programs: Path, folder: Path) -> None:
                 "write below $STATE_DIRECTORY, $RUNTIME_DIRECTORY and a /tmp of their own, and no more. What else one needs, "
                 "a drop-in grants (systemctl edit mediatord); the unit's comments say which setting is for what, and the example "
                 "effects.conf has what unit, journal and run usually need. Each connection and each command takes descriptors "
-                "(LimitNOFILE=); mailboxes, buffers and messages have limits of their own, which mediatord.yaml(5) tells."
+                "(LimitNOFILE=)."
             )
         )
 
@@ -253,7 +255,57 @@ def keys(schema: dict, node: dict) -> list[tuple[str, dict]]:
     return list(found.items())
 
 
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+CELL = re.compile(r"(?<!\\)\|")
+
+
+# The part of the guide on what several side effects have in common.
+THRESHOLDS = "Thresholds"
+
+
+def plain(text: str) -> str:
+    """A cell of a table without its marks."""
+    return LINK.sub(r"\1", text).replace("`", "").replace("\\|", "|").strip()
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the rows of the first table in a text, the heads first."""
+    lines = []
+    for line in text.split("\n"):
+        if line.startswith("|"):
+            lines.append([plain(cell) for cell in CELL.split(line)[1:-1]])
+        elif lines:
+            break
+    return [line for line in lines if set("".join(line)) - set("-")]
+
+
+def effect(guide: str, name: str) -> dict[str, str]:
+    """What the guide says of the parameters and outcomes of a side effect, by their names; of itself by no name."""
+    title = next((match for match in re.finditer(r"^(##+) " + re.escape(name) + "$", guide, re.MULTILINE)), None)
+    if title is None:
+        sys.exit(f"man.py: the guide to side effects has no section '{name}'")
+    section = re.split(r"^##+ ", guide[title.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    texts = {"": plain(" ".join(section.strip().split("\n\n")[0].split()))}
+    for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+        heads, *lines = rows(table)
+        for line in lines:
+            said = dict(zip(heads, line))
+            if heads[0] == "parameter":
+                default = {"": "", "required": "; required"}.get(said["default"], f"; by default {said['default']}")
+                text = f"{line[-1]} ({said['type']}{default})"
+            elif heads[0] == "outcome":
+                text = f"When {said['when']}. In result: {said.get('result') or 'nothing'}."
+            else:
+                continue
+            for key in line[0].split(", "):
+                texts.setdefault(key, text)
+    if name != THRESHOLDS and "failureThreshold" in texts:
+        texts |= {key: text for key, text in effect(guide, THRESHOLDS).items() if key}
+    return texts
+
+
 def configuration(programs: Path, folder: Path) -> None:
+    guide = (Path(__file__).parent / "Effects.md").read_text()
     schema = json.loads(output(programs / "mediatorctl", "schema"))
     page = Page("mediatord.yaml", 5, "configuration of mediatord")
     page.heading("DESCRIPTION")
@@ -269,18 +321,36 @@ def configuration(programs: Path, folder: Path) -> None:
     for name, title in sections:
         page.heading(title)
         entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
-        page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries])
+        # Side effects and their outcomes have a part of their own.
+        own = {key for key, _ in entries if f"effect-{key}" in schema["$defs"]}
+        own |= {key for key, _ in entries if own and re.match("on[A-Z]", key) and key != "onState"}
+        page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries if key not in own])
     page.heading("SIDE EFFECTS")
-    page.add(*paragraphs("A feedback has one of these keys, with arguments of its own."))
+    page.add(
+        *paragraphs(
+            "A feedback has one of these keys, with arguments of its own, and beside it the outcomes (on...) that are to become "
+            "events, each with the event, or a list of rules."
+        )
+    )
     for name in sorted(key for key in schema["$defs"] if key.startswith("effect-")):
         page.add(f".Ss {name.removeprefix('effect-')}")
+        texts = effect(guide, name.removeprefix("effect-"))
+        page.add(*paragraphs(texts[""]))
         entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
-        if entries:
-            page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries])
-        else:
-            page.add(*paragraphs(schema["$defs"][name].get("description", "") or "It takes no keys."))
+        items = [(f"Cm {key}", child.get("description") or texts.get(key, "")) for key, child in entries]
+        items += [(f"Cm {key}", text) for key, text in texts.items() if key.startswith("on")]
+        if items:
+            page.items(items)
     page.heading("FILES")
-    page.items([("Pa /etc/mediatord", "The configuration of this machine; it overrides /run, /usr/local/lib and /usr/lib.")])
+    page.items(
+        [
+            ("Pa /etc/mediatord", "The configuration of this machine; it overrides /run, /usr/local/lib and /usr/lib."),
+            (
+                "Pa /usr/share/doc/mediatord/Documentation",
+                "The guides: Configuration.md tells all of this at length, with examples, and Effects.md the side effects.",
+            ),
+        ]
+    )
     page.heading("EXAMPLES")
     page.literal(
         [

@@ -15,7 +15,7 @@ package enum Concurrency {
 
     /// In how many parts to do what so many threads share: many more than there are of these, so that none waits long for
     /// the last part of another.
-    static func parts(_ threads: Int) -> Int { threads > 1 ? 64 * threads : 1 }
+    static func parts(_ threads: Int) -> Int { threads > 1 ? 16 * threads : 1 }
 
     /// The elements of one part of so many, in order; the parts are about equally long.
     package static func part<Element>(_ index: Int, of elements: [Element], in count: Int) -> ArraySlice<Element> {

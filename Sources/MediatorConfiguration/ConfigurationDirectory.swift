@@ -109,7 +109,7 @@ public enum ConfigurationDirectory {
         let hint: String? =
             switch code {
             case ENOENT: "is the path right?"
-            case EACCES: "may this user read it?"
+            case EACCES: "it is read as user \(geteuid()); may that user read it?"
             case ENOTDIR: "give the directory that holds the files"
             default: nil
             }

@@ -284,6 +284,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         var launched = Launch(kinds: kinds, effects: effects)
         // While there is one thread: it changes the environment.
         launched.inheritance = Result { () throws(VarlinkError) in try Inheritance.take() }
+        // Without rights Dispatch cannot give its threads other priorities, which nobody needs, and would say so in the journal.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         if exposesRecordedMetrics {
             let recorded = RecordedMetrics()
             MetricsSystem.bootstrap(recorded)

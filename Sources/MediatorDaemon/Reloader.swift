@@ -208,7 +208,7 @@ final class Reloader: Sendable {
         await telling("reloading the configuration", of: nil) {
             do throws(ControlError) {
                 let reply = try await apply(dropsTransient: dropsTransient, cause)
-                return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary))
+                return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary, late: reply.late))
             } catch {
                 acts.everything.warning("reload \(error)", metadata: cause.about(.changeInterrupted))
                 return (.failure(error), Verdict(isApplied: false, summary: "\(error)"))
@@ -220,6 +220,8 @@ final class Reloader: Sendable {
     struct Verdict: Sendable {
         var isApplied: Bool
         var summary: String
+        /// The new systems that are not healthy, though there was time for it.
+        var late: [String] = []
     }
 
     /// Does something, and tells the service manager and who asks for the status of it.
@@ -241,7 +243,10 @@ final class Reloader: Sendable {
             if verdict.isApplied { $0.counters.applied += 1 } else { $0.counters.rejected += 1 }
         }
         let name = link == nil ? "reload" : "change of a link"
-        let prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
+        var prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
+        if !verdict.late.isEmpty {
+            prefix = "\(name) applied, but not healthy in time: \(verdict.late.joined(separator: ", ")); "
+        }
         // A daemon that is being stopped does not become ready again.
         if tellsManager, !host.isStopped {
             daemon.notifier.tellReady(prefix + host.statusText, "the reload is over", daemon.logger)

@@ -47,6 +47,12 @@ def test_instances_stand_beside_each_other(lab: Container) -> None:
     assert lab.run("mediatorctl", "status").returncode == 0
 
 
+def test_an_instance_that_nobody_has_made_is_not_started(system: Container) -> None:
+    started = system.systemctl("start", "mediatord@typo.service", check=False)
+    assert started.returncode != 0 and "Assertion failed" in started.stderr, started.stderr
+    assert not system.path("/etc/mediatord@typo").exists()
+
+
 def test_an_instance_is_started_by_its_socket(lab: Container) -> None:
     lab.systemctl("start", "mediatord@lab.socket")
     ping(lab.path(LAB))

@@ -307,6 +307,7 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
         template = re.sub(r"^(\w+Directory)=mediatord$", r"\1=mediatord@%i", unit, flags=re.MULTILINE)
         fresh.write("/etc/systemd/system/mediatord@.service", template)
         fresh.systemctl("daemon-reload")
+    fresh.run("mkdir", "/etc/mediatord@lab")
     fresh.systemctl("enable", "--now", "mediatord@lab.service")
     fresh.systemctl("enable", "mediatord@lab.socket")
     before = state()
@@ -328,6 +329,15 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert state_after["state"]["name"] == "Count"
     assert show(fresh, "wish")["value"] == {"text": "tea", "weight": 0.1} and show(fresh, "seen")["value"] == 7
     assert "kept over a restart of the daemon" in fresh.run("mediatorctl", "why", "counter").stdout
+
+    # A daemon that does not come back is named, and what to do; the package is installed all the same.
+    fresh.write("/etc/mediatord/broken.yaml", "system: broken\n")
+    said = fresh.run("dpkg", "--install", f"/root/{newer.name}")
+    assert "mediatord.service did not start: see `systemctl status mediatord.service`" in said.stderr, said.stderr
+    assert state()["ActiveState"] == "failed" and "mediatord@lab.service did not" not in said.stderr
+    fresh.run("rm", "/etc/mediatord/broken.yaml")
+    fresh.systemctl("reset-failed", UNIT)
+    fresh.systemctl("start", UNIT)
 
     # What the administrator has stopped and disabled stays so.
     fresh.systemctl("disable", "--now", UNIT)

@@ -202,6 +202,11 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
 
     assert "--where expression" in plain("mediatorctl-tap.1") and "mediatorctl tap 'disk*'" in plain("mediatorctl-tap.1")
     assert "--ready-limit" in plain("mediatord.8") and "6" in plain("mediatord.8")
+    # Nothing is a mere name, and the words are those of the guide.
+    assert re.findall(r"^\.It Cm (\S+)\n\\&", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE) == []
+    assert "how many bytes of output, and how many of errors, are kept" in plain("mediatord.yaml.5")
+    assert "after how many failures it is down" in plain("mediatord.yaml.5")
+    assert "The default is 30." in plain("mediatord.8")
     assert "initialState" in plain("mediatord.yaml.5") and "supervision" in plain("mediatord.yaml.5")
     assert "NO_COLOR" in plain("mediatorctl.1") and "74" in plain("mediatorctl.1")
     assert text("mediatorctl.1")

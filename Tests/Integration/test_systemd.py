@@ -87,6 +87,8 @@ def test_the_template_is_the_unit_with_other_names() -> None:
         ),
     }
     template = settings("mediatord@.service")
+    # The directory that the unit of the one daemon brings is made for an instance by the administrator.
+    template.remove("AssertPathIsDirectory=/etc/mediatord@%i")
     assert set(own) <= set(template)
     assert [own.get(line, line).replace("mediatord@%i", "mediatord") for line in template] == settings(UNIT)
 
@@ -306,6 +308,33 @@ def test_a_reload_fails_loudly_if_nothing_is_applied(system: Container) -> None:
     assert re.search(r"second\.yaml:4:\d+: error: ", system.journal(UNIT))
 
 
+def test_a_reload_that_is_applied_late_says_so(system: Container) -> None:
+    system.systemctl("start", UNIT)
+    cold = "system: cold\nstates: { Cold: {}, Warm: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: Cold\n"
+    cold += "ready: { in: Warm, within: 1s }\ntransitions: { Cold: { Go: Warm } }\n"
+    system.write("/etc/mediatord/cold.yaml", cold)
+    failed = system.systemctl("reload", UNIT, check=False)
+    assert failed.returncode != 0, failed
+    state = system.show(UNIT, "ActiveState", "StatusText", "ExecReload")
+    assert state["ActiveState"] == "active" and "status=3" in state["ExecReload"], state
+    assert state["StatusText"].startswith("reload applied, but not healthy in time: cold; 2 systems: "), state
+    assert "cold" in system.run("mediatorctl", "list", "systems").stdout
+
+
+def test_everybody_can_have_the_configuration_checked(system: Container) -> None:
+    system.systemctl("start", UNIT)
+    checked = system.run("runuser", "-u", "nobody", "--", "mediatorctl", "validate", check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    # What only root can read root finds valid, and the daemon does not.
+    system.write("/etc/mediatord/second.yaml", SECOND)
+    system.run("chmod", "600", "/etc/mediatord/second.yaml")
+    assert system.run("mediatorctl", "validate", check=False).returncode == 0
+    number = system.run("id", "-u", "mediatord").stdout.strip()
+    checked = system.run("runuser", "-u", "mediatord", "--", "mediatorctl", "validate", check=False)
+    assert checked.returncode == 1 and f"it is read as user {number}" in checked.stdout + checked.stderr
+    assert "worker thread" not in system.run("journalctl", "--no-pager").stdout
+
+
 def test_a_reload_by_signal_is_waited_for(system: Container) -> None:
     """`Type=notify-reload`, of systemd 253 and later, as the guide shows it."""
     assert NOTIFY_RELOAD in (EXAMPLES / "notify-reload.conf").read_text()
@@ -356,6 +385,8 @@ def test_who_may_use_the_socket_is_a_matter_of_groups(system: Container) -> None
     assert status("watcher")[0] == 0 and status("reader")[0] == 0
     code, text = status("stranger")
     assert code == 4 and "may not read what mediatord does" in text
-    # What else lies beside the socket they cannot see.
-    assert system.run("runuser", "-u", "watcher", "--", "ls", "/run/mediatord", check=False).returncode != 0
+    # What the daemon and its commands leave beside the socket they cannot read.
+    system.run("runuser", "-u", "mediatord", "--", "sh", "-c", "umask 0027; echo own >/run/mediatord/own")
+    read = system.run("runuser", "-u", "watcher", "--", "cat", "/run/mediatord/own", check=False)
+    assert read.returncode != 0 and read.stdout == ""
     assert "user=stranger" in system.journal(UNIT)

@@ -76,15 +76,10 @@ struct Session: Sendable {
         }
     }
 
-    /// Shows a report to the user.
+    /// Shows a report to the user, with the time as it is now: the answer may have been long in coming.
     func show(_ report: some Report) throws {
-        try environment.write(renderer.render(report))
-    }
-
-    /// Shows a report of a stream: as ``show(_:)``, with the time as it is now.
-    func showNow(_ report: some Report) throws {
         switch renderer.form {
-        case .json: try show(report)
+        case .json: try environment.write(renderer.render(report))
         case .text: try environment.write(Renderer(form: .text(TextStyle(environment))).render(report))
         }
     }

@@ -162,7 +162,7 @@ struct TapVerb: ControlVerb {
         do {
             for try await reply in replies {
                 if let name = reply.name, !isOne { width = max(width, min(TextWidth.columns(name), 24)) }
-                try session.showNow(WatchReport(reply: reply, nameWidth: isOne ? nil : width))
+                try session.show(WatchReport(reply: reply, nameWidth: isOne ? nil : width))
                 guard reply.topic == .state || reply.topic == .value || reply.topic == .fired else { continue }
                 rest -= 1
                 if rest == 0 { return }

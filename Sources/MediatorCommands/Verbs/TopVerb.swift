@@ -63,7 +63,7 @@ struct TopVerb: ControlVerb {
         while rest > 0 {
             try await session.environment.clock.sleep(for: period)
             model.take(try await TopSession.sample(session.client))
-            try session.showNow(TopReport(model: model))
+            try session.show(TopReport(model: model))
             rest -= 1
         }
         return .success

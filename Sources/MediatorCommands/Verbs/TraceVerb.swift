@@ -62,7 +62,7 @@ struct TraceVerb: ControlVerb {
     private static func show(_ steps: [TraceStep], _ session: Session) throws {
         switch session.renderer.form {
         case .json: for step in steps { try session.show(StepReport(step: step)) }
-        case .text: if !steps.isEmpty { try session.showNow(TraceReport(reply: TraceReply(steps: steps))) }
+        case .text: if !steps.isEmpty { try session.show(TraceReport(reply: TraceReply(steps: steps))) }
         }
     }
 

@@ -303,7 +303,10 @@ public struct ConfigurationSchema: Sendable {
             ).described("How often a run that fails is made again."),
         ]
         for effect in effects {
-            members[effect.name] = .reference(effect.emitsDirectly ? "construct" : "effect-\(effect.name)")
+            members[effect.name] =
+                effect.emitsDirectly
+                ? SchemaNode.reference("construct").described("Emits an event of the system itself.")
+                : .reference("effect-\(effect.name)")
         }
         for outcome in table.outcomes {
             members[outcome] = .anyOf(

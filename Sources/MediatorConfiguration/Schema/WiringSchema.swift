@@ -69,7 +69,11 @@ extension ConfigurationSchema {
             "kind": SchemaNode.choice(BusKind.self).described("Whether it remembers its last value."),
             "value": SchemaNode.anyOf(.reference("type"), .reference("fields")).described("The type of its values."),
             "initial": .object([("description", "A currentValue bus's first value.")]),
-            "limit": ["type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit)],
+            "limit": [
+                "description": "How many values may wait while one is being delivered.", "type": "integer",
+                "minimum": 1,
+                "maximum": .int(ConfigurationLimits.bufferLimit),
+            ],
             "overflow": SchemaNode.choice(among: BufferPolicy.Overflow.ofBuses)
                 .described("Which value is dropped beyond it."),
             "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
