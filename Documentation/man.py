@@ -201,7 +201,8 @@ def daemon(programs: Path, folder: Path) -> None:
                 (
                     "Pa mediatord.service",
                     "The daemon of the machine. It is ready when every system has started; systemctl reload waits for the "
-                    "verdict and fails when nothing was changed. What systems and buses hold outlasts a restart, but not a "
+                    "verdict: it fails with 1 when nothing was changed, and with 3 when it was applied but a new system is not "
+                    "healthy in time. What systems and buses hold outlasts a restart, but not a "
                     "stop or a boot.",
                 ),
                 (
@@ -213,6 +214,7 @@ def daemon(programs: Path, folder: Path) -> None:
                     "Pa mediatord@.service , Pa mediatord@.socket",
                     "The same for several daemons, each with a configuration of its own.",
                 ),
+                ("Pa mediatord.service No (user)", "The daemon of a user (systemctl --user)."),
             ]
         )
         page.heading("SIGNALS")
@@ -285,6 +287,9 @@ def effect(guide: str, name: str) -> dict[str, str]:
     if title is None:
         sys.exit(f"man.py: the guide to side effects has no section '{name}'")
     section = re.split(r"^##+ ", guide[title.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    # What all its outcomes have in common stands behind the table.
+    found = re.search(r"^(?:All have the same|Its) `result`,?(.*?)\n\n", section, re.MULTILINE | re.DOTALL)
+    common = plain(" ".join(found[1].split())).removeprefix(": ") if found else ""
     texts = {"": plain(" ".join(section.strip().split("\n\n")[0].split()))}
     for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
         heads, *lines = rows(table)
@@ -294,7 +299,11 @@ def effect(guide: str, name: str) -> dict[str, str]:
                 default = {"": "", "required": "; required"}.get(said["default"], f"; by default {said['default']}")
                 text = f"{line[-1]} ({said['type']}{default})"
             elif heads[0] == "outcome":
-                text = f"When {said['when']}. In result: {said.get('result') or 'nothing'}."
+                when = said["when"] if re.match(r"(each|for|at|after|as)\b", said["when"]) else f"when {said['when']}"
+                result = said.get("result") or common
+                if not result:
+                    sys.exit(f"man.py: the guide does not say what the result of '{name}' is")
+                text = f"{when[0].upper()}{when[1:]}. In result: {result.rstrip('.')}."
             else:
                 continue
             for key in line[0].split(", "):
@@ -323,7 +332,7 @@ def configuration(programs: Path, folder: Path) -> None:
         entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
         # Side effects and their outcomes have a part of their own.
         own = {key for key, _ in entries if f"effect-{key}" in schema["$defs"]}
-        own |= {key for key, _ in entries if own and re.match("on[A-Z]", key) and key != "onState"}
+        own |= {key for effect_name in own for key in effect(guide, effect_name) if key.startswith("on")}
         page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries if key not in own])
     page.heading("SIDE EFFECTS")
     page.add(

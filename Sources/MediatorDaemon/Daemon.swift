@@ -313,6 +313,7 @@ public struct Daemon: Sendable {
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
             began: { keeper.forget() },
             becomesReady: { hangups.reloader.becomeReady() },
+            statusText: { hangups.reloader.statusText },
             greeting: { [self] in
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status",

@@ -188,10 +188,11 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard StandardOutput.write(summary + "\n"), isWritten.withLock({ $0 }) else { throw Self.notWritten() }
             throw ExitCode((isValid ? ExitStatus.stopped : .invalidConfiguration).rawValue)
         }
-        if let socket, let activated = inheritance.activatedPath, socket != activated {
+        let named = socket ?? ProcessInfo.processInfo.environment[ControlSocket.environmentVariable]
+        if let named, let activated = inheritance.activatedPath, !Self.isSameFile(named, activated) {
             logger.warning(
-                "the socket of the command line is not used: systemd listens at another for this daemon",
-                metadata: ["socket": "\(activated)", "given": "\(socket)"])
+                "the socket that is named is not used: systemd listens at another for this daemon",
+                metadata: ["socket": "\(activated)", "named": "\(named)"])
         }
         daemon.inheritance = inheritance
         daemon.readyLimit = .seconds(readyLimit)
@@ -224,6 +225,13 @@ public struct DaemonCommand: AsyncParsableCommand {
         logger.debug(
             "the service manager has not taken in everything",
             metadata: ["reason": "\(String(cString: strerror(number)))"])
+    }
+
+    /// Whether two paths lead to one file; of what is not there, whether they are one.
+    private static func isSameFile(_ one: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(one, &first) == 0, stat(other, &second) == 0 else { return one == other }
+        return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
     }
 
     /// Says that an answer could not be written whole.

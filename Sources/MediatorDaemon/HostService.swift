@@ -19,6 +19,8 @@ struct HostService: Service, CustomStringConvertible {
     let began: @Sendable () -> Void
     /// Called when the service manager is about to be told that everything is ready.
     let becomesReady: @Sendable () -> Void
+    /// One line: how everything is.
+    let statusText: @Sendable () -> String
     /// What to say when everything is ready.
     let greeting: @Sendable () -> Void
     /// Called when everything has been stopped, or left behind.
@@ -49,9 +51,9 @@ struct HostService: Service, CustomStringConvertible {
             }
             // Who is told that it is ready may ask for a reload at once, and waits to hear of it.
             becomesReady()
-            notifier.tellReady(host.statusText, "everything is ready", logger)
+            notifier.tellReady(statusText(), "everything is ready", logger)
             greeting()
-            for await _ in host.healthChanges { notifier.notify(.status(host.statusText)) }
+            for await _ in host.healthChanges { notifier.notify(.status(statusText())) }
         }
         logger.info("stopping", metadata: .about(.stopping))
         // A side effect that does not heed cancellation must not keep the daemon from ending.

@@ -24,6 +24,8 @@ final class Reloader: Sendable {
         /// How many who waited for their turn have gone since that was last logged.
         var gone = 0
         var verdict: ReloadVerdict?
+        /// What there is to be said of it to who asks the service manager.
+        var remark = Remark()
         var counters = ReloadCounters()
         /// What the configurations were made of.
         var bases: Generations<Basis>
@@ -53,6 +55,24 @@ final class Reloader: Sendable {
 
     /// How the last reload or change ended.
     var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
+
+    /// What stays to be said of how the last reload or change ended.
+    private struct Remark: Sendable {
+        var rejection = ""
+        var name = ""
+        /// New systems that were not healthy in time.
+        var late: [String] = []
+    }
+
+    /// One line for the service manager: how the systems are, behind what is amiss with the last reload or change.
+    var statusText: String {
+        let remark = machine.withLock { $0.remark }
+        let late = remark.late.filter { (try? host.systemStatus($0).health) != .healthy }
+        let text =
+            late.isEmpty
+            ? remark.rejection : "\(remark.name) applied, but not healthy in time: \(late.joined(separator: ", ")); "
+        return text + host.statusText
+    }
 
     /// Whether the service manager has been told that the daemon is ready.
     var isReady: Bool { machine.withLock { $0.isReady } }
@@ -237,19 +257,18 @@ final class Reloader: Sendable {
         // Also where it is not told of the reload: a command of the unit may wait for it (`ExecReload=`), and has a limit.
         let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
         let time = "\(Daemon.now())"
+        let name = link == nil ? "reload" : "change of a link"
         machine.withLock {
+            $0.remark = Remark(
+                rejection: verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); ", name: name,
+                late: verdict.late)
             $0.verdict = ReloadVerdict(
                 time: time, applied: verdict.isApplied, summary: verdict.summary, link: link)
             if verdict.isApplied { $0.counters.applied += 1 } else { $0.counters.rejected += 1 }
         }
-        let name = link == nil ? "reload" : "change of a link"
-        var prefix = verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); "
-        if !verdict.late.isEmpty {
-            prefix = "\(name) applied, but not healthy in time: \(verdict.late.joined(separator: ", ")); "
-        }
         // A daemon that is being stopped does not become ready again.
         if tellsManager, !host.isStopped {
-            daemon.notifier.tellReady(prefix + host.statusText, "the reload is over", daemon.logger)
+            daemon.notifier.tellReady(statusText, "the reload is over", daemon.logger)
         }
         return reply
     }

@@ -71,8 +71,9 @@ def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def binaries() -> Binaries:
-    """The programs of the debug build."""
-    found = Binaries(BUILD / "debug" / "mediatord", BUILD / "debug" / "mediatorctl")
+    """The programs of the debug build, or those in the folder that MEDIATORD_BINARIES names."""
+    folder = Path(os.environ.get("MEDIATORD_BINARIES") or BUILD / "debug").resolve()
+    found = Binaries(folder / "mediatord", folder / "mediatorctl")
     for path in (found.mediatord, found.mediatorctl):
         assert os.access(path, os.X_OK), f"{path} is not there; run `make build` first"
     return found

@@ -48,8 +48,9 @@ def test_instances_stand_beside_each_other(lab: Container) -> None:
 
 
 def test_an_instance_that_nobody_has_made_is_not_started(system: Container) -> None:
-    started = system.systemctl("start", "mediatord@typo.service", check=False)
-    assert started.returncode != 0 and "Assertion failed" in started.stderr, started.stderr
+    for unit in ("mediatord@typo.service", "mediatord@typo.socket"):
+        started = system.systemctl("start", unit, check=False)
+        assert started.returncode != 0 and "Assertion failed" in started.stderr, started.stderr
     assert not system.path("/etc/mediatord@typo").exists()
 
 

@@ -246,12 +246,12 @@ def test_a_socket_of_the_command_line_that_is_not_used_is_spoken_of(system: Cont
     elsewhere = "/run/mediatord/elsewhere"
     drop_in(system, f"{UNLIMITED}[Service]\nExecStart=\nExecStart=/usr/bin/mediatord --socket {elsewhere}\n")
     system.systemctl("start", UNIT)
-    warning = "the socket of the command line is not used: systemd listens at another for this daemon"
+    warning = "the socket that is named is not used: systemd listens at another for this daemon"
     assert system.path(elsewhere).is_socket() and warning not in system.journal(UNIT)
     system.systemctl("stop", UNIT)
     system.systemctl("start", "mediatord.socket")
     ping(system.path(SOCKET))
-    assert f"{warning}  given={elsewhere} socket={SOCKET}" in system.journal(UNIT)
+    assert f"{warning}  named={elsewhere} socket={SOCKET}" in system.journal(UNIT)
 
 
 def test_a_daemon_goes_on_when_its_socket_is_closed(system: Container) -> None:

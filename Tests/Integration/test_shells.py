@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -205,6 +206,10 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
     # Nothing is a mere name, and the words are those of the guide.
     assert re.findall(r"^\.It Cm (\S+)\n\\&", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE) == []
     assert "how many bytes of output, and how many of errors, are kept" in plain("mediatord.yaml.5")
+    assert "In result: nothing" not in plain("mediatord.yaml.5")
+    schema = json.loads((REPOSITORY / "Documentation" / "configuration.schema.json").read_text())
+    for key in schema["$defs"]["feedback"]["properties"]:
+        assert re.search(rf"^\.(It Cm|Ss) {key}$", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE), key
     assert "after how many failures it is down" in plain("mediatord.yaml.5")
     assert "The default is 30." in plain("mediatord.8")
     assert "initialState" in plain("mediatord.yaml.5") and "supervision" in plain("mediatord.yaml.5")

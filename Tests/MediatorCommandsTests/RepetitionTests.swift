@@ -97,7 +97,7 @@ struct RepetitionTests {
         ("/run/user/1/no/socket", "", "`systemctl --user status mediatord`"),
         ("/tmp/no-such-directory/a/socket", "/tmp/no-such-directory/a", "`systemctl --user status mediatord`"),
         ("/tmp/mediatord@lab/socket", "", "`systemctl status mediatord@lab`"),
-        ("/run/user/1/mediatord@lab/socket", "", "`systemctl --user status mediatord@lab`"),
+        ("/run/user/1/mediatord@lab/socket", "", "`systemctl --user status mediatord`"),
         ("/tmp/no-such-directory/ab/socket", "/tmp/no-such-directory/a", "`systemctl status mediatord`"),
     ])
     func `whose service manager to ask follows from the socket`(

@@ -83,7 +83,7 @@ enum Place: Sendable {
         // Of several daemons each has a directory by its unit's name (`RuntimeDirectory=`).
         let directory = socket.split(separator: "/").dropLast().last.map(String.init) ?? ""
         return ManagerCommands(
-            unit: directory.hasPrefix("mediatord@") ? directory : "mediatord",
+            unit: directory.hasPrefix("mediatord@") && !isOfUser ? directory : "mediatord",
             isOfUser: isOfUser && socket != ControlSocket.systemPath)
     }
 

@@ -312,6 +312,9 @@ public struct ConfigurationSchema: Sendable {
             members[outcome] = .anyOf(
                 .reference("emission"), ["type": "array", "items": .reference("emission"), "minItems": 1])
         }
+        let timeout = EffectSchema.timeoutOutcome.name
+        members[timeout] = members[timeout]?.described(
+            "What becomes of it when 'timeout' is over, which 'result.after' says.")
         let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
             let others =
                 table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
