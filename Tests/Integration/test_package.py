@@ -332,7 +332,7 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
 
     # A daemon that does not come back is named, and what to do; the package is installed all the same.
     fresh.write("/etc/mediatord/broken.yaml", "system: broken\n")
-    said = fresh.run("dpkg", "--install", f"/root/{newer.name}")
+    said = fresh.run("sh", "-ec", f"cd /root; dpkg --install {newer.name}")
     assert "mediatord.service does not run any more: see `systemctl status mediatord.service`" in said.stderr, said.stderr
     assert state()["ActiveState"] == "failed" and "mediatord@lab.service does not" not in said.stderr
     fresh.run("rm", "/etc/mediatord/broken.yaml")
