@@ -516,7 +516,8 @@ final class EffectRunner: Sendable {
                     return (true, nil)
                 }
                 let cause = Cause(
-                    sources[outcome] ?? ownSource, of: state, at: now, begun: begun, value: told(result))
+                    Cause.FeedbackOrigin(sources[outcome] ?? ownSource, begun: begun), of: state.record, at: now,
+                    value: told(result))
                 return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
             }
         } catch {

@@ -265,7 +265,8 @@ public final class Host: Sendable {
             )
         }
         // Unless it is paused the event is taken soon: the time need not be asked for.
-        let cause = Cause(.outside(Request(.emit, client)), at: system.pauseState == nil ? nil : time.now())
+        let cause = Cause(
+            Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
         switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
         case .accepted: break
         case .dropped(.mailboxFull):
@@ -294,7 +295,7 @@ public final class Host: Sendable {
         guard bus.definition.valueType.accepts(value) else {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
         }
-        bus.send(value, because: .outside(Request(.publish, client)))
+        bus.send(value, because: Cause.RequestOrigin(.publish, client, on: name))
     }
 
     // MARK: Watching

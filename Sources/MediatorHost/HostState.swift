@@ -93,7 +93,8 @@ extension HostState {
                 continue
             }
             fitting[bus.name] = BusValue(
-                cause: Cause(.restored, at: now, bus: bus.name, value: kept.value), time: kept.since)
+                cause: Cause(Cause.BeginningOrigin(.restored, of: bus.name), at: now, value: kept.value),
+                time: kept.since)
         }
         return (fitting, refused)
     }

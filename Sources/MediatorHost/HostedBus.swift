@@ -57,7 +57,9 @@ final class HostedBus: Sendable {
             ?? definition.initial.map {
                 let now = time.now()
                 return BusValue(
-                    cause: Cause(.firstValue(definition.source), at: now, bus: definition.name, value: $0), time: now)
+                    cause: Cause(
+                        Cause.BeginningOrigin(.firstValue(definition.source), of: definition.name), at: now, value: $0),
+                    time: now)
             }
         switch (definition.kind, first) {
         case (.currentValue, let first?):
@@ -99,12 +101,11 @@ final class HostedBus: Sendable {
     /// Puts a value on the bus.
     ///
     /// - Parameters:
-    ///   - kind: who does.
-    ///   - next: what brought about the state that the kind tells of.
-    func send(_ value: Value, because kind: Cause.Kind, next: Cause? = nil) {
+    ///   - origin: who does.
+    ///   - record: the state that it has seen, if any.
+    func send(_ value: Value, because origin: any Cause.Origin, of record: StateRecord? = nil) {
         let now = time.now()
-        let item = BusValue(
-            cause: Cause(kind, at: now, bus: definition.name, value: value, next: next), time: now)
+        let item = BusValue(cause: Cause(origin, of: record, at: now, value: value), time: now)
         if handler.logLevel <= .debug {
             logger.debug(
                 "value",

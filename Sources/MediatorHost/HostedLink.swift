@@ -64,27 +64,24 @@ final class HostedLink: Sendable {
         case .systemToBus(let bus, let selector, let programs):
             let bus = buses[bus]
             let programs = ByState(programs, states: system.definition.states.count)
+            let cause = Cause.LinkOrigin(definition, bus: bus.definition.name, isTick: isTick)
             self.bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
                 guard let value = link.emit(state, selector, programs, system) else { return }
-                if isTick {
-                    bus.send(value, because: .tick(definition, state.record))
-                } else {
-                    bus.send(value, because: .link(definition, state.record), next: state.cause)
-                }
+                bus.send(value, because: cause, of: state.record)
             }
         case .systemToSystem(let target, let selector, let events):
             let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
             let programs = ByState(events.mapValues(\.data), states: system.definition.states.count)
+            let cause = Cause.LinkOrigin(definition, bus: nil, isTick: isTick)
             bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system, weak target = systems[target]] link, state in
                 guard let target, let event = indices[state.index],
                     let data = link.emit(state, selector, programs, system, as: target.definition.events[event])
                 else { return }
-                let cause = Cause(.link(definition, state.record), at: nil, next: state.cause)
-                target.loop.send(SystemEvent(index: event, data: data, cause: cause))
+                target.loop.send(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]

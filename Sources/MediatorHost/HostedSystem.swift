@@ -213,8 +213,8 @@ final class HostedSystem: Sendable {
     ///   - make: makes what is inside.
     ///   - kind: why there is the system.
     init(
-        _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.Kind, effects: EffectCatalogue,
-        time: HostTime, logger: Logger,
+        _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
+        effects: EffectCatalogue, time: HostTime, logger: Logger,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
@@ -231,9 +231,8 @@ final class HostedSystem: Sendable {
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
-            1, of: definition, behaviour, outlets, because: Cause(kind, at: time.now()), effects: effects,
-            figures: figures, time: time, logger: logger,
-            repeats: repeats,
+            1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),
+            effects: effects, figures: figures, time: time, logger: logger, repeats: repeats,
             reports: reports.reports(of: 1))
         status = Mutex(
             Status(
@@ -398,7 +397,8 @@ final class HostedSystem: Sendable {
             let behaviour = try make()
             let (number, cause) = status.withLock { ($0.incarnation.number + 1, $0.cause) }
             let successor = Incarnation(
-                number, of: definition, behaviour, outlets, because: cause ?? Cause(.start, at: time.now()),
+                number, of: definition, behaviour, outlets,
+                because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
                 effects: effects, figures: figures, time: time,
                 logger: logger,
                 repeats: repeats, reports: reports.reports(of: number))
@@ -501,7 +501,7 @@ final class HostedSystem: Sendable {
     func pause(_ pause: Pause) -> Bool? {
         // What it does about its loop is done under the lock: who resumes it or ends it at the same time comes before or
         // after, and the loop calls nobody for it.
-        var forgotten: Trace.Step?
+        var forgotten: Trace.Forgotten?
         let (isNews, ticket) = status.withLock { status -> (Bool?, Waits.Ticket?) in
             guard status.phase == .running else { return (nil, nil) }
             guard status.pause == nil else { return (false, nil) }
@@ -525,7 +525,7 @@ final class HostedSystem: Sendable {
     ///   - begins: called if it was, before it takes an event.
     func resume(by who: String, begins: () -> Void) -> Bool {
         let now = time.now()
-        var forgotten: Trace.Step?
+        var forgotten: Trace.Forgotten?
         // Of several who resume it at a time one does; until that is done, it counts as paused.
         let incarnation = status.withLock { status -> Incarnation? in
             guard let pause = status.pause, !status.isResuming else { return nil }
@@ -680,11 +680,9 @@ final class HostedSystem: Sendable {
         }
         let incarnation = incarnation
         let state = SystemState(
-            record: StateRecord(
-                definition: definition, index: match,
-                data: .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
-                since: kept.since, previous: nil, event: nil, serial: 1, original: nil),
-            cause: Cause(.restored, at: now))
+            beginning: definition, in: match,
+            .structure(Structure(type: definition.states[match].type, fields: kept.fields)), since: kept.since,
+            because: Cause(Cause.BeginningOrigin(.restored), at: now))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
             return "it cannot be in the state '\(kept.state.name)' in which it was"
         }
@@ -735,7 +733,7 @@ final class HostedSystem: Sendable {
     private func take(_ report: ReportBox.Report) {
         switch report {
         case .fault(let fault, let number, let isFailure): note(fault, of: number, isFailure: isFailure)
-        case .entered(let state, let old, let number): entered(state, from: old, of: number)
+        case .entered(let state, let number): entered(state, of: number)
         case .traced(let happening, let number): trace(happening, of: number)
         case .broke(let fault, let number):
             note(Fault(place: "the loop", message: "\(fault.error)"), of: number, isOver: true)
@@ -763,14 +761,14 @@ final class HostedSystem: Sendable {
         }
     }
 
-    private func entered(_ state: SystemState, from old: SystemState?, of number: UInt64) {
+    private func entered(_ state: SystemState, of number: UInt64) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
         let elapsed = time.elapsed()
         // What is no longer remembered is released when the lock has been.
-        var forgotten: Trace.Step?
+        var forgotten: Trace.Forgotten?
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
-            forgotten = status.trace.note(.entered(state.record, from: old?.record))
+            forgotten = status.trace.note(.entered(state.record))
             let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }
@@ -795,7 +793,7 @@ final class HostedSystem: Sendable {
     /// Remembers what it has done.
     private func trace(_ happening: Happening, of number: UInt64) {
         let happening = happening.concealed(by: concealment)
-        let forgotten = status.withLock { status -> Trace.Step? in
+        let forgotten = status.withLock { status -> Trace.Forgotten? in
             guard number == status.incarnation.number else { return nil }
             return status.trace.note(.other(happening))
         }
@@ -825,7 +823,7 @@ final class HostedSystem: Sendable {
         let fault = Fault(place: fault.place, message: concealment(fault.message))
         let elapsed = time.elapsed()
         let now = time.now()
-        var forgotten: Trace.Step?
+        var forgotten: Trace.Forgotten?
         // The state in which it was.
         var present: (state: Int, entered: Timestamp)?
         let (isNews, decision, claimed, waiters) = status.withLock {
@@ -846,7 +844,7 @@ final class HostedSystem: Sendable {
             let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
             guard !isTreated || (isOver && status.phase == .running) else { return untreated(status.note(at: now)) }
             let action = wanted ?? definition.supervision.onFault
-            let cause = Cause(.fault(Treatment("restart", of: definition.name, on: fault)), at: now)
+            let cause = Cause(Cause.FaultOrigin("restart", of: definition.name, on: fault), at: now)
             let decision = status.supervision.decide(
                 duringRestart && action != .escalate ? .restart : action, at: elapsed, isOver: isOver)
             // Decided and done at once, so that two faults at a time are not treated twice.
@@ -879,7 +877,7 @@ final class HostedSystem: Sendable {
         switch decision {
         case .none: return
         case .reset(let attempt):
-            let cause = Cause(.fault(Treatment("reset", of: definition.name, on: fault)), at: now)
+            let cause = Cause(Cause.FaultOrigin("reset", of: definition.name, on: fault), at: now)
             guard sendReset(to: incarnation, because: cause) else { return }
             logger.warning(
                 "reset to the initial state", metadata: told(.systemReset, ["attempt": "\(limit.text(attempt))"]))

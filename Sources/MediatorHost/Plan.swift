@@ -288,9 +288,7 @@ extension SystemState {
         else { return nil }
         let value = Value.structure(Structure(type: new.states[match].type, fields: structure.fields))
         return SystemState(
-            record: StateRecord(
-                definition: new, index: match, data: value, since: since, previous: nil, event: nil, serial: serial + 1,
-                original: nil),
-            cause: Cause(.migration(record), at: time, next: cause))
+            beginning: new, in: match, value, since: since, serial: serial + 1,
+            because: Cause(Cause.BeginningOrigin(.migration), of: record, at: time))
     }
 }

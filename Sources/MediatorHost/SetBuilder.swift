@@ -118,7 +118,7 @@ struct SetBuilder: Sendable {
     }
 
     private func system(
-        _ definition: SystemDefinition, because kind: Cause.Kind
+        _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind
     ) throws(InitialStateError) -> HostedSystem {
         let own = logger.with(["system": "\(definition.name)"])
         return try HostedSystem(

@@ -77,12 +77,12 @@ final class Supervisor: Sendable {
         switch decision {
         case .none: break
         case .reset:
-            let cause = Cause(.fault(Treatment("reset", of: name, on: system.faults.last)), at: time.now())
+            let cause = Cause(Cause.FaultOrigin("reset", of: name, on: system.faults.last), at: time.now())
             for other in others where other.reset(because: cause) {
                 log(other, "reset with a system of its group", name, group)
             }
         case .restart(let delay, _):
-            let cause = Cause(.fault(Treatment("restart", of: name, on: system.faults.last)), at: time.now())
+            let cause = Cause(Cause.FaultOrigin("restart", of: name, on: system.faults.last), at: time.now())
             let concerned = others.compactMap { other -> HostedSystem.Claim? in
                 guard let claim = other.claim("being restarted with '\(name)'", because: cause) else { return nil }
                 log(other, "restarting with a system of its group", name, group)
@@ -260,7 +260,7 @@ extension Host {
     /// - Returns: when it has begun. Its side effects have ended then, or have been left behind after some seconds.
     public func restart(_ name: String, by client: HostClient? = nil) async throws(HostError) {
         let system = try named(name)
-        let cause = Cause(.outside(Request(.restart, client)), at: time.now())
+        let cause = Cause(Cause.RequestOrigin(.restart, client), at: time.now())
         let claim = isStopped ? nil : system.claim("being restarted, as asked", because: cause, isByHand: true)
         guard let task = claim.map({ supervisor.restart([$0], at: .zero) }) ?? supervisor.hurry(system) else {
             throw .notAccepted(system: name, reason: Self.obstacle(to: system))
@@ -278,7 +278,7 @@ extension Host {
     /// - Parameter client: on whose behalf; nil: on the program's own.
     public func reset(_ name: String, by client: HostClient? = nil) throws(HostError) {
         let system = try named(name)
-        let cause = Cause(.outside(Request(.reset, client)), at: time.now())
+        let cause = Cause(Cause.RequestOrigin(.reset, client), at: time.now())
         guard !isStopped, system.reset(because: cause) else {
             throw .notAccepted(system: name, reason: Self.obstacle(to: system))
         }

@@ -133,12 +133,12 @@ private struct RecordingConfiguration {
             """
     }
 
-    /// What is left of a recorded way, by the rule of the documentation: of one that would have 48 states, the last 16.
+    /// What is left of a recorded way, by the rule of the documentation: of one that would have 64 states, the last 16.
     static func kept(_ path: String) -> (path: String, isCut: Bool) {
         var states = 0
         for character in path where character == "/" {
             states += 1
-            if states == 48 { states = 16 }
+            if states == 64 { states = 16 }
         }
         let all = path.count { $0 == "/" }
         guard states < all else { return (path, false) }

@@ -1,113 +1,160 @@
 import CommonExpression
 import MediatorConfiguration
 
-/// What brought an event, a value of a bus, or the beginning of a system about, and what brought that about in turn: a chain
-/// that goes from what has just happened back to what came from outside.
+/// What brought an event, a value of a bus, or the beginning of a system about.
 ///
-/// Who is caused holds its cause, so it is there as long as it can be asked for, whatever else happens meanwhile. A chain is
-/// bounded: one that would become ``longest`` loses its far end.
+/// It may have seen a state. That state's record has the event that led to it, and the event its cause: so there is a chain,
+/// from what has just happened back to what came from outside. What is caused holds its cause, so the chain is there as long as
+/// it can be asked for, whatever else happens meanwhile. It is bounded: one that would become ``longest`` loses its far end.
 package final class Cause: Sendable {
-    /// What happened.
-    enum Kind: Sendable {
-        /// A link fired, since it saw a state.
-        case link(LinkDefinition, StateRecord)
-        /// A feedback emitted, since it saw a state, or a publication of it was due; when its side effect began to run.
-        case feedback(FeedbackSource, StateRecord, begun: Timestamp?)
-        /// A link fired, since a feedback was due by the clock while its system was in a state: where the chain ends.
-        case tick(LinkDefinition, StateRecord)
-        /// A client, or the program of which the host is a part.
-        case outside(Request)
-        /// The host was started.
-        case start
-        /// A reload added the system, or began it anew since it is another one now.
-        case reload
-        /// A reload put the system in the place of another one, in whose state it begins.
-        case migration(StateRecord)
-        /// The system, or the bus, goes on from where one of its name was when the daemon ended.
-        case restored
-        /// What is done about a fault.
-        case fault(Treatment)
-        /// The value that the bus was given by its definition.
-        case firstValue(SourceLocation)
-    }
-
     /// How many states a chain may have that ends with a state, that one included.
-    package static let longest = 48
+    package static let longest = 64
     /// How many are left of it when it would become so long.
     static let kept = 16
 
-    let kind: Kind
+    /// What did it.
+    let origin: any Origin
+    /// The state that was seen; nil: there was none.
+    let record: StateRecord?
     /// When: a link fired, a side effect came to what it emits on, somebody asked; nil: when the event was taken.
     let time: Timestamp?
-    /// The name of the bus on which it put a value; nil: it did something else.
-    let bus: String?
     /// The value of the bus, or the result of a side effect.
     let value: Value
-    /// What brought the state about that is in its kind; nil: there is none, or the chain ends here.
-    package let next: Cause?
-    /// How many states there are in the chain.
-    package let length: Int
-    /// Whether there was more of the chain.
-    let isCut: Bool
 
-    /// - Parameter next: what brought the state about that is in the kind.
-    init(_ kind: Kind, at time: Timestamp?, bus: String? = nil, value: Value = .null, next: Cause? = nil) {
-        self.kind = kind
-        self.time = time
-        self.bus = bus
-        self.value = value
-        // The state that it leads to, and the one in its kind, count too.
-        let next = next.map { $0.length + 2 < Self.longest ? $0 : $0.shortened(to: Self.kept - 2) }
-        self.next = next
-        length = (kind.record == nil ? 0 : 1) + (next?.length ?? 0)
-        isCut = false
-    }
-
-    /// A copy with another end.
-    private init(_ cause: Cause, next: Cause?) {
-        kind = cause.kind
-        time = cause.time
-        bus = cause.bus
-        value = cause.value
-        self.next = next
-        length = 1 + (next?.length ?? 0)
-        isCut = next == nil
-    }
-
-    /// A copy of the near end of the chain, with so many states. There must be more.
-    private func shortened(to count: Int) -> Cause {
-        var causes: [Cause] = []
-        causes.reserveCapacity(count)
-        var current: Cause? = self
-        while let cause = current, causes.count < count {
-            causes.append(cause)
-            current = cause.next
-        }
-        var copy: Cause?
-        for cause in causes.reversed() { copy = Cause(cause, next: copy) }
-        return copy ?? self
-    }
-
-    /// What a feedback that saw a state brings about.
+    /// Takes of the chain behind it what there is room for.
     ///
-    /// - Parameter begun: when its side effect began to run; nil: there is none.
-    convenience init(
-        _ source: FeedbackSource, of state: SystemState, at time: Timestamp, begun: Timestamp? = nil,
-        value: Value = .null
-    ) {
-        self.init(
-            .feedback(source, state.record, begun: begun), at: time, value: value,
-            next: source.isTick ? nil : state.cause)
+    /// - Parameter record: the state that was seen.
+    init(_ origin: any Origin, of record: StateRecord? = nil, at time: Timestamp?, value: Value = .null) {
+        self.origin = origin
+        self.time = time
+        self.value = value
+        guard let record else {
+            self.record = nil
+            return
+        }
+        // The state that it leads to counts too. What the clock does is where a chain ends.
+        self.record =
+            origin.isTick
+            ? record.alone : record.length + 1 < Self.longest ? record : record.shortened(to: Self.kept - 1)
     }
+
+    private init(_ cause: Cause, seeing record: StateRecord) {
+        origin = cause.origin
+        time = cause.time
+        value = cause.value
+        self.record = record
+    }
+
+    /// The same, having seen another copy of the state.
+    func seeing(_ record: StateRecord) -> Cause { Cause(self, seeing: record) }
+
+    /// The name of the bus on which it put a value; nil: it did something else.
+    var bus: String? { origin.bus }
 }
 
-extension Cause.Kind {
-    /// The state that it saw.
-    var record: StateRecord? {
-        switch self {
-        case .link(_, let record), .feedback(_, let record, _), .tick(_, let record), .migration(let record): record
-        case .outside, .start, .reload, .restored, .fault, .firstValue: nil
+extension Cause {
+    /// What can be the cause of something. An object, most of which are made once for all that they bring about.
+    protocol Origin: AnyObject, Sendable {
+        /// The name of the bus on which it puts values; nil: it does something else.
+        var bus: String? { get }
+        /// Whether it does so because of the clock, rather than because of a state: then the chain ends.
+        var isTick: Bool { get }
+    }
+
+    /// A link that fires, since it saw a state, or since a feedback was due by the clock.
+    final class LinkOrigin: Origin {
+        let link: LinkDefinition
+        let bus: String?
+        let isTick: Bool
+
+        init(_ link: LinkDefinition, bus: String?, isTick: Bool) {
+            self.link = link
+            self.bus = bus
+            self.isTick = isTick
         }
+    }
+
+    /// A feedback that emits by itself, or on an outcome, since it saw a state.
+    final class FeedbackOrigin: Origin {
+        /// The feedback, and on which outcome it emits.
+        let source: FeedbackSource
+        /// When its side effect began to run, or a publication of it was due; nil: there is none.
+        let begun: Timestamp?
+
+        init(_ source: FeedbackSource, begun: Timestamp? = nil) {
+            self.source = source
+            self.begun = begun
+        }
+
+        var bus: String? { nil }
+        var isTick: Bool { source.isTick }
+    }
+
+    /// A client, or the program of which the host is a part.
+    final class RequestOrigin: Origin {
+        /// What can be asked for.
+        enum Verb: String, Sendable {
+            case emit, publish, restart, reset
+        }
+
+        let verb: Verb
+        /// Who asked; nil: the program of which the host is a part.
+        let client: HostClient?
+        let bus: String?
+
+        /// - Parameter bus: on which a value was published.
+        init(_ verb: Verb, _ client: HostClient?, on bus: String? = nil) {
+            self.verb = verb
+            self.client = client
+            self.bus = bus
+        }
+
+        var isTick: Bool { false }
+    }
+
+    /// A fault, and what was done about it.
+    final class FaultOrigin: Origin {
+        /// What was done to the system: `reset` or `restart`.
+        let action: String
+        /// The system that had the fault.
+        let system: String
+        /// What failed; nil: that is not known any more.
+        let fault: Fault?
+
+        init(_ action: String, of system: String, on fault: Fault?) {
+            self.action = action
+            self.system = system
+            self.fault = fault
+        }
+
+        var bus: String? { nil }
+        var isTick: Bool { false }
+    }
+
+    /// What a system, or the value of a bus, begins with.
+    final class BeginningOrigin: Origin {
+        enum Kind: Sendable {
+            /// The host was started.
+            case start
+            /// A reload added the system, or began it anew since it is another one now.
+            case reload
+            /// A reload put the system in the place of another one, in whose state it begins.
+            case migration
+            /// The system, or the bus, goes on from where one of its name was when the daemon ended.
+            case restored
+            /// The value that a bus was given by its definition, there.
+            case firstValue(SourceLocation)
+        }
+
+        let kind: Kind
+        let bus: String?
+
+        init(_ kind: Kind, of bus: String? = nil) {
+            self.kind = kind
+            self.bus = bus
+        }
+
+        var isTick: Bool { false }
     }
 }
 
@@ -127,23 +174,6 @@ final class FeedbackSource: Sendable {
     }
 }
 
-/// Something that was asked for from outside.
-final class Request: Sendable {
-    /// What was asked for.
-    enum Verb: String, Sendable {
-        case emit, publish, restart, reset
-    }
-
-    let verb: Verb
-    /// Who asked; nil: the program of which the host is a part.
-    let client: HostClient?
-
-    init(_ verb: Verb, _ client: HostClient?) {
-        self.verb = verb
-        self.client = client
-    }
-}
-
 /// A client on whose behalf something is done.
 public struct HostClient: Sendable, Hashable {
     /// The user's number.
@@ -155,22 +185,6 @@ public struct HostClient: Sendable, Hashable {
     public init(userID: UInt32, processID: Int32) {
         self.userID = userID
         self.processID = processID
-    }
-}
-
-/// A fault, and what was done about it.
-final class Treatment: Sendable {
-    /// What was done to the system: `reset` or `restart`.
-    let action: String
-    /// The system that had the fault.
-    let system: String
-    /// What failed; nil: that is not known any more.
-    let fault: Fault?
-
-    init(_ action: String, of system: String, on fault: Fault?) {
-        self.action = action
-        self.system = system
-        self.fault = fault
     }
 }
 

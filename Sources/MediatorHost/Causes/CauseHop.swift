@@ -102,11 +102,12 @@ private struct Story {
     /// Tells how a state came about; whether there was more.
     mutating func tell(_ state: SystemState) -> Bool {
         var record = state.record
-        var next = state.cause
         while true {
             tellState(record)
-            if let event = record.event, event.index != SystemEvent.resetIndex { tell(event, of: record, next) }
-            guard let cause = next else {
+            guard !record.isCut else { return true }
+            let cause = record.cause
+            if let event = record.event, !event.isReset { tell(event, of: record, cause) }
+            guard let cause else {
                 add(.inside, at: record.since) { hop in
                     hop.system = record.definition.name
                     hop.text = "from inside \(record.definition.name), which is written in Swift"
@@ -115,12 +116,7 @@ private struct Story {
             }
             if let bus = cause.bus { tell(cause, on: bus, isReplay: record.event?.via?.isReplay ?? false) }
             guard let seen = tell(cause) else { return false }
-            guard !cause.isCut else {
-                tellState(seen)
-                return true
-            }
             record = seen
-            next = cause.next
         }
     }
 
@@ -134,7 +130,7 @@ private struct Story {
         }
     }
 
-    private mutating func tell(_ event: StateRecord.Event, of record: StateRecord, _ cause: Cause?) {
+    private mutating func tell(_ event: SystemEvent, of record: StateRecord, _ cause: Cause?) {
         add(.event, at: record.since) { hop in
             let name = record.definition.eventName(event.index)
             hop.system = record.definition.name
@@ -171,16 +167,20 @@ private struct Story {
     /// Tells what happened; the state that was seen, if the story goes on with it.
     private mutating func tell(_ cause: Cause) -> StateRecord? {
         let verb = cause.bus == nil ? "sent by" : "put there by"
-        switch cause.kind {
-        case .link(let link, let record):
+        switch cause.origin {
+        case let origin as Cause.LinkOrigin:
+            let link = origin.link
             add(.link, at: cause.time) { hop in
                 hop.link = link.name
-                hop.bus = cause.bus
+                hop.bus = origin.bus
                 hop.feedback = link.trigger?.feedback
                 hop.text = "\(verb) the link \(link.name)"
             }
-            return record
-        case .feedback(let source, let record, let begun):
+            guard origin.isTick, let record = cause.record else { return cause.record }
+            tellTick(link.trigger?.feedback ?? link.name, record, at: cause.time)
+        case let origin as Cause.FeedbackOrigin:
+            guard let record = cause.record else { return nil }
+            let (source, begun) = (origin.source, origin.begun)
             let took = begun.flatMap { begun in cause.time.map { " after \(Shown.text($0.span(since: begun)))" } } ?? ""
             add(.feedback, at: cause.time) { hop in
                 hop.system = record.definition.name
@@ -194,38 +194,35 @@ private struct Story {
             }
             guard source.isTick else { return record }
             tellTick(source.name, record, at: begun ?? cause.time)
-            return nil
-        case .tick(let link, let record):
-            add(.link, at: cause.time) { hop in
-                hop.link = link.name
-                hop.bus = cause.bus
-                hop.feedback = link.trigger?.feedback
-                hop.text = "\(verb) the link \(link.name)"
-            }
-            tellTick(link.trigger?.feedback ?? link.name, record, at: cause.time)
-        case .outside(let request):
+        case let request as Cause.RequestOrigin:
             add(request.client == nil ? .program : .client, at: cause.time) { hop in
                 hop.client = request.client
                 let who =
                     request.client.map { "a client (user \($0.userID), process \($0.processID))" } ?? "the program"
                 hop.text = request.verb.text(by: who)
             }
-        case .start: add(.start, at: cause.time) { $0.text = "as it began at the start" }
-        case .reload: add(.reload, at: cause.time) { $0.text = "as it began on account of a reload" }
-        case .restored: add(.restored, at: cause.time) { $0.text = "kept over a restart of the daemon" }
-        case .migration(let record):
-            add(.migration, at: cause.time) { $0.text = "carried over by a reload, which changed the system" }
-            return record
-        case .fault(let treatment):
+        case let treatment as Cause.FaultOrigin:
             add(.fault, at: cause.time) { hop in
                 hop.system = treatment.system
                 let reason = treatment.fault.map { ": \($0.place): \($0.message)" } ?? ""
                 hop.text = "\(treatment.action) on account of a fault of \(treatment.system)\(Shown.cut(reason))"
             }
-        case .firstValue(let source):
-            add(.firstValue, at: cause.time) { $0.text = "the first value of the bus, \(source)" }
+        case let beginning as Cause.BeginningOrigin: tell(beginning.kind, at: cause.time)
+        default: break
         }
-        return nil
+        return cause.origin.isTick ? nil : cause.record
+    }
+
+    private mutating func tell(_ beginning: Cause.BeginningOrigin.Kind, at time: Timestamp?) {
+        switch beginning {
+        case .start: add(.start, at: time) { $0.text = "as it began at the start" }
+        case .reload: add(.reload, at: time) { $0.text = "as it began on account of a reload" }
+        case .restored: add(.restored, at: time) { $0.text = "kept over a restart of the daemon" }
+        case .migration:
+            add(.migration, at: time) { $0.text = "carried over by a reload, which changed the system" }
+        case .firstValue(let source):
+            add(.firstValue, at: time) { $0.text = "the first value of the bus, \(source)" }
+        }
     }
 
     private mutating func tellTick(_ feedback: String, _ record: StateRecord, at time: Timestamp?) {
@@ -257,12 +254,11 @@ extension Cause {
     fileprivate var sent: Timestamp? {
         if let time { return time }
         // It fired when the state was entered.
-        if case .link(_, let record) = kind { return record.since }
-        return nil
+        return origin is LinkOrigin ? record?.since : nil
     }
 }
 
-extension Request.Verb {
+extension Cause.RequestOrigin.Verb {
     fileprivate func text(by who: String) -> String {
         switch self {
         case .emit: "emitted by \(who)"

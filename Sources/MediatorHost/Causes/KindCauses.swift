@@ -5,9 +5,9 @@ extension Feedback where S == SystemState, E == SystemEvent {
     /// states, has no cause.
     func tellingCauses() -> Feedback {
         var copy = self
-        let source = FeedbackSource(name, outcome: nil, isTick: false)
+        let origin = Cause.FeedbackOrigin(FeedbackSource(name, outcome: nil, isTick: false))
         @Sendable func told(_ event: SystemEvent, _ state: SystemState) -> SystemEvent {
-            event.caused(by: Cause(source, of: state, at: state.since))
+            event.caused(by: Cause(origin, of: state.record, at: state.since))
         }
         switch kind {
         case .answer(let rule, let answer):

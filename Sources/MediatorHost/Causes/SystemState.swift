@@ -1,16 +1,13 @@
 public import CommonExpression
 import MediatorConfiguration
 
-/// The state of a system: which, its data, and how it came about.
-///
-/// Two references: what it was when it was entered, and what brought it about. The former can be kept for long, since it
-/// leads to nothing else.
+/// The state of a system: which, its data, and how it came about. One reference.
 public struct SystemState: Sendable {
     /// What it was when it was entered.
     package let record: StateRecord
-    /// What its event came from, or else what made the system begin; nil: that is not known outside the system.
-    package let cause: Cause?
 
+    /// What its event came from, or else what made the system begin; nil: that is not known outside the system.
+    package var cause: Cause? { record.cause }
     /// Its index in the system's definition.
     public var index: Int { record.index }
     /// Its data, a structure of the state's type.
@@ -20,25 +17,34 @@ public struct SystemState: Sendable {
     /// The state before it; `nil` for the initial one.
     public var previous: Int? { record.previous }
     /// The event that led to it; `nil` for the initial one.
-    public var event: SystemEvent? {
-        record.event.map { SystemEvent(index: $0.index, data: $0.data, via: $0.via, cause: cause) }
-    }
+    public var event: SystemEvent? { record.event }
     /// Counts the states since the start, from 1.
     public var serial: UInt64 { record.serial }
     /// The Swift value of which it was made, where the system is written in Swift.
     var original: (any AnyObject & Sendable)? { record.original }
 
-    init(record: StateRecord, cause: Cause?) {
+    private init(_ record: StateRecord) {
         self.record = record
-        self.cause = cause
+    }
+
+    /// A state in which a system begins, by no event.
+    ///
+    /// - Parameters:
+    ///   - cause: why it begins there.
+    ///   - original: the Swift value of which it was made.
+    init(
+        beginning definition: SystemDefinition, in index: Int, _ data: Value, since: Timestamp, serial: UInt64 = 1,
+        because cause: Cause, original: (any AnyObject & Sendable)? = nil
+    ) {
+        record = StateRecord(
+            definition: definition, index: index, data: data, since: since, from: nil, origin: .beginning(cause),
+            serial: serial, original: original)
     }
 
     /// The first state of a system.
     init(first: SystemBehaviour.Snapshot, of definition: SystemDefinition, since: Timestamp, cause: Cause) {
-        record = StateRecord(
-            definition: definition, index: first.index, data: first.data, since: since, previous: nil, event: nil,
-            serial: 1, original: first.original)
-        self.cause = cause
+        self.init(
+            beginning: definition, in: first.index, first.data, since: since, because: cause, original: first.original)
     }
 
     /// The state to which an event leads.
@@ -47,55 +53,96 @@ public struct SystemState: Sendable {
         original: (any AnyObject & Sendable)? = nil
     ) -> SystemState {
         SystemState(
-            record: StateRecord(
-                definition: record.definition, index: index, data: data, since: time, previous: record.index,
-                event: StateRecord.Event(index: event.index, data: event.data, via: event.via),
-                serial: record.serial + 1, original: original),
-            cause: event.cause)
+            StateRecord(
+                definition: record.definition, index: index, data: data, since: time, from: record,
+                origin: event.told, serial: record.serial + 1, original: original))
     }
 
     /// The same state with another Swift value.
     func with(original: any AnyObject & Sendable) -> SystemState {
-        SystemState(
-            record: StateRecord(
-                definition: record.definition, index: index, data: data, since: since, previous: previous,
-                event: record.event, serial: serial, original: original),
-            cause: cause)
+        SystemState(StateRecord(record, origin: record.origin, original: original))
     }
 }
 
-/// What a state was when it was entered. It knows nothing of what brought its event about.
+/// What a state was when it was entered, and what led to it.
 package final class StateRecord: Sendable {
-    /// The event that led to a state.
-    struct Event: Sendable {
-        let index: Int
-        let data: Value
-        /// The link that made it of a value of a bus.
-        let via: SystemEvent.Via?
-    }
-
     /// The system's definition, in whose words it is.
     let definition: SystemDefinition
     let index: Int
     let data: Value
     let since: Timestamp
+    /// The state before it; nil: a system begins in it.
     let previous: Int?
-    let event: Event?
+    /// The data of that state.
+    let previousData: Value
     let serial: UInt64
     let original: (any AnyObject & Sendable)?
+    /// The event that led to it; of a state in which a system begins, one that says why; nil: that is not kept.
+    fileprivate let origin: SystemEvent?
+    /// How many states there are in the chain of causes that ends with it, at least 1.
+    let length: Int
+    /// Whether there was more of the chain, of which it is the far end.
+    let isCut: Bool
 
-    init(
-        definition: SystemDefinition, index: Int, data: Value, since: Timestamp, previous: Int?, event: Event?,
-        serial: UInt64, original: (any AnyObject & Sendable)?
+    fileprivate init(
+        definition: SystemDefinition, index: Int, data: Value, since: Timestamp, from before: StateRecord?,
+        origin: SystemEvent?, serial: UInt64, original: (any AnyObject & Sendable)?
     ) {
         self.definition = definition
         self.index = index
         self.data = data
         self.since = since
-        self.previous = previous
-        self.event = event
+        previous = before?.index
+        previousData = before?.data ?? .null
+        self.origin = origin
         self.serial = serial
         self.original = original
+        length = 1 + (origin?.seen?.length ?? 0)
+        isCut = false
+    }
+
+    /// A copy with something else before it.
+    fileprivate init(
+        _ record: StateRecord, origin: SystemEvent?, original: (any AnyObject & Sendable)?, isCut: Bool = false
+    ) {
+        definition = record.definition
+        index = record.index
+        data = record.data
+        since = record.since
+        previous = record.previous
+        previousData = record.previousData
+        self.origin = origin
+        serial = record.serial
+        self.original = original
+        length = 1 + (origin?.seen?.length ?? 0)
+        self.isCut = isCut || record.isCut
+    }
+
+    /// The event that led to it; nil: a system begins in it.
+    var event: SystemEvent? { origin.flatMap { $0.isBeginning ? nil : $0 } }
+    /// What its event came from, or else why the system begins in it; nil: that is not known, or not kept.
+    var cause: Cause? { origin?.cause }
+
+    /// The same without what brought it about, so that it leads to nothing else and can be kept for long; itself, if it is so.
+    var alone: StateRecord {
+        guard let origin, origin.hasCause else { return self }
+        return StateRecord(self, origin: origin.isBeginning ? nil : origin.withoutCause, original: nil)
+    }
+
+    /// Whether it leads to nothing else.
+    var isAlone: Bool { origin?.hasCause != true }
+
+    /// A copy of the near end of its chain, with so many states, which must be at least 1. There must be more.
+    func shortened(to count: Int) -> StateRecord {
+        var records = [self]
+        records.reserveCapacity(count)
+        while records.count < count, let seen = records.last?.origin?.seen { records.append(seen) }
+        var copy: StateRecord?
+        for record in records.reversed() {
+            let origin = copy.flatMap { record.origin?.seeing($0) }
+            copy = StateRecord(record, origin: origin, original: nil, isCut: copy == nil)
+        }
+        return copy ?? self
     }
 }
 
@@ -148,6 +195,35 @@ public struct SystemEvent: Sendable {
     /// The same event with what brought it about.
     func caused(by cause: Cause) -> SystemEvent {
         SystemEvent(index: index, data: data, original: original, via: via, cause: cause)
+    }
+
+    /// Why a system begins, in the place of an event that it does not have.
+    fileprivate static func beginning(_ cause: Cause) -> SystemEvent {
+        SystemEvent(index: beginningIndex, data: .null, cause: cause)
+    }
+
+    private static let beginningIndex = -3
+
+    /// Whether it only says why a system begins.
+    fileprivate var isBeginning: Bool { contents.index == Self.beginningIndex }
+
+    /// The state that what brought it about saw.
+    fileprivate var seen: StateRecord? { contents.cause?.record }
+
+    /// Whether it is known what brought it about.
+    fileprivate var hasCause: Bool { contents.cause != nil }
+
+    /// What is told of it when it has been taken: all but the Swift value.
+    fileprivate var told: SystemEvent {
+        contents.original == nil ? self : SystemEvent(index: index, data: data, via: via, cause: cause)
+    }
+
+    /// The same without what brought it about.
+    fileprivate var withoutCause: SystemEvent { SystemEvent(index: index, data: data, via: via, cause: nil) }
+
+    /// The same, brought about by what has seen another copy of the state.
+    fileprivate func seeing(_ record: StateRecord) -> SystemEvent {
+        SystemEvent(index: index, data: data, via: via, cause: cause?.seeing(record))
     }
 
     /// Sends a system to its initial state.

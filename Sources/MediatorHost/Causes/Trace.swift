@@ -7,14 +7,29 @@ import Synchronization
 /// of the last ``memory`` things that differed. Of a row of repetitions of one thing only the last is kept, so that what one
 /// does again and again neither pushes anything else out nor keeps more alive than the processor's caches hold.
 ///
-/// It holds states without what brought them about, so that what it keeps alive is bounded.
+/// It holds states without what brought them about, but for the last thing: so what it keeps alive is bounded.
 package struct Trace {
     /// Something that a system did.
     enum Step: Sendable {
-        /// It entered a state, from another, unless it has just begun.
-        case entered(StateRecord, from: StateRecord?)
+        /// It entered a state.
+        case entered(StateRecord)
         /// Anything else.
         case other(Happening)
+
+        /// The same, which does not lead to what brought its state about; nil: that is so already.
+        fileprivate var alone: Step? {
+            switch self {
+            case .entered(let record): record.isAlone ? nil : .entered(record.alone)
+            case .other(let happening): happening.alone.map(Step.other)
+            }
+        }
+    }
+
+    /// What is no longer remembered, to be released without the lock.
+    struct Forgotten {
+        fileprivate var step: Step?
+        /// What led on to what brought it about, and has given way to what does not.
+        fileprivate var chained: Step?
     }
 
     /// How many of either kind are kept.
@@ -37,6 +52,12 @@ package struct Trace {
             var old = step
             swap(&old, &steps[(first + steps.count - 1) % steps.count].step)
             return old
+        }
+
+        /// Has the last one lead to nothing else; what it was, if it did.
+        mutating func settleLast() -> Step? {
+            guard let alone = last?.alone else { return nil }
+            return repeatLast(alone)
         }
 
         /// Whether the last is a repetition.
@@ -94,16 +115,19 @@ package struct Trace {
     /// All that is kept, the oldest first.
     var steps: [Step] { kept.all + recent.all }
 
-    /// Remembers something; what is no longer remembered, to be released without the lock.
-    mutating func note(_ step: Step) -> Step? {
+    /// Remembers something.
+    mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
         let isDull = isDull(step)
         // Repetitions of one and the same thing, with nothing between them: what is dull is like the one of its kind before.
         if isDull, recent.endsDull, let kind = kind(step), kind == self.kind(recent.last) {
-            return recent.repeatLast(step)
+            return Forgotten(step: recent.repeatLast(step))
         }
-        guard let old = recent.add(step, isDull: isDull) else { return nil }
-        return old.isDull ? old.step : kept.add(old.step, isDull: false)?.step
+        var forgotten = Forgotten(chained: recent.settleLast())
+        if let old = recent.add(step, isDull: isDull) {
+            forgotten.step = old.isDull ? old.step : kept.add(old.step, isDull: false)?.step
+        }
+        return forgotten
     }
 
     /// What kind of likeness a step has; nil: there is no step.
@@ -132,9 +156,9 @@ package struct Trace {
 
     private mutating func isDull(_ step: Step) -> Bool {
         switch step {
-        case .entered(let new, let old):
+        case .entered(let new):
             return likenesses.holds(
-                Likeness(kind: 0, before: old?.index ?? -1, after: new.index, event: new.event?.index ?? -1))
+                Likeness(kind: 0, before: new.previous ?? -1, after: new.index, event: new.event?.index ?? -1))
         case .other(let happening):
             switch happening.kind {
             case .failed:
@@ -207,6 +231,25 @@ final class Happening: Sendable {
         self.fault = fault
     }
 
+    private init(alone other: Happening) {
+        if case .ran(var run) = other.kind {
+            run.record = run.record.alone
+            kind = .ran(run)
+        } else {
+            kind = other.kind
+        }
+        time = other.time
+        before = other.before?.alone
+        event = other.event
+        fault = other.fault
+    }
+
+    /// The same, which does not lead to what brought its state about; nil: that is so already.
+    fileprivate var alone: Happening? {
+        // That of a run is the one before it.
+        before?.isAlone == false ? Happening(alone: self) : nil
+    }
+
     /// The same without what must not be shown.
     func concealed(by concealment: Concealment) -> Happening {
         guard let fault else { return self }
@@ -218,7 +261,7 @@ final class Happening: Sendable {
 struct EffectRun: Sendable {
     let feedback: String
     /// The state that asked for it.
-    let record: StateRecord
+    var record: StateRecord
     let begun: Timestamp
     let ended: Timestamp
     /// What it reported, the last of it, and when.

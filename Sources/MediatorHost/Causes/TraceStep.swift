@@ -104,7 +104,7 @@ extension Trace.Step {
         guard mine == time else { return mine > time }
         // At the same time it follows the state that asked for it, and is followed by what came of that.
         switch self {
-        case .entered(let new, _): return new.serial > run.record.serial
+        case .entered(let new): return new.serial > run.record.serial
         case .other(let happening):
             if case .ran = happening.kind { return false }
             return happening.before.map { $0.serial >= run.record.serial } ?? false
@@ -114,7 +114,7 @@ extension Trace.Step {
     /// When what it tells of happened.
     private var time: Timestamp {
         switch self {
-        case .entered(let record, _): return record.since
+        case .entered(let record): return record.since
         case .other(let happening):
             if case .ran(let run) = happening.kind { return run.told }
             return happening.time
@@ -133,19 +133,21 @@ private struct TraceTeller {
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
-        case .entered(let new, nil):
-            var told = TraceStep(.began, at: new.since, of: nil)
-            told.new = described(new)
-            told.text = "began in \(text(new))"
-            return told
-        case .entered(let new, let old?):
-            var told = TraceStep(.transition, at: new.since, of: described(old))
+        case .entered(let new):
+            guard let previous = new.previous else {
+                var told = TraceStep(.began, at: new.since, of: nil)
+                told.new = described(new)
+                told.text = "began in \(text(new))"
+                return told
+            }
+            let old = (name: definition.states[previous].name, data: new.previousData)
+            var told = TraceStep(.transition, at: new.since, of: old)
             told.new = described(new)
             if let event = new.event {
                 told.event = (definition.eventName(event.index), event.data)
-                told.guards = guards(old, event.index, event.data, at: new.since)
+                told.guards = guards(previous, old.data, event.index, event.data, at: new.since)
             }
-            told.text = "\(text(old)) → \(text(new))" + on(told.event)
+            told.text = "\(Shown.text(old.name, old.data)) → \(text(new))" + on(told.event)
             return told
         case .other(let happening): return tell(happening)
         }
@@ -164,7 +166,7 @@ private struct TraceTeller {
         func withGuards(_ told: TraceStep) -> TraceStep {
             guard let before = happening.before, let event = happening.event else { return told }
             var told = told
-            told.guards = guards(before, event.index, event.data, at: happening.time)
+            told.guards = guards(before.index, before.data, event.index, event.data, at: happening.time)
             return told
         }
         let fault = happening.fault.map { "\($0.place): \($0.message)" }
@@ -209,11 +211,13 @@ private struct TraceTeller {
     }
 
     /// The conditions that were looked at when an event was taken.
-    private func guards(_ before: StateRecord, _ event: Int, _ data: Value, at time: Timestamp) -> [TraceStep.Guard] {
+    private func guards(
+        _ state: Int, _ before: Value, _ event: Int, _ data: Value, at time: Timestamp
+    ) -> [TraceStep.Guard] {
         guard definition.kind == nil, definition.events.indices.contains(event) else { return [] }
-        let variables = [before.data, data, .timestamp(time)]
+        let variables = [before, data, .timestamp(time)]
         var guards: [TraceStep.Guard] = []
-        for rule in definition.rules[before.index][event] {
+        for rule in definition.rules[state][event] {
             guard let condition = rule.condition else { break }
             let explanation = condition.explain(variables)
             var holds = false

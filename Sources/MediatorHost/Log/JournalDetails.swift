@@ -76,14 +76,18 @@ extension HostClient {
 extension Cause {
     /// What the journal calls what is nearest: the state that was seen, or how the chain ends.
     var id: String {
-        switch kind {
-        case .link(_, let record), .feedback(_, let record, _), .tick(_, let record), .migration(let record): record.id
-        case .outside(let request): request.client?.id ?? "program"
-        case .start: "start"
-        case .reload: "reload"
-        case .restored: "restored"
-        case .fault(let treatment): Self.id(ofFaultOf: treatment.system)
-        case .firstValue: "first-value:\(bus ?? "")"
+        if let record { return record.id }
+        switch origin {
+        case let request as RequestOrigin: return request.client?.id ?? "program"
+        case let fault as FaultOrigin: return Self.id(ofFaultOf: fault.system)
+        case let beginning as BeginningOrigin:
+            switch beginning.kind {
+            case .start: return "start"
+            case .reload, .migration: return "reload"
+            case .restored: return "restored"
+            case .firstValue: return "first-value:\(bus ?? "")"
+            }
+        default: return ""
         }
     }
 
@@ -93,11 +97,10 @@ extension Cause {
     /// By which way an event came, as far as that has a name.
     func journalDetails(of event: SystemEvent?) -> [String: String?] {
         var details: [String: String?] = [JournalDetails.cause: id, "bus": bus]
-        switch kind {
-        case .link(let link, _), .tick(let link, _): details["link"] = event?.via?.link.name ?? link.name
-        case .feedback(let source, _, _): details["feedback"] = source.name
-        case .outside, .start, .reload, .restored, .migration, .fault, .firstValue:
-            details["link"] = event?.via?.link.name
+        switch origin {
+        case let origin as LinkOrigin: details["link"] = event?.via?.link.name ?? origin.link.name
+        case let origin as FeedbackOrigin: details["feedback"] = origin.source.name
+        default: details["link"] = event?.via?.link.name
         }
         return details
     }
