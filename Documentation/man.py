@@ -346,7 +346,7 @@ def configuration(programs: Path, folder: Path) -> None:
         texts = effect(guide, name.removeprefix("effect-"))
         page.add(*paragraphs(texts[""]))
         entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
-        items = [(f"Cm {key}", child.get("description") or texts.get(key, "")) for key, child in entries]
+        items = [(f"Cm {key}", texts.get(key) or child.get("description", "")) for key, child in entries]
         items += [(f"Cm {key}", text) for key, text in texts.items() if key.startswith("on")]
         if items:
             page.items(items)

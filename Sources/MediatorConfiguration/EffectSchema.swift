@@ -7,6 +7,8 @@ public struct EffectSchema: Sendable, Hashable {
     public struct Parameter: Sendable, Hashable {
         /// Its name, unique within the side effect.
         public let name: String
+        /// What it is, for people: begins with a small letter, ends without a full stop; nil: nothing is said.
+        public let summary: String?
         /// Its type.
         public let type: ValueType
         /// Whether it must be given.
@@ -30,11 +32,13 @@ public struct EffectSchema: Sendable, Hashable {
 
         /// A parameter.
         public init(
-            name: String, type: ValueType, required: Bool = false, default: Value? = nil, choices: [String] = [],
+            name: String, summary: String? = nil, type: ValueType, required: Bool = false, default: Value? = nil,
+            choices: [String] = [],
             allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
             upperBound: String? = nil, lowerBound: String? = nil, companion: String? = nil
         ) {
             self.name = name
+            self.summary = summary
             self.type = type
             self.required = required
             self.default = `default`
@@ -52,18 +56,23 @@ public struct EffectSchema: Sendable, Hashable {
     public struct Outcome: Sendable, Hashable {
         /// The key, such as `onSuccess`.
         public let name: String
+        /// When it is reported, for people: begins with a small letter, ends without a full stop; nil: nothing is said.
+        public let summary: String?
         /// The type of the variable `result`.
         public let result: StructureType
 
         /// An outcome.
-        public init(name: String, result: StructureType) {
+        public init(name: String, summary: String? = nil, result: StructureType) {
             self.name = name
+            self.summary = summary
             self.result = result
         }
     }
 
     /// The key in a feedback, such as `run`.
     public let name: String
+    /// What it does, for people: begins with a small letter, ends without a full stop; nil: nothing is said.
+    public let summary: String?
     /// Its parameters.
     public let parameters: [Parameter]
     /// The parameter that is meant when the argument is not a mapping; nil: it must be one.
@@ -90,11 +99,13 @@ public struct EffectSchema: Sendable, Hashable {
 
     /// A side effect.
     public init(
-        name: String, parameters: [Parameter] = [], shortForm: String? = nil, exactlyOneOf: [String] = [],
+        name: String, summary: String? = nil, parameters: [Parameter] = [], shortForm: String? = nil,
+        exactlyOneOf: [String] = [],
         outcomes: [Outcome] = [], emitsDirectly: Bool = false, isLasting: Bool = false, onlyTells: Bool = false
     ) {
         self.init(
-            name: name, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf, outcomes: outcomes,
+            name: name, summary: summary, parameters: parameters, shortForm: shortForm, exactlyOneOf: exactlyOneOf,
+            outcomes: outcomes,
             emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: false,
             onlyTells: onlyTells || isLasting && !outcomes.isEmpty)
     }
@@ -102,14 +113,16 @@ public struct EffectSchema: Sendable, Hashable {
     /// Whether the host does it itself, in no time.
     var isInstant: Bool { emitsDirectly || publishesDirectly }
 
-    init(
-        name: String, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String], outcomes: [Outcome],
+    package init(
+        name: String, summary: String?, parameters: [Parameter], shortForm: String?, exactlyOneOf: [String],
+        outcomes: [Outcome],
         emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, onlyTells: Bool = false, publishesDirectly: Bool = false
     ) {
         self.onlyTells = onlyTells
         self.publishesDirectly = publishesDirectly
         self.isProbe = isProbe
         self.name = name
+        self.summary = summary
         self.parameters = parameters
         self.shortForm = shortForm
         self.exactlyOneOf = exactlyOneOf
@@ -197,34 +210,40 @@ public struct EffectSchema: Sendable, Hashable {
 
 extension EffectSchema {
     /// Emits an event of the system itself, at once or by schedule.
-    public static let emit = EffectSchema(name: "emit", emitsDirectly: true)
+    public static let emit = EffectSchema(
+        name: "emit", summary: "emits an event of the system itself", emitsDirectly: true)
 
     /// Puts a value on a bus, at once or by schedule.
     public static let publish = EffectSchema(
-        name: "publish",
+        name: "publish", summary: "puts a value on a bus",
         parameters: [
-            Parameter(name: "to", type: .string, required: true),
+            Parameter(
+                name: "to",
+                summary: "the name of the bus, as it is written; in a template 'NAME@*' is that of the instance",
+                type: .string, required: true),
             // Of the type of the bus.
-            Parameter(name: "value", type: .dyn, required: true),
+            Parameter(name: "value", summary: "the value", type: .dyn, required: true),
         ],
         shortForm: nil, exactlyOneOf: [], outcomes: [], emitsDirectly: false, isLasting: false, isProbe: false,
         publishesDirectly: true)
 
     /// Writes a line to the log.
     public static let log = EffectSchema(
-        name: "log",
+        name: "log", summary: "writes to the log",
         parameters: [
-            Parameter(name: "message", type: .string, required: true),
+            Parameter(name: "message", summary: "what is said", type: .string, required: true),
             Parameter(
-                name: "level", type: .string, default: .string("info"),
+                name: "level", summary: "how grave it is", type: .string, default: .string("info"),
                 choices: ["debug", "info", "notice", "warning", "error"]),
-            Parameter(name: "fields", type: .map(key: .string, value: .string), constraint: .logFields),
+            Parameter(
+                name: "fields", summary: "what belongs to it, by name: at most 32 fields, 32 KiB together",
+                type: .map(key: .string, value: .string), constraint: .logFields),
         ],
         shortForm: "message")
 
     /// What any side effect may have beside its own outcomes: it was ended, since its time was up.
     public static let timeoutOutcome = Outcome(
-        name: "onTimeout",
+        name: "onTimeout", summary: "its time, which 'timeout' says, was over",
         result: StructureType(name: "result", fields: [StructureType.Field(name: "after", type: .duration)]))
 
     /// What every host can do.

@@ -6,16 +6,26 @@ extension EffectSchema {
     /// `address` is the one that was connected to; `banner` is what the other side said first, as much as was asked for,
     /// at most a line.
     public static let tcp = EffectSchema(
-        name: "tcp",
+        name: "tcp", summary: "connects to a port",
         parameters: [
-            Parameter(name: "host", type: .string, required: true, constraint: .host),
-            Parameter(name: "port", type: .int, required: true, constraint: .whole(1...65_535)),
-            timeout(.seconds(5)),
-            Parameter(name: "banner", type: .int, default: .int(0), constraint: .whole(0...4_096)),
+            Parameter(
+                name: "host", summary: "a name or address, IPv4 or IPv6 without brackets", type: .string,
+                required: true, constraint: .host),
+            Parameter(
+                name: "port", summary: "from 1 to 65535", type: .int, required: true, constraint: .whole(1...65_535)),
+            timeout(.seconds(5), "how long lookup, connection and banner may take together: from 1 ms to 1 h"),
+            Parameter(
+                name: "banner",
+                summary: """
+                    how many bytes of what the other side says first are waited for, at most a line: from 0 to \
+                    4096
+                    """, type: .int, default: .int(0), constraint: .whole(0...4_096)),
         ],
         outcomes: [
-            outcome("onSuccess", [("address", .string), ("took", .duration), ("banner", .string)]),
-            outcome("onFailure", [("error", .string), ("took", .duration)]),
+            outcome(
+                "onSuccess", "it is connected, and what is waited for has been said",
+                [("address", .string), ("took", .duration), ("banner", .string)]),
+            outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ],
         onlyTells: true
     ).withThresholds()
@@ -24,14 +34,17 @@ extension EffectSchema {
     ///
     /// `address` is the one that answered; `took` is how long the answer took, of a failure the whole attempt.
     public static let ping = EffectSchema(
-        name: "ping",
+        name: "ping", summary: "asks a host for an echo",
         parameters: [
-            Parameter(name: "host", type: .string, required: true, constraint: .host), timeout(.seconds(5)),
+            Parameter(
+                name: "host", summary: "a name or address, IPv4 or IPv6 without brackets", type: .string,
+                required: true, constraint: .host),
+            timeout(.seconds(5), "how long lookup and answer may take together: from 1 ms to 1 h"),
         ],
         shortForm: "host",
         outcomes: [
-            outcome("onSuccess", [("address", .string), ("took", .duration)]),
-            outcome("onFailure", [("error", .string), ("took", .duration)]),
+            outcome("onSuccess", "it has answered", [("address", .string), ("took", .duration)]),
+            outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ]
     ).withThresholds()
 
@@ -40,69 +53,99 @@ extension EffectSchema {
     /// `status` is 0 where there is no answer; `headers` has the names in small letters; `json` is what the body stands for,
     /// null if it is no JSON.
     public static let http = EffectSchema(
-        name: "http",
+        name: "http", summary: "makes a request over HTTP",
         parameters: [
             // Many services have their secret in the path.
-            Parameter(name: "url", type: .string, required: true, acceptsSecrets: true, constraint: .url),
             Parameter(
-                name: "method", type: .string, default: .string("GET"),
+                name: "url", summary: "'http://', 'https://', or, at a UNIX socket, 'http+unix://' and 'https+unix://'",
+                type: .string, required: true, acceptsSecrets: true, constraint: .url),
+            Parameter(
+                name: "method", summary: "what is asked for", type: .string, default: .string("GET"),
                 choices: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
             headers,
-            Parameter(name: "body", type: .string, acceptsSecrets: true),
-            timeout(.seconds(30)),
-            Parameter(name: "followRedirects", type: .int, default: .int(5), constraint: .whole(0...10)),
+            Parameter(
+                name: "body", summary: "what is sent; its 'Content-Type' is one of the 'headers'", type: .string,
+                acceptsSecrets: true),
+            timeout(
+                .seconds(30),
+                "how long all of it may take together, redirects and the whole answer included: from 1 ms to 1 h"),
+            Parameter(
+                name: "followRedirects",
+                summary: """
+                    how many redirects are followed: from 0 to 10. With 0 a redirect is an answer like others
+                    """, type: .int, default: .int(5), constraint: .whole(0...10)),
             maxBody,
-            Parameter(name: "expect", type: .string, default: .string("200-299"), constraint: .statuses),
-            Parameter(name: "ca", type: .string, constraint: .absolutePath),
-            Parameter(name: "verify", type: .bool, default: .bool(true)),
+            Parameter(
+                name: "expect", summary: "the statuses that are a success: '200-299,404'", type: .string,
+                default: .string("200-299"), constraint: .statuses),
+            Parameter(
+                name: "ca",
+                summary: """
+                    a file of certificates in PEM, from the root: only who is certified by one of them is \
+                    trusted
+                    """, type: .string, constraint: .absolutePath),
+            Parameter(
+                name: "verify", summary: "false: whoever answers is trusted, and may be anyone", type: .bool,
+                default: .bool(true)),
         ],
         shortForm: "url",
         outcomes: [
-            outcome("onSuccess", answer), outcome("onFailure", answer + [("error", .string)]),
+            outcome("onSuccess", "the answer is there, and its status is an expected one", answer),
+            outcome("onFailure", "anything else", answer + [("error", .string)]),
         ]
     ).withThresholds()
 
     /// Looks a name up, as every program of the system would.
     public static let dns = EffectSchema(
-        name: "dns",
+        name: "dns", summary: "looks a name up",
         parameters: [
-            Parameter(name: "name", type: .string, required: true, constraint: .host),
-            Parameter(name: "type", type: .string, default: .string("any"), choices: ["A", "AAAA", "any"]),
-            timeout(.seconds(5)),
+            Parameter(name: "name", summary: "the name", type: .string, required: true, constraint: .host),
+            Parameter(
+                name: "type", summary: "whether IPv4 addresses are wanted, IPv6 ones, or both", type: .string,
+                default: .string("any"), choices: ["A", "AAAA", "any"]),
+            timeout(.seconds(5), "how long that may take: from 1 ms to 1 h"),
         ],
         shortForm: "name",
         outcomes: [
-            outcome("onSuccess", [("addresses", .list(.string)), ("took", .duration)]),
-            outcome("onFailure", [("error", .string), ("took", .duration)]),
+            outcome("onSuccess", "there is an address", [("addresses", .list(.string)), ("took", .duration)]),
+            outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ],
         onlyTells: true
     ).withThresholds()
 
     /// Sends a message as JSON to a webhook.
     public static let notify = EffectSchema(
-        name: "notify",
+        name: "notify", summary: "sends a message to a webhook",
         parameters: [
             // Many services have their secret in the path.
-            Parameter(name: "url", type: .string, required: true, acceptsSecrets: true, constraint: .url),
-            Parameter(name: "text", type: .string, required: true),
-            Parameter(name: "title", type: .string),
             Parameter(
-                name: "priority", type: .string, default: .string("normal"),
+                name: "url", summary: "where it is sent to, as for 'http'", type: .string, required: true,
+                acceptsSecrets: true, constraint: .url),
+            Parameter(name: "text", summary: "the message", type: .string, required: true),
+            Parameter(name: "title", summary: "what it is about", type: .string),
+            Parameter(
+                name: "priority", summary: "how important it is", type: .string, default: .string("normal"),
                 choices: ["low", "normal", "high", "urgent"]),
-            Parameter(name: "fields", type: .map(key: .string, value: .string)),
+            Parameter(name: "fields", summary: "whatever else belongs to it", type: .map(key: .string, value: .string)),
             headers,
-            timeout(.seconds(30)),
-            Parameter(name: "ca", type: .string, constraint: .absolutePath),
-            Parameter(name: "verify", type: .bool, default: .bool(true)),
+            timeout(.seconds(30), "how long all of it may take together: from 1 ms to 1 h"),
+            Parameter(name: "ca", summary: "as for 'http'", type: .string, constraint: .absolutePath),
+            Parameter(name: "verify", summary: "as for 'http'", type: .bool, default: .bool(true)),
         ],
-        outcomes: [outcome("onSuccess", answer), outcome("onFailure", answer + [("error", .string)])])
+        outcomes: [
+            outcome("onSuccess", "the server has taken it: it answers with a status from 200 to 299", answer),
+            outcome("onFailure", "anything else", answer + [("error", .string)]),
+        ])
 
     private static let headers = Parameter(
-        name: "headers", type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
+        name: "headers",
+        summary: "fields of the header; not those that belong to the connection, such as 'Content-Length'",
+        type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
 
     /// How many bytes of an answer are taken.
     private static let maxBody = Parameter(
-        name: "maxBody", type: .int, default: .int(65_536), constraint: .whole(0...1_048_576))
+        name: "maxBody", summary: "how many bytes the answer's body may have: from 0 to 1048576", type: .int,
+        default: .int(65_536), constraint: .whole(0...1_048_576))
 
     /// What is told of an answer.
     private static let answer: [(String, ValueType)] = [
@@ -111,9 +154,9 @@ extension EffectSchema {
     ]
 
     /// How long something on the network may take.
-    private static func timeout(_ usual: Duration) -> Parameter {
+    private static func timeout(_ usual: Duration, _ summary: String) -> Parameter {
         Parameter(
-            name: "timeout", type: .duration, default: TimeSpan(usual).map { .duration($0) },
+            name: "timeout", summary: summary, type: .duration, default: TimeSpan(usual).map { .duration($0) },
             constraint: .time(.milliseconds(1)...(.seconds(3_600))))
     }
 }

@@ -9,29 +9,46 @@ extension EffectSchema {
     /// `exitCode` is −1 if the command ended by a signal or never began, `signal` is the name of the one that ended it, else
     /// empty; `number` counts lines from 1; `json` is null where no JSON is expected, or what there is is none.
     public static let run = EffectSchema(
-        name: "run",
+        name: "run", summary: "runs a command",
         parameters: [
             Parameter(
-                name: "command", type: .list(.string), required: true, allowsEmpty: false, constraint: .command),
+                name: "command", summary: "the program and its arguments", type: .list(.string), required: true,
+                allowsEmpty: false, constraint: .command),
             // Not the command: every user can read its arguments while it runs.
-            Parameter(name: "input", type: .string, acceptsSecrets: true, constraint: .text(limit: runLimit)),
             Parameter(
-                name: "environment", type: .map(key: .string, value: .string), acceptsSecrets: true,
+                name: "input", summary: "what it reads from standard input: at most 1 MiB (1048576 bytes)",
+                type: .string, acceptsSecrets: true, constraint: .text(limit: runLimit)),
+            Parameter(
+                name: "environment", summary: "variables besides those of the daemon",
+                type: .map(key: .string, value: .string), acceptsSecrets: true,
                 constraint: .environment),
-            Parameter(name: "directory", type: .string, allowsEmpty: false),
-            Parameter(name: "user", type: .string, allowsEmpty: false, constraint: .account),
-            Parameter(name: "group", type: .string, allowsEmpty: false, constraint: .account, companion: "user"),
-            Parameter(name: "timeout", type: .duration),
-            Parameter(name: "expect", type: .string, default: .string("0"), constraint: .exits),
+            Parameter(name: "directory", summary: "where it works", type: .string, allowsEmpty: false),
             Parameter(
-                name: "output", type: .string, default: .string("text"), choices: ["text", "json", "jsonLines"]),
+                name: "user", summary: "the name or number of the user as which it runs", type: .string,
+                allowsEmpty: false, constraint: .account),
             Parameter(
-                name: "maxOutput", type: .int, default: .int(65_536), constraint: .whole(0...Int64(runLimit))),
+                name: "group", summary: "the name or number of the group as which it runs; only with 'user'",
+                type: .string, allowsEmpty: false, constraint: .account, companion: "user"),
+            Parameter(name: "timeout", summary: "how long it may take", type: .duration),
+            Parameter(
+                name: "expect",
+                summary: """
+                    how it may end for a success: exit codes, ranges of them, and signals, as \
+                    '0,75-78,SIGTERM'
+                    """, type: .string, default: .string("0"), constraint: .exits),
+            Parameter(
+                name: "output", summary: "what it writes: 'json' reads the whole as JSON, 'jsonLines' each line",
+                type: .string, default: .string("text"), choices: ["text", "json", "jsonLines"]),
+            Parameter(
+                name: "maxOutput",
+                summary: "how many bytes of output, and how many of errors, are kept: from 0 to 1048576", type: .int,
+                default: .int(65_536), constraint: .whole(0...Int64(runLimit))),
         ],
         shortForm: "command",
         outcomes: [
-            outcome("onSuccess", ended), outcome("onFailure", ended),
-            outcome("onLine", [("line", .string), ("number", .int), ("json", .dyn)]),
+            outcome("onSuccess", "it ended as expected, and with 'output: json' what it wrote is JSON", ended),
+            outcome("onFailure", "anything else", ended),
+            outcome("onLine", "each line while it runs", [("line", .string), ("number", .int), ("json", .dyn)]),
         ]
     ).withThresholds()
 

@@ -19,15 +19,26 @@ extension EffectSchema {
         }
         let range = Parameter.Constraint.whole(1...Int64(Self.longestThreshold))
         return EffectSchema(
-            name: name,
+            name: name, summary: summary,
             parameters: parameters + [
-                Parameter(name: "failureThreshold", type: .int, default: .int(1), constraint: range),
-                Parameter(name: "failureWindow", type: .int, constraint: range, lowerBound: "failureThreshold"),
-                Parameter(name: "successThreshold", type: .int, default: .int(1), constraint: range),
+                Parameter(
+                    name: "failureThreshold", summary: "after how many failures it is down: from 1 to 64", type: .int,
+                    default: .int(1), constraint: range),
+                Parameter(
+                    name: "failureWindow",
+                    summary: """
+                        among how many of the last outcomes: from 'failureThreshold' to 64. Left out, they are \
+                        counted in a row
+                        """, type: .int, constraint: range, lowerBound: "failureThreshold"),
+                Parameter(
+                    name: "successThreshold", summary: "after how many successes in a row it is up: from 1 to 64",
+                    type: .int, default: .int(1), constraint: range),
             ],
             shortForm: shortForm, exactlyOneOf: exactlyOneOf,
             outcomes: outcomes + [
-                Outcome(name: "onUp", result: success.result), Outcome(name: "onDown", result: failure.result),
+                Outcome(name: "onUp", summary: "it is up, and was not, or that was not known", result: success.result),
+                Outcome(
+                    name: "onDown", summary: "it is down, and was not, or that was not known", result: failure.result),
             ],
             emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: true, onlyTells: onlyTells)
     }

@@ -95,7 +95,10 @@ public struct DaemonCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the kinds of systems this daemon knows as JSON, for mediatorctl validate --kinds, and exit.")
+        help: """
+            Print the kinds of systems and side effects of its own that this daemon knows as JSON, for mediatorctl validate \
+            --kinds, and exit.
+            """)
     var printKinds = false
 
     /// What the program was launched with.
@@ -150,7 +153,8 @@ public struct DaemonCommand: AsyncParsableCommand {
             throw Self.failure(flaws.map { "\($0)" })
         }
         if printKinds {
-            guard StandardOutput.write(try KindFile(catalogue.kinds).json()) else { throw Self.notWritten() }
+            guard StandardOutput.write(try KindFile(catalogue.kinds, effects: Self.launch.effects.map(\.schema)).json())
+            else { throw Self.notWritten() }
             return
         }
         let levels = LogLevelSwitch(logLevel.level)

@@ -84,6 +84,9 @@ def test_its_kinds_are_printed(kinds: Path) -> None:
     assert [state["name"] for state in light["states"]] == ["red", "yellow", "green"]
     assert light["states"][2]["fields"] == [{"name": "walkers", "type": "int"}]
     assert [parameter["type"] for parameter in light["parameters"]] == ["duration", "optional(duration)", "duration"]
+    (chime,) = json.loads(kinds.read_text())["effects"]
+    assert (chime["name"], chime["summary"]) == ("chime", "strikes a bell")
+    assert [parameter["name"] for parameter in chime["parameters"]] == ["text", "strokes"]
 
 
 def test_its_schema_knows_the_kinds(binaries: Binaries, kinds: Path) -> None:
@@ -136,13 +139,25 @@ def test_its_side_effect_keeps_the_rules(binaries: Binaries) -> None:
     assert "1 test in 0 suites passed" in result.stdout, result.stdout
 
 
-def test_its_side_effect_is_used_by_configured_systems(binaries: Binaries, daemon: Callable[..., Daemon]) -> None:
+def test_its_side_effect_is_used_by_configured_systems(
+    binaries: Binaries, daemon: Callable[..., Daemon], kinds: Path
+) -> None:
     doorbell, _ = blocks(PAGE, "yaml")
     one = daemon({"doorbell.yaml": doorbell})
     states = [change["state"]["name"] for change in tap(one, "doorbell", 3, lambda: one.ctl("emit", "doorbell", "Ring"))]
     assert states == ["Quiet", "Ringing", "Quiet"]
     strokes = [line for line in one.log.splitlines() if "ding" in line and "system=doorbell" in line]
     assert len(strokes) == 2 and all("feedback=chime" in line for line in strokes), one.log
+    # It is checked elsewhere as here, where the daemon's own is not.
+    there = run(binaries.mediatorctl, "validate", one.config, "--kinds", kinds, "--deny-warnings")
+    assert there.returncode == 0, there.stdout
+    unknown = run(binaries.mediatorctl, "validate", one.config)
+    assert unknown.returncode == CONFIGURATION_INVALID and "chime" in unknown.stdout
+    schema = json.loads(run(binaries.mediatorctl, "schema", "--kinds", kinds).stdout)
+    assert schema["$defs"]["effect-chime"]["description"] == "Strikes a bell."
+    validator = Draft202012Validator(schema)
+    assert [list(validator.iter_errors(document)) for document in documents(doorbell)] == [[]]
+    assert list(validator.iter_errors(documents(doorbell.replace("strokes: 2", "strokse: 2"))[0]))
     # What it cannot do is a fault, and its parameters are checked like those of others.
     path = one.config / "doorbell.yaml"
     path.write_text(doorbell.replace("strokes: 2", "strokes: 20"))

@@ -70,6 +70,60 @@ def test_the_shipped_configuration_fits(validator: Draft202012Validator, path: P
     assert errors(validator, path.read_text()) == []
 
 
+def bare(text: str) -> str:
+    """What a text says, without Markdown, quotes, and how it begins and ends."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"[`'\"]", "", text).strip(". ").lower()
+
+
+def told(page: str, title: str) -> tuple[dict[str, str], dict[str, str]]:
+    """What the guide says of the parameters of a side effect, and of when it has which outcome."""
+    section = re.split(r"^##+ ", re.split(rf"^##+ {title}$", page, flags=re.MULTILINE)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    parameters: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
+    for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+        head, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()]
+        for row in rows:
+            names = re.findall(r"`(\w+)`", row[0])
+            if "thresholds" in "".join(row[1:]).lower() or "threshold]" in row[1]:
+                own = told(page, "Thresholds")
+                parameters |= {name: own[0][name] for name in names if name in own[0]}
+                outcomes |= {name: own[1][name] for name in names if name in own[1]}
+            elif head[0] == "parameter":
+                parameters |= {name: bare(row[-1]) for name in names}
+            elif head[0] == "outcome":
+                outcomes |= {name: bare(row[1]) for name in names}
+    return parameters, outcomes
+
+
+def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft202012Validator) -> None:
+    guide = (DOCUMENTATION / "Effects.md").read_text()
+    definitions = validator.schema["$defs"]
+    list_of_all = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \| (.*) \|$", guide, re.MULTILINE))
+    assert len(list_of_all) > 15
+    assert set(list_of_all) == {name.removeprefix("effect-") for name in definitions if name.startswith("effect-")} | {"emit"}
+    checked = 0
+    for name, summary in list_of_all.items():
+        if name == "emit":
+            continue
+        schema = definitions[f"effect-{name}"]
+        assert bare(schema["description"]) == bare(summary), name
+        whole = schema["anyOf"][-1] if "anyOf" in schema else schema
+        parameters, outcomes = told(guide, name)
+        said = {key: bare(child["description"].partition("; by default ")[0]) for key, child in whole["properties"].items()}
+        assert said == parameters, name
+        beside = definitions["feedback"]["dependentSchemas"].get(name, {}).get("properties", {})
+        for key, child in beside.items():
+            if child is False:
+                continue
+            when, result = re.fullmatch(r"(?:When )?(.*?)\. In 'result': (.*)\.", child["description"]).groups()
+            assert bare(when) == {"anything else": "in any other case"}.get(outcomes[key], outcomes[key]), (name, key)
+            assert re.search(r"\w+ \(", result), (name, key)
+            checked += 1
+        assert {key for key, child in beside.items() if child} == set(outcomes), name
+    assert checked > 40
+
+
 @pytest.mark.parametrize("page", ["Configuration.md", "Diagnostics.md", "Effects.md"])
 def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Validator, page: str) -> None:
     text = (DOCUMENTATION / page).read_text()

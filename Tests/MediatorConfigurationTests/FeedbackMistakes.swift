@@ -191,7 +191,7 @@ import Testing
             a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
                   knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                   ^~~~~
-              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; what a daemon of one's own can do mediatorctl validate is told by --kinds
             """#),
         Mistake(
             "a misspelt side effect",

@@ -580,6 +580,69 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try KindFile(json: Array(KindFile([kind]).json().utf8)).kinds == [kind])
     }
 
+    @Test func `has side effects as they are`() throws {
+        let effects = EffectSchema.builtin.filter { !$0.emitsDirectly && !$0.publishesDirectly }.map {
+            $0.renamed("own")
+        }
+        let range = EffectSchema.Parameter(name: "share", type: .double, constraint: .number(0.5...2))
+        let file = KindFile(kinds, effects: effects + [EffectSchema(name: "last", parameters: [range])])
+        let text = try file.json()
+        let read = try KindFile(json: Array(text.utf8))
+        #expect(read == file)
+        #expect(read.effects.count > 15)
+        // And once more the same text.
+        #expect(try read.json() == text)
+    }
+
+    @Test func `says of a type without words only that there is one`() throws {
+        let point = StructureType(
+            name: "point", fields: [.init(name: "x", type: .int), .init(name: "of", type: .bytes)])
+        let effect = EffectSchema(
+            name: "e", parameters: [.init(name: "p", type: .list(.structure(point)))],
+            outcomes: [
+                .init(name: "onDone", result: StructureType(name: "result", fields: [.init(name: "raw", type: .bytes)]))
+            ])
+        let read = try #require(try KindFile(json: Array(KindFile([], effects: [effect]).json().utf8)).effects.first)
+        #expect("\(try #require(read.parameters.first).type)" == "list({ x: int, of: dyn })")
+        #expect(read.outcomes.first?.result.fields.first?.type == .dyn)
+    }
+
+    @Test(arguments: [
+        (#"{"name":"run"}"#, "two side effects have the name 'run'"),
+        (#"{"name":"a b"}"#, "the side effect 'a b': 'a b' cannot name a side effect"),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"number"}]}"#,
+            "effects[0].parameters[0].type: there is no type 'number'"
+        ),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"int","default":"x"}]}"#,
+            "effects[0].parameters[0].default: it is not of type int"
+        ),
+        (#"{"name":"a","parameters":[{"name":"p","type":"int","constraint":"odd"}]}"#, "there is no constraint 'odd'"),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"int","constraint":{"whole":[2,1]}}]}"#,
+            "a range is two values, the lesser one first"
+        ),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"duration","constraint":{"time":["1h","x"]}}]}"#,
+            "a range is two lengths of time"
+        ),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"int","constraint":{"odd":1}}]}"#,
+            "a constraint is a word, or an object"
+        ),
+        (#"{"name":"a","shortForm":"p"}"#, "it speaks of the parameter 'p', which there is not"),
+        (
+            #"{"name":"a","outcomes":[{"name":"onDone","result":[{"name":"x"}]}]}"#,
+            "effects[0].outcomes[0].result[0].type is missing"
+        ),
+    ])
+    func `is refused where a side effect is wrong`(effect: String, message: String) {
+        let text = #"{"kinds":[],"effects":["# + effect + "]}"
+        let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text.utf8)) }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+
     @Test(arguments: [
         ("", "it is not valid JSON, at line 1, column 1"), ("{}", "kinds is missing"),
         (#"{"kinds":[{"name":"a"}]}"#, "kinds[0].states is missing"),
@@ -644,5 +707,16 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(text.contains(#""required": ["target"]"#))
         #expect(text.contains(#""enum": ["kitchen", "bath"]"#))
         #expect(!text.contains(": true"), "\(text.split(separator: "\n").filter { $0.contains(": true") })")
+    }
+}
+
+extension EffectSchema {
+    /// The same by another name.
+    fileprivate func renamed(_ prefix: String) -> EffectSchema {
+        EffectSchema(
+            name: prefix + name, summary: summary, parameters: parameters, shortForm: shortForm,
+            exactlyOneOf: exactlyOneOf,
+            outcomes: outcomes, emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: isProbe,
+            onlyTells: onlyTells)
     }
 }

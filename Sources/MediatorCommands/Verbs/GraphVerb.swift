@@ -80,8 +80,10 @@ struct GraphVerb: LocalVerb, ControlVerb {
         var values = ExternalValues.process()
         values.mayBeMissing = true
         let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
+        let known = try kinds.read(in: environment)
         let result = ConfigurationCompiler.compile(
-            layers: ConfigurationLayers(config), kinds: try kinds.read(in: environment), values: values, now: now)
+            layers: ConfigurationLayers(config), effects: known.allEffects, kinds: known.kinds, values: values, now: now
+        )
         guard let graph = result.graph else {
             if !isJSON {
                 for diagnostic in result.diagnostics where diagnostic.severity == .error {

@@ -1,17 +1,17 @@
 import ArgumentParser
 import MediatorConfiguration
 
-/// Where the kinds of systems of a daemon of one's own are found.
+/// Where the kinds of systems and side effects of a daemon of one's own are found.
 struct KindOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The kinds of systems that a daemon of one's own knows: what it prints with --print-kinds; - for standard "
-                + "input.", valueName: "file"), completion: .file())
+            "What a daemon of one's own knows, kinds of systems and side effects: what it prints with --print-kinds; - "
+                + "for standard input.", valueName: "file"), completion: .file())
     var kinds: String?
 
-    /// The kinds.
-    func read(in environment: CommandEnvironment) throws(CommandError) -> [SystemKind] {
-        guard let path = kinds else { return [] }
+    /// What it knows.
+    func read(in environment: CommandEnvironment) throws(CommandError) -> KindFile {
+        guard let path = kinds else { return KindFile([]) }
         let isInput = path == ConfigurationCompiler.standardInputPath
         let name = isInput ? "standard input" : "'\(path)'"
         let bytes: [UInt8]
@@ -24,7 +24,7 @@ struct KindOptions: ParsableArguments {
             throw CommandError(.usage, "no kinds of systems in \(name): \(error.message)")
         }
         do throws(KindFile.Failure) {
-            return try KindFile(json: bytes).kinds
+            return try KindFile(json: bytes)
         } catch {
             throw CommandError(
                 .usage, "no kinds of systems in \(name): \(error)",

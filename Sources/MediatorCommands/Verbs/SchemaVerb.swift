@@ -29,7 +29,9 @@ struct SchemaVerb: LocalVerb {
     var isJSON: Bool { false }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        try environment.write(ConfigurationSchema(kinds: try kinds.read(in: environment), isDropIn: dropIn).text)
+        let known = try kinds.read(in: environment)
+        try environment.write(
+            ConfigurationSchema(effects: known.allEffects, kinds: known.kinds, isDropIn: dropIn).text)
         return .success
     }
 }

@@ -99,11 +99,12 @@ struct ValidateVerb: LocalVerb, ControlVerb {
         let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
         let result =
             layers.map {
-                ConfigurationCompiler.compile(layers: $0, kinds: known, values: values, now: now)
+                ConfigurationCompiler.compile(
+                    layers: $0, effects: known.allEffects, kinds: known.kinds, values: values, now: now)
             }
             ?? ConfigurationCompiler.compile(
                 paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
-                kinds: known, values: values, now: now)
+                effects: known.allEffects, kinds: known.kinds, values: values, now: now)
         let named = (layers?.directories ?? []) + paths
         let check = Check(
             paths: named.isEmpty ? ConfigurationLayers.system.directories : named, result: result,

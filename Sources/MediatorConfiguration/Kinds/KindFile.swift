@@ -1,8 +1,8 @@
 import CommonExpression
 import FoundationEssentials
 
-/// The kinds of systems that a daemon knows, as JSON: `own-daemon --print-kinds` writes it, `mediatorctl validate --kinds`
-/// reads it.
+/// The kinds of systems and side effects of its own that a daemon knows, as JSON: `own-daemon --print-kinds` writes it,
+/// `mediatorctl validate --kinds` reads it.
 ///
 ///     {"kinds":[{"name":"speaker","parameters":[{"name":"target","type":"int"}],
 ///       "states":[{"name":"VolumeState","fields":[{"name":"value","type":"int"}]}],
@@ -11,6 +11,12 @@ import FoundationEssentials
 /// Types are the configuration's own words, and besides `optional(T)` and `{ name: T, … }`. What a field must be besides
 /// stands next to its type: `"minimum": 0, "maximum": 65535`, `"choices": ["low", "high"]`, `"format": "uuid"`; of the
 /// elements of a list or map within `"each"`, of the fields of a structure by their names within `"fields"`.
+///
+/// Side effects stand beside the kinds, if there are any:
+///
+///     "effects":[{"name":"chime","summary":"strikes a bell","shortForm":"text",
+///       "parameters":[{"name":"text","type":"string","required":true,"allowsEmpty":false}],
+///       "outcomes":[{"name":"onRung","result":[{"name":"strokes","type":"int"}]}]}]
 public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
@@ -23,11 +29,17 @@ public struct KindFile: Sendable, Hashable {
 
     /// The kinds.
     public var kinds: [SystemKind]
+    /// The side effects besides those that every daemon knows.
+    public var effects: [EffectSchema]
 
-    /// A file of some kinds.
-    public init(_ kinds: [SystemKind]) {
+    /// A file of some kinds and side effects.
+    public init(_ kinds: [SystemKind], effects: [EffectSchema] = []) {
         self.kinds = kinds
+        self.effects = effects
     }
+
+    /// All side effects that such a daemon knows.
+    public var allEffects: [EffectSchema] { EffectSchema.builtin + effects }
 
     /// Reads the text of a file; members that it does not know are passed over.
     public init(json: [UInt8]) throws(Failure) {
@@ -35,7 +47,9 @@ public struct KindFile: Sendable, Hashable {
             throw Failure(description: "it has more than \(Self.sizeLimit) bytes")
         }
         do {
-            kinds = try JSONDecoder().decode(Content.self, from: Data(json)).kinds
+            let content = try JSONDecoder().decode(Content.self, from: Data(json))
+            kinds = content.kinds
+            effects = content.effects ?? []
         } catch let error as DecodingError {
             if case .dataCorrupted(let context) = error, context.codingPath.isEmpty,
                 let place = JSONFault.place(in: json)
@@ -52,6 +66,15 @@ public struct KindFile: Sendable, Hashable {
                 throw Failure(description: "two kinds have the name '\(kind.name)'")
             }
             if let flaw = kind.flaws.first { throw Failure(description: "the kind '\(kind.name)': \(flaw)") }
+        }
+        names = Set(EffectSchema.builtin.map(\.name))
+        for effect in effects {
+            guard names.insert(effect.name).inserted else {
+                throw Failure(description: "two side effects have the name '\(effect.name)'")
+            }
+            if let flaw = effect.flaws.first {
+                throw Failure(description: "the side effect '\(effect.name)': \(flaw)")
+            }
         }
     }
 
@@ -72,12 +95,15 @@ public struct KindFile: Sendable, Hashable {
     public func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(Content(kinds: kinds)), as: UTF8.self) + "\n"
+        return String(
+            decoding: try encoder.encode(Content(kinds: kinds, effects: effects.isEmpty ? nil : effects)), as: UTF8.self
+        ) + "\n"
     }
 
     /// What the file holds.
     private struct Content: Codable {
         var kinds: [SystemKind]
+        var effects: [EffectSchema]?
     }
 
     private static func describe(_ error: DecodingError) -> String {

@@ -9,16 +9,37 @@ struct TypeText {
     ]
 
     private var rest: Substring
+    /// Whether it may be a type that is not known, `dyn`.
+    private let allowsDynamic: Bool
 
-    private init(_ text: String) { rest = text[...] }
+    private init(_ text: String, allowsDynamic: Bool) {
+        rest = text[...]
+        self.allowsDynamic = allowsDynamic
+    }
 
     /// Reads a type's text, which `ValueType.description` wrote; nil if it is none, or lies too deep.
-    static func parse(_ text: String) -> ValueType? {
-        var reader = TypeText(text)
+    ///
+    /// - Parameter allowsDynamic: whether `dyn` is one.
+    static func parse(_ text: String, allowsDynamic: Bool = false) -> ValueType? {
+        var reader = TypeText(text, allowsDynamic: allowsDynamic)
         guard let type = reader.type(depth: 1) else { return nil }
         reader.skipSpaces()
         return reader.rest.isEmpty ? type : nil
     }
+
+    /// The text of a type that can be read again: structures by their fields, and `dyn` for what there are no words for.
+    static func spelled(_ type: ValueType) -> String {
+        switch type {
+        case .list(let element): return "list(\(spelled(element)))"
+        case .optional(let wrapped): return "optional(\(spelled(wrapped)))"
+        case .map(.string, let element): return "map(string, \(spelled(element)))"
+        case .structure(let structure):
+            return "{ \(structure.fields.map { "\($0.name): \(spelled($0.type))" }.joined(separator: ", ")) }"
+        default: return simple.first { $0.type == type }?.name ?? dynamic
+        }
+    }
+
+    private static let dynamic = "dyn"
 
     private mutating func skipSpaces() { rest = rest.drop { $0 == " " } }
 
@@ -40,6 +61,7 @@ struct TypeText {
         guard depth <= ConfigurationLimits.typeNesting else { return nil }
         if take("{") { return structure(depth: depth) }
         let name = name()
+        if allowsDynamic, name == Self.dynamic { return .dyn }
         if let known = Self.simple.first(where: { $0.name == name }) { return known.type }
         guard ["list", "optional", "map"].contains(name), take("(") else { return nil }
         if name == "map" { guard self.name() == "string", take(",") else { return nil } }

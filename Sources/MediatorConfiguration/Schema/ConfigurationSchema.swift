@@ -325,8 +325,11 @@ public struct ConfigurationSchema: Sendable {
                     ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
                 + (effect.isInstant ? ["timeout"] : [])
-            guard !others.isEmpty else { return nil }
-            return (effect.name, ["properties": .object(others.map { ($0, false) })])
+            let told: [(String, SchemaNode)] = effect.outcomes.compactMap { outcome in
+                outcome.sentence.map { (outcome.name, .object([("description", .string($0))])) }
+            }
+            guard !others.isEmpty || !told.isEmpty else { return nil }
+            return (effect.name, ["properties": .object(told + others.map { ($0, false) })])
         }
         return keyed(
             FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
@@ -371,7 +374,8 @@ public struct ConfigurationSchema: Sendable {
             ["when": .reference("condition"), "emit": .reference("construct")]))
 
     private static func effect(_ effect: EffectSchema) -> SchemaNode {
-        let members = Dictionary(uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0)) })
+        let members = Dictionary(
+            uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0).described($0.sentence)) })
         let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
             (parameter.upperBound ?? parameter.companion).map { (parameter.name, .array([.string($0)])) }
         }
@@ -380,8 +384,9 @@ public struct ConfigurationSchema: Sendable {
             effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members,
             more: (bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
                 + (alternatives.isEmpty ? [] : [("oneOf", .array(alternatives))]))
-        guard let short = effect.shortForm, let form = members[short] else { return whole }
-        return .anyOf(form, whole)
+        let about = effect.summary.map { "\($0.capitalizedSentence)." }
+        guard let short = effect.shortForm, let form = members[short] else { return whole.described(about) }
+        return .anyOf(form, whole).described(about)
     }
 
     private static func parameter(_ parameter: EffectSchema.Parameter) -> SchemaNode {
@@ -389,7 +394,7 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
         }
         // Of a type that only the whole configuration knows.
-        if parameter.type == .dyn { return .object([("description", "What it is given, of the type that is wanted.")]) }
+        if parameter.type == .dyn { return [:] }
         switch parameter.constraint {
         case nil, .time?, .headers?, .command?, .environment?, .text?:
             return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
@@ -475,4 +480,35 @@ public struct ConfigurationSchema: Sendable {
         default: return true
         }
     }
+}
+
+extension EffectSchema.Parameter {
+    /// What it is and what it is by default, as editors show it; nil: nothing is said.
+    fileprivate var sentence: String? {
+        guard let summary else { return nil }
+        let usual: String? =
+            switch `default` {
+            case .string(let text)?: "'\(text)'"
+            case .duration(let span)?: span.brief
+            case .map?, nil: nil
+            case let value?: "\(value)"
+            }
+        return summary.capitalizedSentence + (usual.map { "; by default \($0)" } ?? "") + "."
+    }
+}
+
+extension EffectSchema.Outcome {
+    /// When it is reported and with what, as editors show it; nil: nothing is said.
+    fileprivate var sentence: String? {
+        guard let summary else { return nil }
+        let isTime = ["each", "for", "at", "after", "as"].contains(String(summary.prefix { $0 != " " }))
+        let when = summary == "anything else" ? "in any other case" : isTime ? summary : "when \(summary)"
+        let fields = result.fields.map { "\($0.name) (\($0.type == .dyn ? "any type" : "\($0.type)"))" }
+        return "\(when.capitalizedSentence). In 'result': \(fields.joined(separator: ", "))."
+    }
+}
+
+extension String {
+    /// With a capital letter at the beginning.
+    fileprivate var capitalizedSentence: String { prefix(1).uppercased() + dropFirst() }
 }

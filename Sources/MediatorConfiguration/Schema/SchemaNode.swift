@@ -76,9 +76,13 @@ extension SchemaNode {
         ["enum": .array(choices.map { .string($0.rawValue) })]
     }
 
-    /// With a word on what it is for, as editors show it.
-    func described(_ text: String) -> SchemaNode {
-        guard case .object(let members) = self else { return self }
-        return .object([("description", .string(text))] + members)
+    /// With a word on what it is for, as editors show it, if there is one.
+    func described(_ text: String?) -> SchemaNode {
+        guard let text else { return self }
+        switch self {
+        case .object(let members): return .object([("description", .string(text))] + members)
+        case .bool(true): return ["description": .string(text)]
+        case .bool(false), .int, .string, .array: return self
+        }
     }
 }

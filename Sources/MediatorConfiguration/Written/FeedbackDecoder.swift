@@ -142,7 +142,11 @@ struct FeedbackDecoder {
             let entry = unknown.remove(at: index)
             decoder.report(
                 .unknownEffect, at: entry.key.span, "there is no side effect '\(entry.key.text)'",
-                hint: decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: effects.names))
+                hint: decoder.colonHint(entry) ?? strangerHint(entry.key.text))
+            // It may have outcomes of its own: one mistake, one message.
+            unknown.removeAll {
+                Self.looksLikeOutcome($0.key.text) && nearestName(to: $0.key.text, among: possible) == nil
+            }
         } else if named.isEmpty {
             decoder.report(
                 .unknownEffect, at: keyed.span, "\(what()) has no side effect",
@@ -164,6 +168,19 @@ struct FeedbackDecoder {
                 hint: "write a second feedback for '\(second.text)'")
         }
         return !named.isEmpty
+    }
+
+    /// What was probably meant by the name of a side effect that there is not.
+    private func strangerHint(_ name: String) -> String? {
+        let hint = Names.hint(for: name, among: effects.names)
+        let knowsOthers = effects.names.count > EffectSchema.builtin.count
+        guard let hint, !knowsOthers, nearestName(to: name, among: effects.names) == nil else { return hint }
+        return "\(hint); what a daemon of one's own can do mediatorctl validate is told by --kinds"
+    }
+
+    /// Whether a key is named as outcomes are: `onRung`.
+    private static func looksLikeOutcome(_ key: String) -> Bool {
+        key.hasPrefix("on") && key.dropFirst(2).first?.isUppercase == true
     }
 
     private func effect(_ keyed: Keyed) -> WrittenEffect? {

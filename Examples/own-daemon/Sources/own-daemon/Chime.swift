@@ -9,13 +9,14 @@ struct ChimeEffect: EffectImplementation {
         name: "result", fields: [.init(name: "text", type: .string), .init(name: "strokes", type: .int)])
 
     let schema = EffectSchema(
-        name: "chime",
+        name: "chime", summary: "strikes a bell",
         parameters: [
-            .init(name: "text", type: .string, required: true, allowsEmpty: false),
-            .init(name: "strokes", type: .int, default: .int(3)),
+            .init(
+                name: "text", summary: "what is said at each stroke", type: .string, required: true, allowsEmpty: false),
+            .init(name: "strokes", summary: "how often it strikes: from 1 to 12", type: .int, default: .int(3)),
         ],
         shortForm: "text",
-        outcomes: [.init(name: "onRung", result: rung)])
+        outcomes: [.init(name: "onRung", summary: "it has struck so often", result: rung)])
 
     func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard case .string(let text)? = arguments["text"], case .int(let strokes)? = arguments["strokes"] else {
