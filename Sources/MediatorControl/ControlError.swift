@@ -23,13 +23,29 @@ public enum ControlError: Error, Sendable, Hashable {
     /// A value is not of the declared type.
     case invalidValue(path: String, expected: String, message: String)
     /// What was sent is well formed, but could not be taken.
-    case notAccepted(name: String, reason: String)
+    case notAccepted(name: String, obstacle: Obstacle, reason: String)
     /// There will be no more replies to a watch.
     case watchEnded(name: String, reason: String)
     /// The daemon is being stopped, and what was asked for was not carried through.
     case stopping
     /// The daemon is at fault.
     case internalError(message: String)
+}
+
+/// What keeps something from being accepted.
+public enum Obstacle: String, Codable, Sendable, Hashable, CaseIterable {
+    /// The system's mailbox is full.
+    case full
+    /// The system is not started.
+    case notStarted
+    /// The system is being restarted.
+    case restarting
+    /// The system has ended on account of a fault.
+    case ended
+    /// The system, or the daemon, is being stopped.
+    case stopping
+    /// Anything else.
+    case other
 }
 
 extension ControlError: ErrorReplyConvertible {
@@ -48,7 +64,8 @@ extension ControlError: ErrorReplyConvertible {
             Self.reply("NoSuchEvent", ["system": system, "event": event, "nearest": nearest])
         case .invalidValue(let path, let expected, let message):
             Self.reply("InvalidValue", ["path": path, "expected": expected, "message": message])
-        case .notAccepted(let name, let reason): Self.reply("NotAccepted", ["name": name, "reason": reason])
+        case .notAccepted(let name, let obstacle, let reason):
+            Self.reply("NotAccepted", ["name": name, "obstacle": obstacle.rawValue, "reason": reason])
         case .watchEnded(let name, let reason): Self.reply("WatchEnded", ["name": name, "reason": reason])
         case .stopping: Self.reply("Stopping", [:])
         case .internalError(let message): Self.reply("InternalError", ["message": message])
@@ -81,7 +98,9 @@ extension ControlError: ErrorReplyConvertible {
         case "NoSuchEvent": self = .noSuchEvent(system: text("system"), event: text("event"), nearest: nearest)
         case "InvalidValue":
             self = .invalidValue(path: text("path"), expected: text("expected"), message: text("message"))
-        case "NotAccepted": self = .notAccepted(name: text("name"), reason: text("reason"))
+        case "NotAccepted":
+            self = .notAccepted(
+                name: text("name"), obstacle: Obstacle(rawValue: text("obstacle")) ?? .other, reason: text("reason"))
         case "WatchEnded": self = .watchEnded(name: text("name"), reason: text("reason"))
         case "Stopping": self = .stopping
         case "InternalError": self = .internalError(message: text("message"))
@@ -106,7 +125,7 @@ extension ControlError: CustomStringConvertible {
             "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
         case .invalidValue(let path, let expected, let message):
             path.isEmpty ? "\(message) (expected: \(expected))" : "'\(path)': \(message) (expected: \(expected))"
-        case .notAccepted(let name, let reason): "'\(name)' did not accept it: \(reason)"
+        case .notAccepted(let name, _, let reason): "'\(name)' did not accept it: \(reason)"
         case .watchEnded(let name, let reason): "'\(name)' can no longer be watched: \(reason)"
         case .stopping: "not carried through: the daemon is stopping"
         case .internalError(let message): "the daemon failed: \(message)"

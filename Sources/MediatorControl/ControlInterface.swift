@@ -668,6 +668,10 @@ public enum ControlInterface {
         # The link is written, but was detached: AttachLink brings it back.
         error LinkDetached (name: string)
 
+        # What keeps something from being accepted: the system's mailbox is full; it is not started,
+        # is being restarted, or has ended on account of a fault; it, or the daemon, is being stopped.
+        type Obstacle (full, notStarted, restarting, ended, stopping, other)
+
         # The link exists once for each instance of a template; only all of them can be
         # changed at once, by the name in link.
         error LinkOfInstances (name: string, link: string)
@@ -682,9 +686,9 @@ public enum ControlInterface {
         # A value is not of the declared type; path says which.
         error InvalidValue (path: string, expected: string, message: string)
 
-        # What was sent is well formed, but could not be taken: the mailbox is full, the
-        # system is stopped.
-        error NotAccepted (name: string, reason: string)
+        # What was sent is well formed, but could not be taken: obstacle says what stands in the
+        # way, for programs, and reason in words.
+        error NotAccepted (name: string, obstacle: Obstacle, reason: string)
 
         # There will be no more replies to a watch: what it watched began anew or was
         # removed, or the daemon is stopping.

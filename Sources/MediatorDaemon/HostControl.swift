@@ -249,7 +249,9 @@ struct HostControl: ControlHandler {
 
     private func levelSwitch() throws(ControlError) -> LogLevelSwitch {
         guard let logLevels else {
-            throw .notAccepted(name: "log", reason: "what is logged is a matter of the program the daemon is part of")
+            throw .notAccepted(
+                name: "log", obstacle: .other,
+                reason: "what is logged is a matter of the program the daemon is part of")
         }
         return logLevels
     }
@@ -354,7 +356,8 @@ struct HostControl: ControlHandler {
             .noSuchEvent(system: system, event: event, nearest: nearest)
         case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
             .invalidValue(path: path, expected: expected, message: error.description)
-        case .notAccepted(let system, let reason): .notAccepted(name: system, reason: reason)
+        case .notAccepted(let system, let obstacle, let reason):
+            .notAccepted(name: system, obstacle: Obstacle(obstacle), reason: reason)
         }
     }
 
@@ -363,6 +366,18 @@ struct HostControl: ControlHandler {
             return try body()
         } catch {
             throw .invalidValue(path: error.path, expected: error.expected, message: error.message)
+        }
+    }
+}
+
+extension Obstacle {
+    fileprivate init(_ obstacle: HostError.Obstacle) {
+        switch obstacle {
+        case .full: self = .full
+        case .notStarted: self = .notStarted
+        case .restarting: self = .restarting
+        case .ended: self = .ended
+        case .stopping: self = .stopping
         }
     }
 }

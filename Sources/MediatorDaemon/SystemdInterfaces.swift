@@ -26,7 +26,7 @@ struct SystemdInterfaces {
                     let reply = try await reloader.reload(
                         dropsTransient: false, who.merging(["cause": "client"]) { $1 })
                     guard reply.applied else {
-                        throw ControlError.notAccepted(name: "configuration", reason: reply.summary)
+                        throw ControlError.notAccepted(name: "configuration", obstacle: .other, reason: reply.summary)
                     }
                 },
                 setLogLevel: { level, peer in

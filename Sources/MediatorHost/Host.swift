@@ -270,8 +270,10 @@ public final class Host: Sendable {
         switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
         case .accepted: break
         case .dropped(.mailboxFull):
-            throw .notAccepted(system: name, reason: "its mailbox is full (\(system.definition.mailbox.limit) events)")
-        case .dropped: throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+            throw .notAccepted(
+                system: name, obstacle: .full, reason: "its mailbox is full (\(system.definition.mailbox.limit) events)"
+            )
+        case .dropped: throw Self.refusal(by: system)
         }
     }
 

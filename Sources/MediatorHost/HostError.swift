@@ -49,8 +49,22 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
     case wrongType(path: String, expected: String, found: String)
     /// A value is of its type, but not one that its kind allows.
     case notAllowed(path: String, expected: String, found: String, nearest: String?)
-    /// The system takes no events now.
-    case notAccepted(system: String, reason: String)
+    /// The system takes no events now, or what was asked for cannot be done with it.
+    case notAccepted(system: String, obstacle: Obstacle, reason: String)
+
+    /// What stands in the way.
+    public enum Obstacle: String, Sendable, Hashable, CaseIterable {
+        /// Its mailbox is full.
+        case full
+        /// It is not started.
+        case notStarted
+        /// It is being restarted.
+        case restarting
+        /// It has ended on account of a fault.
+        case ended
+        /// It, or the host, is being stopped.
+        case stopping
+    }
 
     /// What is wrong, and what might be right.
     public var description: String {
@@ -63,7 +77,7 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case .wrongType(let path, let expected, let found): "\(path) must be \(expected), not \(found)"
         case .notAllowed(let path, let expected, let found, let nearest):
             "\(path) must be \(expected), not \(found)" + Self.hint(nearest)
-        case .notAccepted(let system, let reason): "system \(system) did not accept the event: \(reason)"
+        case .notAccepted(let system, _, let reason): "system \(system) did not accept the event: \(reason)"
         }
     }
 

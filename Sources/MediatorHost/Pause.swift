@@ -30,7 +30,7 @@ extension Host {
     public func pause(_ name: String, by user: UInt32, named userName: String?) throws(HostError) -> Bool {
         let system = try named(name)
         guard let isNews = system.pause(Pause(since: time.now(), user: user, userName: userName)) else {
-            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+            throw Self.refusal(by: system)
         }
         return isNews
     }

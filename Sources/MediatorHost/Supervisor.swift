@@ -263,13 +263,11 @@ extension Host {
         let cause = Cause(Cause.RequestOrigin(.restart, client), at: time.now())
         let claim = isStopped ? nil : system.claim("being restarted, as asked", because: cause, isByHand: true)
         guard let task = claim.map({ supervisor.restart([$0], at: .zero) }) ?? supervisor.hurry(system) else {
-            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+            throw Self.refusal(by: system)
         }
         system.forgetFaults()
         await task.value
-        guard system.phase == .running else {
-            throw .notAccepted(system: name, reason: system.wellness.reason ?? Self.obstacle(to: system))
-        }
+        guard system.phase == .running else { throw Self.refusal(by: system, reason: system.wellness.reason) }
     }
 
     /// Sends a system to its initial state, before it takes another event; what waits for it, and its side effects that
@@ -280,18 +278,26 @@ extension Host {
         let system = try named(name)
         let cause = Cause(Cause.RequestOrigin(.reset, client), at: time.now())
         guard !isStopped, system.reset(because: cause) else {
-            throw .notAccepted(system: name, reason: Self.obstacle(to: system))
+            throw Self.refusal(by: system)
         }
         system.forgetFaults()
     }
 
-    /// Why it takes nothing.
-    static func obstacle(to system: HostedSystem) -> String {
+    /// That a system takes nothing, by what it is doing.
+    ///
+    /// - Parameter reason: why, in words; nil: what stands in the way.
+    static func refusal(by system: HostedSystem, reason: String? = nil) -> HostError {
+        let (kind, text) = obstacle(to: system)
+        return .notAccepted(system: system.definition.name, obstacle: kind, reason: reason ?? text)
+    }
+
+    /// What keeps a system from taking anything, also in words.
+    static func obstacle(to system: HostedSystem) -> (kind: HostError.Obstacle, text: String) {
         switch system.phase {
-        case .built: "it is not started"
-        case .running, .leaving: "it is stopping"
-        case .restarting: "it is being restarted already"
-        case .givenUp: "it has ended on account of a fault; restart it"
+        case .built: (.notStarted, "it is not started")
+        case .running, .leaving: (.stopping, "it is stopping")
+        case .restarting: (.restarting, "it is being restarted already")
+        case .givenUp: (.ended, "it has ended on account of a fault; restart it")
         }
     }
 

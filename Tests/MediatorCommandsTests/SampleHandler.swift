@@ -327,30 +327,37 @@ final class SampleHandler: ControlHandler {
 
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
         guard parameters.event != "Reset" else {
-            throw ControlError.notAccepted(name: parameters.system, reason: "its mailbox is full")
+            throw ControlError.notAccepted(name: parameters.system, obstacle: .full, reason: "its mailbox is full")
         }
         let isRefused = state.withLock { state in
             defer { state.refusals = max(0, state.refusals - 1) }
             if state.refusals == 0 { state.emitted.append(parameters) }
             return state.refusals > 0
         }
-        if isRefused { throw ControlError.notAccepted(name: parameters.system, reason: "it is stopping") }
+        if isRefused {
+            throw ControlError.notAccepted(name: parameters.system, obstacle: .stopping, reason: "it is stopping")
+        }
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
-        guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
+        guard name != "backup" else {
+            throw ControlError.notAccepted(name: name, obstacle: .stopping, reason: "it is stopping")
+        }
     }
 
     func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
         guard name != "backup" else {
-            throw ControlError.notAccepted(name: name, reason: "it has ended on account of a fault; restart it")
+            throw ControlError.notAccepted(
+                name: name, obstacle: .ended, reason: "it has ended on account of a fault; restart it")
         }
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
-        guard name != "backup" else { throw ControlError.notAccepted(name: name, reason: "it is stopping") }
+        guard name != "backup" else {
+            throw ControlError.notAccepted(name: name, obstacle: .stopping, reason: "it is stopping")
+        }
         return PauseReply(changed: health != .degraded)
     }
 

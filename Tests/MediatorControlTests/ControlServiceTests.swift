@@ -117,17 +117,17 @@ private struct SmallHandler: ControlHandler {
     }
 
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
-        throw ControlError.notAccepted(name: parameters.system, reason: parameters.event)
+        throw ControlError.notAccepted(name: parameters.system, obstacle: .other, reason: parameters.event)
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
-        throw ControlError.notAccepted(name: name, reason: "restart")
+        throw ControlError.notAccepted(name: name, obstacle: .other, reason: "restart")
     }
 
     func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
-        throw ControlError.notAccepted(name: name, reason: "reset")
+        throw ControlError.notAccepted(name: name, obstacle: .other, reason: "reset")
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: true) }
@@ -183,7 +183,7 @@ struct ControlServiceTests {
             await #expect(throws: ControlError.noSuchLink(name: "x", nearest: nil)) {
                 try await control.describeLink("x")
             }
-            await #expect(throws: ControlError.notAccepted(name: "disk", reason: "Measured")) {
+            await #expect(throws: ControlError.notAccepted(name: "disk", obstacle: .other, reason: "Measured")) {
                 try await control.emit("Measured", to: "disk", data: ["percent": 1])
             }
             await #expect(throws: ServiceError.invalidParameter(parameter: "value")) {

@@ -320,7 +320,8 @@ struct DefinitionTests {
         "LinkForm": LinkForm.allCases.map(\.rawValue), "LinkOrigin": LinkOrigin.allCases.map(\.rawValue),
         "ChangeKind": ChangeKind.allCases.map(\.rawValue), "PartKind": PartKind.allCases.map(\.rawValue),
         "Fate": Fate.allCases.map(\.rawValue), "ValueFate": ValueFate.allCases.map(\.rawValue),
-        "CauseKind": CauseKind.allCases.map(\.rawValue), "SenderKind": SenderKind.allCases.map(\.rawValue),
+        "CauseKind": CauseKind.allCases.map(\.rawValue), "Obstacle": Obstacle.allCases.map(\.rawValue),
+        "SenderKind": SenderKind.allCases.map(\.rawValue),
         "TraceKind": TraceKind.allCases.map(\.rawValue), "WatchTopic": WatchTopic.allCases.map(\.rawValue),
         "Right": Right.allCases.map(\.rawValue),
         "LogLevel": LogLevel.allCases.map(\.rawValue),
@@ -413,7 +414,8 @@ struct DefinitionTests {
         .cannotPersist(path: "/etc/x", reason: "it is full", winner: "/etc/y"),
         .noSuchEvent(system: "disk", event: "x", nearest: "Measured"),
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
-        .notAccepted(name: "disk", reason: "its mailbox is full"), .watchEnded(name: "disk", reason: "removed"),
+        .notAccepted(name: "disk", obstacle: .full, reason: "its mailbox is full"),
+        .watchEnded(name: "disk", reason: "removed"),
         .stopping, .internalError(message: "text"),
     ]
 

@@ -26,7 +26,9 @@ struct SystemdInterfacesTests {
         let managed = try ManagedServiceInterface.implementation(
             reload: { peer in
                 asked.note("reload by \(peer.userID)")
-                if peer.userID == 13 { throw ControlError.notAccepted(name: "configuration", reason: "it is wrong") }
+                if peer.userID == 13 {
+                    throw ControlError.notAccepted(name: "configuration", obstacle: .other, reason: "it is wrong")
+                }
             },
             setLogLevel: { level, peer in asked.note("level \(level) by \(peer.userID)") })
         let metrics = try MetricsInterface.implementation { isEmpty ? ([], []) : (Self.families, Self.figures) }
@@ -66,7 +68,9 @@ struct SystemdInterfacesTests {
         }
         #expect(asked.all.withLock { $0 } == ["reload by 2"] + (0...7).map { "level \($0) by 2" })
         let other = try await service.connect(as: VarlinkPeer(processID: 1, userID: 13, groupID: 3))
-        await #expect(throws: ControlError.notAccepted(name: "configuration", reason: "it is wrong").errorReply) {
+        await #expect(
+            throws: ControlError.notAccepted(name: "configuration", obstacle: .other, reason: "it is wrong").errorReply
+        ) {
             try await other.call("\(name).Reload")
         }
         await service.close()

@@ -670,7 +670,9 @@ private let counter = """
     @Test func `a full mailbox refuses what is emitted, and says so`() async throws {
         let fixture = try Fixture(counter.replacingOccurrences("states:", "mailbox: { limit: 2 }\nstates:"))
         for _ in 0..<2 { try fixture.host.emit("Same", to: "counter", fields: []) }
-        #expect(throws: HostError.notAccepted(system: "counter", reason: "its mailbox is full (2 events)")) {
+        #expect(
+            throws: HostError.notAccepted(system: "counter", obstacle: .full, reason: "its mailbox is full (2 events)")
+        ) {
             try fixture.host.emit("Same", to: "counter", fields: [])
         }
         #expect(try fixture.host.systemStatus("counter").loop.counters.droppedByLimit == 1)

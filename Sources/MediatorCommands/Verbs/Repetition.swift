@@ -71,7 +71,7 @@ extension ControlError {
     /// Whether nothing was done, as the daemon, or the system alone, is being stopped.
     var isOfStopping: Bool {
         switch self {
-        case .stopping, .notAccepted(_, reason: "it is stopping"): true
+        case .stopping, .notAccepted(_, .stopping, _): true
         default: false
         }
     }

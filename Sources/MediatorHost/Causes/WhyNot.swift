@@ -116,7 +116,7 @@ extension HostedSet {
         return WhyNot(
             definition: definition, state: state,
             obstacle: system.phase == .running
-                ? system.pauseState.map { "it is paused by \($0.by)" } : Host.obstacle(to: system),
+                ? system.pauseState.map { "it is paused by \($0.by)" } : Host.obstacle(to: system).text,
             transitions: WhyNot.Candidate.all(rules, of: definition, state.index, event, variables, sketch),
             otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
             senders: links(sending: event, to: number, now)
@@ -198,7 +198,7 @@ extension HostedSystem {
     /// - Parameter only: the states in which it does what is asked for.
     fileprivate func obstacles(to selector: StateSelector, only: Set<Int>, _ now: Timestamp) -> [String] {
         var reasons: [String] = []
-        if phase != .running { reasons.append("\(definition.name) does not run: \(Host.obstacle(to: self))") }
+        if phase != .running { reasons.append("\(definition.name) does not run: \(Host.obstacle(to: self).text)") }
         let state = loop.state
         let name = definition.states[state.index].name
         guard selector.states.contains(state.index), only.contains(state.index) else {
