@@ -297,7 +297,7 @@ public final class Host: Sendable {
         guard bus.definition.valueType.accepts(value) else {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
         }
-        bus.send(value, because: Cause.RequestOrigin(.publish, client, on: name))
+        bus.send(value, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
     }
 
     // MARK: Watching

@@ -38,7 +38,6 @@ final class HostedBus: Sendable {
     /// When a value came last, for a bus that does not remember it.
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
-    private let time: HostTime
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
     private let handler: any LogHandler
@@ -46,7 +45,6 @@ final class HostedBus: Sendable {
     /// A bus; one that remembers begins with the value that is given, else with the one that is written as its first.
     init(_ definition: BusDefinition, continuing value: BusValue? = nil, time: HostTime, logger: Logger) {
         self.definition = definition
-        self.time = time
         self.logger = logger
         handler = logger.handler
         let limit = definition.buffer.limit
@@ -101,10 +99,10 @@ final class HostedBus: Sendable {
     /// Puts a value on the bus.
     ///
     /// - Parameters:
+    ///   - now: when.
     ///   - origin: who does.
     ///   - record: the state that it has seen, if any.
-    func send(_ value: Value, because origin: any Cause.Origin, of record: StateRecord? = nil) {
-        let now = time.now()
+    func send(_ value: Value, at now: Timestamp, because origin: any Cause.Origin, of record: StateRecord? = nil) {
         let item = BusValue(cause: Cause(origin, of: record, at: now, value: value), time: now)
         if handler.logLevel <= .debug {
             logger.debug(

@@ -68,8 +68,8 @@ final class HostedLink: Sendable {
             self.bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
-                guard let value = link.emit(state, selector, programs, system) else { return }
-                bus.send(value, because: cause, of: state.record)
+                guard let (value, now) = link.emit(state, selector, programs, { system }) else { return }
+                bus.send(value, at: now, because: cause, of: state.record)
             }
         case .systemToSystem(let target, let selector, let events):
             let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
@@ -79,7 +79,8 @@ final class HostedLink: Sendable {
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system, weak target = systems[target]] link, state in
                 guard let target, let event = indices[state.index],
-                    let data = link.emit(state, selector, programs, system, as: target.definition.events[event])
+                    let (data, _) = link.emit(
+                        state, selector, programs, { system }, as: target.definition.events[event])
                 else { return }
                 target.loop.send(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
             }
@@ -189,11 +190,13 @@ final class HostedLink: Sendable {
         }
     }
 
-    /// What a state makes the link emit, if anything.
+    /// What a state makes the link emit, if anything, and when.
+    ///
+    /// - Parameter system: asked only where something is to be noted.
     private func emit(
-        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ system: HostedSystem?,
-        as event: EventDefinition? = nil
-    ) -> Value? {
+        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>,
+        _ system: () -> HostedSystem?, as event: EventDefinition? = nil
+    ) -> (value: Value, time: Timestamp)? {
         let now = time.now()
         let variables = [state.data, .timestamp(now)]
         do {
@@ -202,14 +205,14 @@ final class HostedLink: Sendable {
             guard let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
             if let breach = event?.breach(of: value) {
-                system?.note(Fault(place: place, message: breach.description))
+                system()?.note(Fault(place: place, message: breach.description))
                 return nil
             }
             guard fires(at: now, because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, event: event?.name, time: now))
-            return value
+            return (value, now)
         } catch {
-            system?.note(Fault(place: place, message: error.message))
+            system()?.note(Fault(place: place, message: error.message))
             return nil
         }
     }

@@ -763,13 +763,12 @@ final class HostedSystem: Sendable {
 
     private func entered(_ state: SystemState, of number: UInt64) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
-        let elapsed = time.elapsed()
         // What is no longer remembered is released when the lock has been.
         var forgotten: Trace.Forgotten?
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
             forgotten = status.trace.note(.entered(state.record))
-            let isOver = status.isFaulty && elapsed - status.faultAt >= Self.faultMemory
+            let isOver = status.isFaulty && time.elapsed() - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }
             if isOver { status.isFaulty = false }
