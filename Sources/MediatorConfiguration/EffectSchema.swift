@@ -175,17 +175,27 @@ public struct EffectSchema: Sendable, Hashable {
                 if !seen.insert(name).inserted { flaws.append("there are two of \(what) named '\(name)'") }
             }
         }
+        let limit = ConfigurationLimits.fields
+        if parameters.count > limit { flaws.append("it has more than \(limit) parameters") }
+        if outcomes.count > limit { flaws.append("it has more than \(limit) outcomes") }
         let names = parameters.map(\.name)
         check(names, "a parameter")
         check(outcomes.map(\.name), "an outcome")
         for outcome in outcomes {
             check(outcome.result.fields.map(\.name), "a field of the outcome '\(outcome.name)'")
+            if outcome.result.fields.count > limit {
+                flaws.append("the outcome '\(outcome.name)' has more than \(limit) fields")
+            }
             if keys.contains(outcome.name) || outcome.name == name {
                 flaws.append("the outcome '\(outcome.name)' has the name of something else in a feedback")
             }
         }
         for parameter in parameters {
             func flaw(_ text: String) { flaws.append("the parameter '\(parameter.name)' \(text)") }
+            // What it is of is known only by the graph: the bus's type.
+            if !publishesDirectly, !TypeText.canSpell(parameter.type) {
+                flaw("is of a type for which a configuration has no words: \(parameter.type)")
+            }
             if let value = parameter.default {
                 if !parameter.type.accepts(value) { flaw("has a default of another type") }
                 if !problems(with: [parameter.name: value]).isEmpty { flaw("has a default that it may not have") }
@@ -195,9 +205,20 @@ public struct EffectSchema: Sendable, Hashable {
             for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0 }) where !names.contains(bound) {
                 flaw("has a bound, '\(bound)', that is no parameter")
             }
+            if let companion = parameter.companion, !names.contains(companion) {
+                flaw("has a companion, '\(companion)', that is no parameter")
+            }
         }
         for name in [shortForm].compactMap({ $0 }) + exactlyOneOf where !names.contains(name) {
             flaws.append("it speaks of the parameter '\(name)', which there is not")
+        }
+        if Set(exactlyOneOf).count < exactlyOneOf.count {
+            flaws.append("a parameter is twice among those of which one is given")
+        }
+        if isProbe,
+            !Self.thresholds.allSatisfy(names.contains) || ["onUp", "onDown"].contains(where: { outcome($0) == nil })
+        {
+            flaws.append("it counts successes and failures, and has not what withThresholds() adds")
         }
         return flaws
     }
@@ -222,7 +243,7 @@ extension EffectSchema {
                 summary: "the name of the bus, as it is written; in a template 'NAME@*' is that of the instance",
                 type: .string, required: true),
             // Of the type of the bus.
-            Parameter(name: "value", summary: "the value", type: .dyn, required: true),
+            Parameter(name: "value", summary: "the value, of the bus's type", type: .dyn, required: true),
         ],
         shortForm: nil, exactlyOneOf: [], outcomes: [], emitsDirectly: false, isLasting: false, isProbe: false,
         publishesDirectly: true)

@@ -12,7 +12,8 @@ extension EffectSchema {
                 name: "host", summary: "a name or address, IPv4 or IPv6 without brackets", type: .string,
                 required: true, constraint: .host),
             Parameter(
-                name: "port", summary: "from 1 to 65535", type: .int, required: true, constraint: .whole(1...65_535)),
+                name: "port", summary: "the port: from 1 to 65535", type: .int, required: true,
+                constraint: .whole(1...65_535)),
             timeout(.seconds(5), "how long lookup, connection and banner may take together: from 1 ms to 1 h"),
             Parameter(
                 name: "banner",
@@ -85,7 +86,9 @@ extension EffectSchema {
                     trusted
                     """, type: .string, constraint: .absolutePath),
             Parameter(
-                name: "verify", summary: "false: whoever answers is trusted, and may be anyone", type: .bool,
+                name: "verify",
+                summary: "whether only who is certified is trusted; with 'false' whoever answers is, and may be anyone",
+                type: .bool,
                 default: .bool(true)),
         ],
         shortForm: "url",
@@ -129,8 +132,15 @@ extension EffectSchema {
             Parameter(name: "fields", summary: "whatever else belongs to it", type: .map(key: .string, value: .string)),
             headers,
             timeout(.seconds(30), "how long all of it may take together: from 1 ms to 1 h"),
-            Parameter(name: "ca", summary: "as for 'http'", type: .string, constraint: .absolutePath),
-            Parameter(name: "verify", summary: "as for 'http'", type: .bool, default: .bool(true)),
+            Parameter(
+                name: "ca",
+                summary:
+                    "a file of certificates in PEM, from the root: only who is certified by one of them is trusted",
+                type: .string, constraint: .absolutePath),
+            Parameter(
+                name: "verify",
+                summary: "whether only who is certified is trusted; with 'false' whoever answers is, and may be anyone",
+                type: .bool, default: .bool(true)),
         ],
         outcomes: [
             outcome("onSuccess", "the server has taken it: it answers with a status from 200 to 299", answer),

@@ -122,7 +122,7 @@ extension EffectSchema {
                 at the beginning too
                 """
             ),
-            ("onDown", "it is there, and that does not hold; at the beginning too"),
+            ("onDown", "it is there, and does not work, or is switched off; at the beginning too"),
             ("onGone", "there is none of this name; at the beginning too"),
         ].map {
             outcome($0, $1, [("name", .string), ("state", .string), ("carrier", .bool), ("mtu", .int)])
@@ -152,7 +152,7 @@ extension EffectSchema {
         outcomes: [
             ("onSample", "each time it is measured, after the others"),
             ("onAbove", "'someAvg10' has risen above 'above'; at the beginning, if it is above"),
-            ("onBelow", "it has fallen below 'below'; at the beginning, if it is not above"),
+            ("onBelow", "'someAvg10' has fallen below 'below'; at the beginning, if it is not above"),
         ].map {
             outcome(
                 $0, $1,

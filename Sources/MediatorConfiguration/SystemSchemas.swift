@@ -68,7 +68,7 @@ extension EffectSchema {
                 for each unit at the beginning, and when one has changed, has been loaded, or is no longer
                 """, [("name", .string), ("active", .string), ("sub", .string), ("load", .string)]),
             outcome(
-                "onList", "after these, when any of this is another than before",
+                "onList", "after each 'onChange', when any of this is another than before",
                 [("units", .list(.string)), ("count", .int), ("active", .int), ("failed", .int)]),
         ],
         isLasting: true)

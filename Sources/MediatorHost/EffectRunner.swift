@@ -347,7 +347,7 @@ final class EffectRunner: Sendable {
         // Made into text only where something is logged.
         let details: Logger.Metadata = [
             JournalDetails.key: [
-                JournalDetails.cause: .stringConvertible(state.record), "state": .string(state.record.name),
+                JournalDetails.cause: .stringConvertible(StateName(state.record)), "state": .string(state.record.name),
             ]
         ]
         return EffectContext(

@@ -733,7 +733,7 @@ final class HostedSystem: Sendable {
     private func take(_ report: ReportBox.Report) {
         switch report {
         case .fault(let fault, let number, let isFailure): note(fault, of: number, isFailure: isFailure)
-        case .entered(let state, let number): entered(state, of: number)
+        case .entered(let state, let old, let number): entered(state, from: old, of: number)
         case .traced(let happening, let number): trace(happening, of: number)
         case .broke(let fault, let number):
             note(Fault(place: "the loop", message: "\(fault.error)"), of: number, isOver: true)
@@ -761,13 +761,13 @@ final class HostedSystem: Sendable {
         }
     }
 
-    private func entered(_ state: SystemState, of number: UInt64) {
+    private func entered(_ state: SystemState, from old: SystemState?, of number: UInt64) {
         let isReadyState = definition.readyStates.isEmpty || definition.readyStates.contains(state.index)
         // What is no longer remembered is released when the lock has been.
         var forgotten: Trace.Forgotten?
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
-            forgotten = status.trace.note(.entered(state.record))
+            forgotten = status.trace.note(.entered(state.record, before: old?.data ?? .null))
             let isOver = status.isFaulty && time.elapsed() - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }

@@ -10,8 +10,8 @@ final class Incarnation: Sendable {
     /// What it tells its system.
     struct Reports: Sendable {
         var fault: @Sendable (Fault) -> Void
-        /// It has entered a state.
-        var entered: @Sendable (SystemState) -> Void
+        /// It has entered a state, from another, unless it has just begun.
+        var entered: @Sendable (SystemState, _ old: SystemState?) -> Void
         /// It has taken an event, at a time, and nothing has changed; on account of a fault, if there was one.
         var stayed: @Sendable (SystemState, SystemEvent, Timestamp, Fault?) -> Void
         /// It has not handled an event.
@@ -236,7 +236,7 @@ final class ReportBox: Sendable {
     /// What an incarnation reports, and its number.
     enum Report: Sendable {
         case fault(Fault, of: UInt64, isFailure: Bool)
-        case entered(SystemState, of: UInt64)
+        case entered(SystemState, from: SystemState?, of: UInt64)
         case traced(Happening, of: UInt64)
         case broke(LoopFault, of: UInt64)
         case wasReset(UInt64)
@@ -251,7 +251,7 @@ final class ReportBox: Sendable {
     func reports(of number: UInt64) -> Incarnation.Reports {
         Incarnation.Reports(
             fault: { [self] in tell(.fault($0, of: number, isFailure: false)) },
-            entered: { [self] in tell(.entered($0, of: number)) },
+            entered: { [self] in tell(.entered($0, from: $1, of: number)) },
             stayed: { [self] state, event, time, fault in
                 tell(.traced(Happening(.stayed, state.record, event, at: time, fault), of: number))
             },

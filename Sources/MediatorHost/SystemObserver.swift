@@ -21,7 +21,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidStart(with state: SystemState) {
-        reports.entered(state)
+        reports.entered(state, nil)
         logger.info(
             "started",
             metadata: .about(.systemStarted, because: state.cause?.id, ["state": "\(name(state))"])
@@ -29,7 +29,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
-        reports.entered(new)
+        reports.entered(new, old)
         guard handler.logLevel <= .info else { return }
         // A state that only repeats itself is not news.
         let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info

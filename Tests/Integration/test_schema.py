@@ -110,7 +110,7 @@ def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft2
         assert bare(schema["description"]) == bare(summary), name
         whole = schema["anyOf"][-1] if "anyOf" in schema else schema
         parameters, outcomes = told(guide, name)
-        said = {key: bare(child["description"].partition("; by default ")[0]) for key, child in whole["properties"].items()}
+        said = {key: bare(child["description"].partition(" By default ")[0]) for key, child in whole["properties"].items()}
         assert said == parameters, name
         beside = definitions["feedback"]["dependentSchemas"].get(name, {}).get("properties", {})
         for key, child in beside.items():

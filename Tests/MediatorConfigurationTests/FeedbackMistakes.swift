@@ -191,7 +191,45 @@ import Testing
             a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
                   knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                   ^~~~~
-              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; what a daemon of one's own can do mediatorctl validate is told by --kinds
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; mediatorctl knows those of a daemon of one's own by --kinds
+            """#),
+        Mistake(
+            "an unknown side effect with outcomes of its own",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                knock: 3
+                onChanged: Cleaned
+            """#,
+            #"""
+            a.yaml:8:5: error: there is no side effect 'knock' [unknown-effect]
+                  knock: 3
+                  ^~~~~
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; mediatorctl knows those of a daemon of one's own by --kinds
+            """#),
+        Mistake(
+            "an unknown side effect behind outcomes of its own",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              probe:
+                onState: any
+                onRung: Cleaned
+                knock: 3
+            """#,
+            #"""
+            a.yaml:9:5: error: there is no side effect 'knock' [unknown-effect]
+                  knock: 3
+                  ^~~~~
+              hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; mediatorctl knows those of a daemon of one's own by --kinds
             """#),
         Mistake(
             "a misspelt side effect",

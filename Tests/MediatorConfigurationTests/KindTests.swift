@@ -594,21 +594,69 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try read.json() == text)
     }
 
-    @Test func `says of a type without words only that there is one`() throws {
+    @Test func `says of a result without words only that there is one`() throws {
         let point = StructureType(
             name: "point", fields: [.init(name: "x", type: .int), .init(name: "of", type: .bytes)])
-        let effect = EffectSchema(
-            name: "e", parameters: [.init(name: "p", type: .list(.structure(point)))],
-            outcomes: [
-                .init(name: "onDone", result: StructureType(name: "result", fields: [.init(name: "raw", type: .bytes)]))
+        let odd = StructureType(name: "odd", fields: [.init(name: "content-type", type: .string)])
+        let deep = (0..<12).reduce(ValueType.int) { type, _ in .list(type) }
+        let result = StructureType(
+            name: "result",
+            fields: [
+                .init(name: "raw", type: .bytes), .init(name: "points", type: .list(.structure(point))),
+                .init(name: "odd", type: .structure(odd)), .init(name: "deep", type: deep),
             ])
+        let effect = EffectSchema(name: "e", outcomes: [.init(name: "onDone", result: result)])
         let read = try #require(try KindFile(json: Array(KindFile([], effects: [effect]).json().utf8)).effects.first)
-        #expect("\(try #require(read.parameters.first).type)" == "list({ x: int, of: dyn })")
-        #expect(read.outcomes.first?.result.fields.first?.type == .dyn)
+        #expect(
+            read.outcomes.first?.result.fields.map { "\($0.name): \($0.type)" } == [
+                "raw: dyn", "points: list({ x: int, of: dyn })", "odd: dyn", "deep: dyn",
+            ])
     }
 
     @Test(arguments: [
-        (#"{"name":"run"}"#, "two side effects have the name 'run'"),
+        ValueType.dyn, .bytes, .map(key: .int, value: .string), .list(.bytes),
+        .structure(StructureType(name: "", fields: [.init(name: "content-type", type: .string)])),
+    ])
+    func `a parameter is of a type that a configuration has words for`(type: ValueType) {
+        let effect = EffectSchema(name: "e", parameters: [.init(name: "p", type: type)])
+        #expect(effect.flaws.contains { $0.contains("'p' is of a type for which a configuration has no words") })
+    }
+
+    @Test func `bounds that are none stay none`() throws {
+        let parameters: [EffectSchema.Parameter] = [
+            .init(name: "a", type: .double, constraint: .number(0...(.infinity))),
+            .init(name: "b", type: .duration, constraint: .time(.seconds(1)...(.seconds(Int64.max)))),
+            .init(name: "c", type: .duration, constraint: .time(.nanoseconds(1)...(.milliseconds(1_500)))),
+        ]
+        let file = KindFile([], effects: [EffectSchema(name: "e", parameters: parameters)])
+        #expect(try KindFile(json: Array(file.json().utf8)) == file)
+    }
+
+    @Test func `what a newer daemon demands of a parameter is not looked at here`() throws {
+        for constraint in [#""odd""#, #"{"odd":[1,2]}"#] {
+            let text =
+                #"{"kinds":[],"effects":[{"name":"e","parameters":[{"name":"p","type":"int","constraint":"#
+                + constraint + "}]}]}"
+            let read = try KindFile(json: Array(text.utf8))
+            #expect(read.effects.first?.parameters.first?.constraint == nil)
+        }
+    }
+
+    @Test func `a side effect that goes on and tells is for nothing without a rule, wherever it is told`() throws {
+        let text = #"{"kinds":[],"effects":[{"name":"e","isLasting":true,"outcomes":[{"name":"onSeen"}]}]}"#
+        #expect(try KindFile(json: Array(text.utf8)).effects.first?.onlyTells == true)
+    }
+
+    @Test func `any text and any depth make a schema, soon`() throws {
+        let effect = EffectSchema(
+            name: "e", summary: "rings\tonce\u{1}, \"so\"",
+            parameters: [.init(name: "p", type: (0..<6).reduce(ValueType.int) { type, _ in .list(type) })])
+        let text = ConfigurationSchema(effects: EffectSchema.builtin + [effect]).text
+        #expect(text.contains(#""Rings\u0009once\u0001, \"so\".""#))
+    }
+
+    @Test(arguments: [
+        (#"{"name":"run"}"#, "every daemon has a side effect 'run'"),
         (#"{"name":"a b"}"#, "the side effect 'a b': 'a b' cannot name a side effect"),
         (
             #"{"name":"a","parameters":[{"name":"p","type":"number"}]}"#,
@@ -618,18 +666,22 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
             #"{"name":"a","parameters":[{"name":"p","type":"int","default":"x"}]}"#,
             "effects[0].parameters[0].default: it is not of type int"
         ),
-        (#"{"name":"a","parameters":[{"name":"p","type":"int","constraint":"odd"}]}"#, "there is no constraint 'odd'"),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"dyn"}]}"#,
+            "effects[0].parameters[0].type: there is no type 'dyn'"
+        ),
+        (#"{"name":"a","isProbe":true}"#, "it counts successes and failures, and has not what withThresholds() adds"),
+        (
+            #"{"name":"a","parameters":[{"name":"p","type":"int","companion":"q"}]}"#,
+            "has a companion, 'q', that is no parameter"
+        ),
         (
             #"{"name":"a","parameters":[{"name":"p","type":"int","constraint":{"whole":[2,1]}}]}"#,
-            "a range is two values, the lesser one first"
+            "of a range the lesser bound comes first"
         ),
         (
             #"{"name":"a","parameters":[{"name":"p","type":"duration","constraint":{"time":["1h","x"]}}]}"#,
-            "a range is two lengths of time"
-        ),
-        (
-            #"{"name":"a","parameters":[{"name":"p","type":"int","constraint":{"odd":1}}]}"#,
-            "a constraint is a word, or an object"
+            "'x' is no length of time"
         ),
         (#"{"name":"a","shortForm":"p"}"#, "it speaks of the parameter 'p', which there is not"),
         (

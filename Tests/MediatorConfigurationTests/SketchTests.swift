@@ -104,7 +104,7 @@ import Testing
                 a.yaml:18:5: error: there is no side effect 'knock' [unknown-effect]
                       knock: { host: 192.0.2.1, port: 443, timeout: 1s }
                       ^~~~~
-                  hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; what a daemon of one's own can do mediatorctl validate is told by --kinds
+                  hint: possible here: run, emit, publish, log, socket, path, filesystem, interface, …; mediatorctl knows those of a daemon of one's own by --kinds
                 """)
     }
 

@@ -372,6 +372,61 @@ private let bus = """
         for subscription in subscriptions { subscription.cancel() }
         await fixture.host.stop(within: .seconds(1))
     }
+
+    @Test func `what a system did of late keeps nothing alive that led to it`() async throws {
+        // Ten different transitions in a row, so that none is a mere repetition of one of the last.
+        let (size, kinds, hops) = (3, 10, 3_000)
+        let states = (0..<kinds).map { "S\($0): { n: int }" }.joined(separator: ", ")
+        let systems = (0..<size).map { number in
+            let transitions = (0..<kinds).map { state in
+                "  S\(state): { Go: { to: S\((state + 1) % kinds), set: { n: \"${event.n}\" } } }"
+            }
+            return """
+                system: s\(number)
+                states: { \(states) }
+                events: { Go: { n: int } }
+                external: any
+                initialState: { S0: { n: \(hops) } }
+                transitions:
+                \(transitions.joined(separator: "\n"))
+                """
+        }
+        let links = (0..<size).map { number in
+            """
+              up\(number): { attach: s\(number), to: b\(number), onState: any, when: state.n < \(hops), emitValue: "${state.n + 1}" }
+              down\(number): { attach: s\((number + 1) % size), to: b\(number), emitEvent: { Go: { n: "${value}" } } }
+            """
+        }
+        let buses = (0..<size).map { "  b\($0): { kind: passthrough, value: int }" }
+        let fixture = try CauseFixture(
+            (systems + [
+                "buses:\n" + buses.joined(separator: "\n") + "\nloop: { limit: 1000000 per 1s }\nlinks:\n"
+                    + links.joined(separator: "\n")
+            ]).joined(separator: "\n---\n"))
+        let seen = Mutex<[WeakRecord]>([])
+        let ended = AsyncStream<Void>.makeStream()
+        let subscriptions = try (0..<size).map { number in
+            try fixture.host.onStates(of: "s\(number)") { state in
+                seen.withLock { $0.append(WeakRecord(record: state.record)) }
+                if case .structure(let data) = state.data, data.fields == [.int(Int64(hops))], state.serial > 1 {
+                    ended.continuation.finish()
+                }
+            }
+        }
+        fixture.host.start()
+        try fixture.host.emit("Go", to: "s0", fields: [.int(0)])
+        for await _ in ended.stream {}
+        await fixture.settle()
+        // One chain, of which all that is kept is the near end, and the state of each system.
+        #expect(seen.withLock { seen in seen.count { $0.record != nil } } <= Cause.longest + size)
+        #expect(try fixture.host.trace("s0").count == 2 * Trace.capacity)
+        for subscription in subscriptions { subscription.cancel() }
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `a chain is as long as the guide and the help of why say`() {
+        #expect(Cause.longest - 1 == 63)
+    }
 }
 
 private struct WeakRecord: Sendable { weak let record: StateRecord? }

@@ -21,13 +21,13 @@ struct KindOptions: ParsableArguments {
                 ? environment.readInput(KindFile.sizeLimit + 1)
                 : try KindFile.contents(path)
         } catch {
-            throw CommandError(.usage, "no kinds of systems in \(name): \(error.message)")
+            throw CommandError(.usage, "\(name) does not tell what a daemon knows: \(error.message)")
         }
         do throws(KindFile.Failure) {
             return try KindFile(json: bytes)
         } catch {
             throw CommandError(
-                .usage, "no kinds of systems in \(name): \(error)",
+                .usage, "\(name) does not tell what a daemon knows: \(error)",
                 advice: "It is what a daemon of one's own prints with --print-kinds.")
         }
     }

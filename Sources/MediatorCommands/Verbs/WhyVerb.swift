@@ -9,7 +9,7 @@ struct WhyVerb: ControlVerb {
         discussion: """
             Goes back from the state to the event that led to it, to the link or side effect that sent that, to the value \
             of the bus and who put it there, and so on, until it comes to what came from outside: a client, the clock, \
-            the start. Nothing needs to be switched on for it beforehand. Of a story of more than 47 states the end is \
+            the start. Nothing needs to be switched on for it beforehand. Of a story of more than 63 states the end is \
             not kept, which is said.
 
             EXAMPLES

@@ -1,8 +1,9 @@
 import CommonExpression
 import FoundationEssentials
 
-// Side effects as JSON, as a `KindFile` has them. Of types that the configuration has no words for nothing is said but `dyn`: then
-// the check elsewhere is as lenient as the daemon is where it does not know a type.
+// Side effects as JSON, as a `KindFile` has them. Where a result is of a type that the configuration has no words for, nothing is
+// said but `dyn`: expressions take it as they take what JSON stands for. Parameters are of no such type. A constraint that a
+// newer daemon has is none here.
 
 extension EffectSchema: Codable {
     private enum CodingKeys: String, CodingKey {
@@ -12,17 +13,18 @@ extension EffectSchema: Codable {
     /// Reads a side effect; all but the name may be missing.
     public init(from decoder: any Swift.Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        let outcomes = try container.decodeIfPresent([Outcome].self, forKey: .outcomes) ?? []
+        let isLasting = try container.decodeIfPresent(Bool.self, forKey: .isLasting) ?? false
+        let onlyTells = try container.decodeIfPresent(Bool.self, forKey: .onlyTells) ?? false
         self.init(
             name: try container.decode(String.self, forKey: .name),
             summary: try container.decodeIfPresent(String.self, forKey: .summary),
             parameters: try container.decodeIfPresent([Parameter].self, forKey: .parameters) ?? [],
             shortForm: try container.decodeIfPresent(String.self, forKey: .shortForm),
             exactlyOneOf: try container.decodeIfPresent([String].self, forKey: .exactlyOneOf) ?? [],
-            outcomes: try container.decodeIfPresent([Outcome].self, forKey: .outcomes) ?? [],
-            emitsDirectly: false,
-            isLasting: try container.decodeIfPresent(Bool.self, forKey: .isLasting) ?? false,
+            outcomes: outcomes, emitsDirectly: false, isLasting: isLasting,
             isProbe: try container.decodeIfPresent(Bool.self, forKey: .isProbe) ?? false,
-            onlyTells: try container.decodeIfPresent(Bool.self, forKey: .onlyTells) ?? false)
+            onlyTells: onlyTells || isLasting && !outcomes.isEmpty)
     }
 
     /// Writes a side effect.
@@ -49,7 +51,7 @@ extension EffectSchema.Parameter: Codable {
     /// Reads a parameter; all but its name and type may be missing.
     public init(from decoder: any Swift.Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let type = try container.decodeType(forKey: .type)
+        let type = try container.decodeType(forKey: .type, allowsDynamic: false)
         var usual: Value?
         if container.contains(.default) {
             guard let value = try container.decode(Value.self, forKey: .default).restored(as: type) else {
@@ -65,7 +67,7 @@ extension EffectSchema.Parameter: Codable {
             choices: try container.decodeIfPresent([String].self, forKey: .choices) ?? [],
             allowsEmpty: try container.decodeIfPresent(Bool.self, forKey: .allowsEmpty) ?? true,
             acceptsSecrets: try container.decodeIfPresent(Bool.self, forKey: .acceptsSecrets) ?? false,
-            constraint: try container.decodeIfPresent(Constraint.self, forKey: .constraint),
+            constraint: try container.decodeIfPresent(KnownConstraint.self, forKey: .constraint)?.constraint,
             upperBound: try container.decodeIfPresent(String.self, forKey: .upperBound),
             lowerBound: try container.decodeIfPresent(String.self, forKey: .lowerBound),
             companion: try container.decodeIfPresent(String.self, forKey: .companion))
@@ -82,7 +84,7 @@ extension EffectSchema.Parameter: Codable {
         if !choices.isEmpty { try container.encode(choices, forKey: .choices) }
         if !allowsEmpty { try container.encode(false, forKey: .allowsEmpty) }
         if acceptsSecrets { try container.encode(true, forKey: .acceptsSecrets) }
-        try container.encodeIfPresent(constraint, forKey: .constraint)
+        try container.encodeIfPresent(constraint.map { KnownConstraint(constraint: $0) }, forKey: .constraint)
         try container.encodeIfPresent(upperBound, forKey: .upperBound)
         try container.encodeIfPresent(lowerBound, forKey: .lowerBound)
         try container.encodeIfPresent(companion, forKey: .companion)
@@ -104,7 +106,8 @@ extension EffectSchema.Outcome: Codable {
                 let field = try list.nestedContainer(keyedBy: CodingKeys.self)
                 fields.append(
                     StructureType.Field(
-                        name: try field.decode(String.self, forKey: .name), type: try field.decodeType(forKey: .type)))
+                        name: try field.decode(String.self, forKey: .name),
+                        type: try field.decodeType(forKey: .type, allowsDynamic: true)))
             }
         }
         self.init(
@@ -127,11 +130,18 @@ extension EffectSchema.Outcome: Codable {
     }
 }
 
-extension EffectSchema.Parameter.Constraint: Codable {
-    private typealias Constraint = Self
+/// A constraint as JSON: a word, or one of `{"component": LIMIT}`, `{"text": LIMIT}`, `{"whole": [FROM, TO]}`, `{"number": [FROM, TO]}`
+/// and `{"time": [FROM, TO]}`, in which a bound that JSON has no word for is null, and there is none.
+private struct KnownConstraint: Codable {
+    typealias Constraint = EffectSchema.Parameter.Constraint
+
+    /// nil: it is not known here.
+    let constraint: Constraint?
+
+    init(constraint: Constraint) { self.constraint = constraint }
 
     /// Those that are a word.
-    private static let words: [(word: String, constraint: Self)] = [
+    private static let words: [(word: String, constraint: Constraint)] = [
         ("absolutePath", .absolutePath), ("socketPath", .socketPath), ("permissions", .permissions),
         ("unitName", .unitName), ("journalFields", .journalFields), ("logFields", .logFields), ("command", .command),
         ("environment", .environment), ("host", .host), ("url", .url), ("statuses", .statuses), ("exits", .exits),
@@ -142,72 +152,81 @@ extension EffectSchema.Parameter.Constraint: Codable {
         case component, text, whole, number, time
     }
 
-    /// Reads a word, or one of `{"component": LIMIT}`, `{"text": LIMIT}`, `{"whole": [FROM, TO]}`, `{"number": [FROM, TO]}` and
-    /// `{"time": [FROM, TO]}`.
-    public init(from decoder: any Swift.Decoder) throws {
+    init(from decoder: any Swift.Decoder) throws {
         if let word = try? decoder.singleValueContainer().decode(String.self) {
-            guard let known = Self.words.first(where: { $0.word == word }) else {
-                throw Self.failure(decoder, "there is no constraint '\(word.prefix(80))'")
-            }
-            self = known.constraint
+            constraint = Self.words.first { $0.word == word }?.constraint
             return
         }
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        guard let key = container.allKeys.first, container.allKeys.count == 1 else {
-            throw Self.failure(decoder, "a constraint is a word, or an object with one member that is known")
-        }
-        func range<Bound: Decodable & Comparable>(_: Bound.Type) throws -> ClosedRange<Bound> {
-            let bounds = try container.decode([Bound].self, forKey: key)
-            guard bounds.count == 2, bounds[0] <= bounds[1] else {
-                throw Self.failure(decoder, "a range is two values, the lesser one first")
+        func range<Bound: Comparable>(
+            _ key: CodingKeys, _ all: ClosedRange<Bound>, _ bounds: [Bound?]
+        ) throws -> ClosedRange<Bound> {
+            guard bounds.count == 2 else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container, debugDescription: "a range has two bounds")
             }
-            return bounds[0]...bounds[1]
+            let (least, most) = (bounds[0] ?? all.lowerBound, bounds[1] ?? all.upperBound)
+            guard least <= most else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container, debugDescription: "of a range the lesser bound comes first")
+            }
+            return least...most
+        }
+        guard let key = container.allKeys.first else {
+            constraint = nil
+            return
         }
         switch key {
-        case .component: self = .component(limit: try container.decode(Int.self, forKey: key))
-        case .text: self = .text(limit: try container.decode(Int.self, forKey: key))
-        case .whole: self = .whole(try range(Int64.self))
-        case .number: self = .number(try range(Double.self))
+        case .component: constraint = .component(limit: try container.decode(Int.self, forKey: key))
+        case .text: constraint = .text(limit: try container.decode(Int.self, forKey: key))
+        case .whole:
+            constraint = .whole(
+                try range(key, Int64.min...(.max), try container.decode([Int64?].self, forKey: key)))
+        case .number:
+            constraint = .number(
+                try range(key, -Double.infinity...(.infinity), try container.decode([Double?].self, forKey: key)))
         case .time:
-            let bounds = try container.decode([String].self, forKey: key).map { TimeSpan(text: $0)?.swiftDuration }
-            guard bounds.count == 2, let least = bounds[0], let most = bounds[1], least <= most else {
-                throw Self.failure(decoder, "a range is two lengths of time, the lesser one first")
+            let bounds = try container.decode([String?].self, forKey: key).map { text throws -> Duration? in
+                guard let text else { return nil }
+                guard let span = TimeSpan(text: text) else {
+                    throw DecodingError.dataCorruptedError(
+                        forKey: key, in: container, debugDescription: "'\(text.prefix(80))' is no length of time")
+                }
+                return span.swiftDuration
             }
-            self = .time(least...most)
+            constraint = .time(try range(key, Duration.seconds(Int64.min)...(.seconds(Int64.max)), bounds))
         }
     }
 
-    /// Writes a constraint.
-    public func encode(to encoder: any Encoder) throws {
-        if let known = Self.words.first(where: { $0.constraint == self }) {
+    func encode(to encoder: any Encoder) throws {
+        if let known = Self.words.first(where: { $0.constraint == constraint }) {
             var container = encoder.singleValueContainer()
             return try container.encode(known.word)
         }
         var container = encoder.container(keyedBy: CodingKeys.self)
-        switch self {
-        case .component(let limit): try container.encode(limit, forKey: .component)
-        case .text(let limit): try container.encode(limit, forKey: .text)
-        case .whole(let range): try container.encode([range.lowerBound, range.upperBound], forKey: .whole)
-        case .number(let range): try container.encode([range.lowerBound, range.upperBound], forKey: .number)
-        case .time(let range):
-            let bounds = [range.lowerBound, range.upperBound].map { TimeSpan($0)?.brief ?? "0s" }
+        switch constraint {
+        case .component(let limit)?: try container.encode(limit, forKey: .component)
+        case .text(let limit)?: try container.encode(limit, forKey: .text)
+        case .whole(let range)?: try container.encode([range.lowerBound, range.upperBound], forKey: .whole)
+        case .number(let range)?:
+            let bounds = [range.lowerBound, range.upperBound].map { $0.isFinite ? $0 : nil }
+            try container.encode(bounds, forKey: .number)
+        case .time(let range)?:
+            // Shown as it is read: to the nanosecond, and up to ten thousand years.
+            let bounds = [range.lowerBound, range.upperBound].map { TimeSpan($0).map { "\($0)" } }
             try container.encode(bounds, forKey: .time)
-        case .absolutePath, .socketPath, .permissions, .unitName, .journalFields, .logFields, .command, .environment,
-            .host, .url, .statuses, .exits, .account, .headers:
-            preconditionFailure("a constraint that is a word has one")
+        case .absolutePath?, .socketPath?, .permissions?, .unitName?, .journalFields?, .logFields?, .command?,
+            .environment?, .host?, .url?, .statuses?, .exits?, .account?, .headers?, nil:
+            preconditionFailure("a constraint that is a word has one, and what is not known is not written")
         }
-    }
-
-    private static func failure(_ decoder: any Swift.Decoder, _ text: String) -> DecodingError {
-        .dataCorrupted(DecodingError.Context(codingPath: decoder.codingPath, debugDescription: text))
     }
 }
 
 extension KeyedDecodingContainer {
     /// A type, by its text.
-    fileprivate func decodeType(forKey key: Key) throws -> ValueType {
+    fileprivate func decodeType(forKey key: Key, allowsDynamic: Bool) throws -> ValueType {
         let text = try decode(String.self, forKey: key)
-        guard let type = TypeText.parse(text, allowsDynamic: true) else {
+        guard let type = TypeText.parse(text, allowsDynamic: allowsDynamic) else {
             throw DecodingError.dataCorruptedError(
                 forKey: key, in: self, debugDescription: "there is no type '\(text.prefix(80))'")
         }

@@ -21,6 +21,9 @@ public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
 
+    /// The most side effects such a file may have.
+    public static let mostEffects = 1_000
+
     /// Why a text is no such file.
     public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         /// What is wrong, in a sentence without a full stop.
@@ -67,8 +70,15 @@ public struct KindFile: Sendable, Hashable {
             }
             if let flaw = kind.flaws.first { throw Failure(description: "the kind '\(kind.name)': \(flaw)") }
         }
-        names = Set(EffectSchema.builtin.map(\.name))
+        if effects.count > Self.mostEffects {
+            throw Failure(description: "it has more than \(Self.mostEffects) side effects")
+        }
+        let known = Set(EffectSchema.builtin.map(\.name))
+        names = []
         for effect in effects {
+            if known.contains(effect.name) {
+                throw Failure(description: "every daemon has a side effect '\(effect.name)'")
+            }
             guard names.insert(effect.name).inserted else {
                 throw Failure(description: "two side effects have the name '\(effect.name)'")
             }

@@ -27,14 +27,23 @@ struct TypeText {
         return reader.rest.isEmpty ? type : nil
     }
 
-    /// The text of a type that can be read again: structures by their fields, and `dyn` for what there are no words for.
+    /// Whether a type has a text that can be read again.
+    static func canSpell(_ type: ValueType) -> Bool { parse(spelling(of: type)) != nil }
+
+    /// The text of a type that can be read again: `dyn` where there are no words for it.
     static func spelled(_ type: ValueType) -> String {
+        let text = spelling(of: type)
+        return parse(text, allowsDynamic: true) == nil ? dynamic : text
+    }
+
+    /// The text of a type: structures by their fields, and `dyn` for what there are no words for.
+    private static func spelling(of type: ValueType) -> String {
         switch type {
-        case .list(let element): return "list(\(spelled(element)))"
-        case .optional(let wrapped): return "optional(\(spelled(wrapped)))"
-        case .map(.string, let element): return "map(string, \(spelled(element)))"
+        case .list(let element): return "list(\(spelling(of: element)))"
+        case .optional(let wrapped): return "optional(\(spelling(of: wrapped)))"
+        case .map(.string, let element): return "map(string, \(spelling(of: element)))"
         case .structure(let structure):
-            return "{ \(structure.fields.map { "\($0.name): \(spelled($0.type))" }.joined(separator: ", ")) }"
+            return "{ \(structure.fields.map { "\($0.name): \(spelling(of: $0.type))" }.joined(separator: ", ")) }"
         default: return simple.first { $0.type == type }?.name ?? dynamic
         }
     }

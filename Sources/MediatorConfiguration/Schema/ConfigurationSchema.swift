@@ -493,7 +493,7 @@ extension EffectSchema.Parameter {
             case .map?, nil: nil
             case let value?: "\(value)"
             }
-        return summary.capitalizedSentence + (usual.map { "; by default \($0)" } ?? "") + "."
+        return "\(summary.capitalizedSentence)." + (usual.map { " By default \($0)." } ?? "")
     }
 }
 
@@ -504,7 +504,8 @@ extension EffectSchema.Outcome {
         let isTime = ["each", "for", "at", "after", "as"].contains(String(summary.prefix { $0 != " " }))
         let when = summary == "anything else" ? "in any other case" : isTime ? summary : "when \(summary)"
         let fields = result.fields.map { "\($0.name) (\($0.type == .dyn ? "any type" : "\($0.type)"))" }
-        return "\(when.capitalizedSentence). In 'result': \(fields.joined(separator: ", "))."
+        return "\(when.capitalizedSentence)."
+            + (fields.isEmpty ? "" : " In 'result': \(fields.joined(separator: ", ")).")
     }
 }
 

@@ -17,22 +17,43 @@ indirect enum SchemaNode: Equatable {
         case .int(let value): return String(value)
         case .string(let value): return Self.quoted(value)
         case .array(let items):
-            let flat = items.map { $0.text() }
-            if flat.allSatisfy({ !$0.contains("\n") }), flat.joined().utf8.count < 90 {
-                return "[\(flat.joined(separator: ", "))]"
-            }
+            if let line { return line }
             return "[\n" + items.map { inner + $0.text(indentation: indentation + 2) }.joined(separator: ",\n")
                 + "\n\(outer)]"
         case .object(let members):
-            if members.isEmpty { return "{}" }
-            let flat = members.map { "\(Self.quoted($0.0)): \($0.1.text())" }
-            if members.count < 4, flat.allSatisfy({ !$0.contains("\n") }), flat.joined().utf8.count < 90 {
-                return "{ \(flat.joined(separator: ", ")) }"
-            }
+            if let line { return line }
             let lines = members.map { "\(inner)\(Self.quoted($0.0)): \($0.1.text(indentation: indentation + 2))" }
             return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
         }
     }
+
+    /// The text in one line; nil: it has several.
+    ///
+    /// - Complexity: constant but for the length of texts, since what is too long is left at once.
+    private var line: String? {
+        func joined(_ parts: [(String, SchemaNode)]) -> String? {
+            var texts: [String] = []
+            var count = 0
+            for (before, part) in parts {
+                guard let line = part.line else { return nil }
+                count += before.utf8.count + line.utf8.count
+                guard count < Self.longestLine else { return nil }
+                texts.append(before + line)
+            }
+            return texts.joined(separator: ", ")
+        }
+        switch self {
+        case .bool, .int, .string: return text()
+        case .array(let items): return joined(items.map { ("", $0) }).map { "[\($0)]" }
+        case .object(let members):
+            if members.isEmpty { return "{}" }
+            guard members.count < 4 else { return nil }
+            return joined(members.map { ("\(Self.quoted($0.0)): ", $0.1) }).map { "{ \($0) }" }
+        }
+    }
+
+    /// In octets, without what holds it together.
+    private static let longestLine = 90
 
     /// A text in quotes (RFC 8259 § 7).
     private static func quoted(_ text: String) -> String {
@@ -42,6 +63,9 @@ indirect enum SchemaNode: Equatable {
             case "\"": quoted += "\\\""
             case "\\": quoted += "\\\\"
             case "\n": quoted += "\\n"
+            case "\u{0}"..."\u{1F}":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: quoted.unicodeScalars.append(scalar)
             }
         }

@@ -137,15 +137,17 @@ struct FeedbackDecoder {
         // Without a side effect, an unknown key that resembles no other key is meant to be one.
         let possible = Self.keys + effects.outcomes
         if named.isEmpty,
-            let index = unknown.firstIndex(where: { nearestName(to: $0.key.text, among: possible) == nil })
+            let index = unknown.firstIndex(where: {
+                !Self.looksLikeOutcome($0.key.text) && nearestName(to: $0.key.text, among: possible) == nil
+            })
         {
             let entry = unknown.remove(at: index)
             decoder.report(
                 .unknownEffect, at: entry.key.span, "there is no side effect '\(entry.key.text)'",
                 hint: decoder.colonHint(entry) ?? strangerHint(entry.key.text))
-            // It may have outcomes of its own: one mistake, one message.
-            unknown.removeAll {
-                Self.looksLikeOutcome($0.key.text) && nearestName(to: $0.key.text, among: possible) == nil
+            // One that is not merely misspelt has outcomes of its own: one mistake, one message.
+            if nearestName(to: entry.key.text, among: effects.names) == nil {
+                unknown.removeAll { Self.looksLikeOutcome($0.key.text) }
             }
         } else if named.isEmpty {
             decoder.report(
@@ -175,7 +177,7 @@ struct FeedbackDecoder {
         let hint = Names.hint(for: name, among: effects.names)
         let knowsOthers = effects.names.count > EffectSchema.builtin.count
         guard let hint, !knowsOthers, nearestName(to: name, among: effects.names) == nil else { return hint }
-        return "\(hint); what a daemon of one's own can do mediatorctl validate is told by --kinds"
+        return "\(hint); mediatorctl knows those of a daemon of one's own by --kinds"
     }
 
     /// Whether a key is named as outcomes are: `onRung`.

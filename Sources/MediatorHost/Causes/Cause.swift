@@ -7,7 +7,7 @@ import MediatorConfiguration
 /// from what has just happened back to what came from outside. What is caused holds its cause, so the chain is there as long as
 /// it can be asked for, whatever else happens meanwhile. It is bounded: one that would become ``longest`` loses its far end.
 package final class Cause: Sendable {
-    /// How many states a chain may have that ends with a state, that one included.
+    /// A chain has fewer states than this, that with which it ends included.
     package static let longest = 64
     /// How many are left of it when it would become so long.
     static let kept = 16
@@ -78,7 +78,7 @@ extension Cause {
     final class FeedbackOrigin: Origin {
         /// The feedback, and on which outcome it emits.
         let source: FeedbackSource
-        /// When its side effect began to run, or a publication of it was due; nil: there is none.
+        /// When its side effect began to run; nil: there is none.
         let begun: Timestamp?
 
         init(_ source: FeedbackSource, begun: Timestamp? = nil) {

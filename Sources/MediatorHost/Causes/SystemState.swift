@@ -73,8 +73,6 @@ package final class StateRecord: Sendable {
     let since: Timestamp
     /// The state before it; nil: a system begins in it.
     let previous: Int?
-    /// The data of that state.
-    let previousData: Value
     let serial: UInt64
     let original: (any AnyObject & Sendable)?
     /// The event that led to it; of a state in which a system begins, one that says why; nil: that is not kept.
@@ -93,7 +91,6 @@ package final class StateRecord: Sendable {
         self.data = data
         self.since = since
         previous = before?.index
-        previousData = before?.data ?? .null
         self.origin = origin
         self.serial = serial
         self.original = original
@@ -110,7 +107,6 @@ package final class StateRecord: Sendable {
         data = record.data
         since = record.since
         previous = record.previous
-        previousData = record.previousData
         self.origin = origin
         serial = record.serial
         self.original = original
@@ -118,19 +114,20 @@ package final class StateRecord: Sendable {
         self.isCut = isCut || record.isCut
     }
 
-    /// The event that led to it; nil: a system begins in it.
+    /// The event that led to it; nil: a system begins in it, or that is not kept.
     var event: SystemEvent? { origin.flatMap { $0.isBeginning ? nil : $0 } }
     /// What its event came from, or else why the system begins in it; nil: that is not known, or not kept.
     var cause: Cause? { origin?.cause }
 
-    /// The same without what brought it about, so that it leads to nothing else and can be kept for long; itself, if it is so.
+    /// The same without what brought it about and without the Swift value, so that it leads to nothing else and can be kept for
+    /// long; itself, if it is so.
     var alone: StateRecord {
-        guard let origin, origin.hasCause else { return self }
-        return StateRecord(self, origin: origin.isBeginning ? nil : origin.withoutCause, original: nil)
+        if isAlone { return self }
+        return StateRecord(self, origin: origin.flatMap { $0.isBeginning ? nil : $0.withoutCause }, original: nil)
     }
 
     /// Whether it leads to nothing else.
-    var isAlone: Bool { origin?.hasCause != true }
+    package var isAlone: Bool { origin?.hasCause != true && original == nil }
 
     /// A copy of the near end of its chain, with so many states, which must be at least 1. There must be more.
     func shortened(to count: Int) -> StateRecord {

@@ -11,15 +11,15 @@ import Synchronization
 package struct Trace {
     /// Something that a system did.
     enum Step: Sendable {
-        /// It entered a state.
-        case entered(StateRecord)
+        /// It entered a state; with the data of the one before it, if there was one.
+        case entered(StateRecord, before: Value)
         /// Anything else.
         case other(Happening)
 
         /// The same, which does not lead to what brought its state about; nil: that is so already.
         fileprivate var alone: Step? {
             switch self {
-            case .entered(let record): record.isAlone ? nil : .entered(record.alone)
+            case .entered(let record, let before): record.isAlone ? nil : .entered(record.alone, before: before)
             case .other(let happening): happening.alone.map(Step.other)
             }
         }
@@ -156,7 +156,7 @@ package struct Trace {
 
     private mutating func isDull(_ step: Step) -> Bool {
         switch step {
-        case .entered(let new):
+        case .entered(let new, _):
             return likenesses.holds(
                 Likeness(kind: 0, before: new.previous ?? -1, after: new.index, event: new.event?.index ?? -1))
         case .other(let happening):

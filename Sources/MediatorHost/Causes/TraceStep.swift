@@ -104,7 +104,7 @@ extension Trace.Step {
         guard mine == time else { return mine > time }
         // At the same time it follows the state that asked for it, and is followed by what came of that.
         switch self {
-        case .entered(let new): return new.serial > run.record.serial
+        case .entered(let new, _): return new.serial > run.record.serial
         case .other(let happening):
             if case .ran = happening.kind { return false }
             return happening.before.map { $0.serial >= run.record.serial } ?? false
@@ -114,7 +114,7 @@ extension Trace.Step {
     /// When what it tells of happened.
     private var time: Timestamp {
         switch self {
-        case .entered(let record): return record.since
+        case .entered(let record, _): return record.since
         case .other(let happening):
             if case .ran(let run) = happening.kind { return run.told }
             return happening.time
@@ -133,14 +133,14 @@ private struct TraceTeller {
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
-        case .entered(let new):
+        case .entered(let new, let before):
             guard let previous = new.previous else {
                 var told = TraceStep(.began, at: new.since, of: nil)
                 told.new = described(new)
                 told.text = "began in \(text(new))"
                 return told
             }
-            let old = (name: definition.states[previous].name, data: new.previousData)
+            let old = (name: definition.states[previous].name, data: before)
             var told = TraceStep(.transition, at: new.since, of: old)
             told.new = described(new)
             if let event = new.event {

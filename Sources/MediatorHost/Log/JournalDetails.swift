@@ -1,3 +1,4 @@
+import CommonExpression
 package import Logging
 import MediatorConfiguration
 
@@ -51,13 +52,23 @@ extension Logger.Metadata {
     }
 }
 
-extension StateRecord: CustomStringConvertible {
-    /// The name by which the journal tells this state from all others: the system and the time at which it was entered, as
-    /// `why` and `trace` tell them.
-    var id: String { "\(definition.name)/\(since)" }
+/// The name by which the journal tells a state from all others: the system and the time at which it was entered, as `why` and
+/// `trace` tell them. Made into text only where it is wanted; it keeps alive nothing that led to the state.
+struct StateName: CustomStringConvertible, Sendable {
+    private let definition: SystemDefinition
+    private let since: Timestamp
 
-    /// ``id``.
-    package var description: String { id }
+    init(_ record: StateRecord) {
+        definition = record.definition
+        since = record.since
+    }
+
+    var description: String { "\(definition.name)/\(since)" }
+}
+
+extension StateRecord {
+    /// The name by which the journal tells this state from all others.
+    var id: String { "\(StateName(self))" }
 
     /// What the state is called.
     var name: String { definition.states[index].name }
