@@ -7,19 +7,20 @@ import Synchronization
 /// of the last ``memory`` things that differed. Of a row of repetitions of one thing only the last is kept, so that what one
 /// does again and again neither pushes anything else out nor keeps more alive than the processor's caches hold.
 ///
-/// It holds states without what brought them about, but for the last thing: so what it keeps alive is bounded.
+/// It holds states without what brought them about, but for the last thing, so what it keeps alive is bounded.
 package struct Trace {
     /// Something that a system did.
     enum Step: Sendable {
-        /// It entered a state; with the data of the one before it, if there was one.
-        case entered(StateRecord, before: Value)
+        /// It entered a state, from another, unless it has just begun.
+        case entered(StateRecord, from: StateRecord?)
         /// Anything else.
         case other(Happening)
 
         /// The same, which does not lead to what brought its state about; nil: that is so already.
         fileprivate var alone: Step? {
             switch self {
-            case .entered(let record, let before): record.isAlone ? nil : .entered(record.alone, before: before)
+            case .entered(let record, let old):
+                record.isAlone && old?.isAlone != false ? nil : .entered(record.alone, from: old?.alone)
             case .other(let happening): happening.alone.map(Step.other)
             }
         }

@@ -133,21 +133,20 @@ private struct TraceTeller {
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
-        case .entered(let new, let before):
-            guard let previous = new.previous else {
+        case .entered(let new, let old):
+            guard let old else {
                 var told = TraceStep(.began, at: new.since, of: nil)
                 told.new = described(new)
                 told.text = "began in \(text(new))"
                 return told
             }
-            let old = (name: definition.states[previous].name, data: before)
-            var told = TraceStep(.transition, at: new.since, of: old)
+            var told = TraceStep(.transition, at: new.since, of: described(old))
             told.new = described(new)
             if let event = new.event {
                 told.event = (definition.eventName(event.index), event.data)
-                told.guards = guards(previous, old.data, event.index, event.data, at: new.since)
+                told.guards = guards(old.index, old.data, event.index, event.data, at: new.since)
             }
-            told.text = "\(Shown.text(old.name, old.data)) → \(text(new))" + on(told.event)
+            told.text = "\(text(old)) → \(text(new))" + on(told.event)
             return told
         case .other(let happening): return tell(happening)
         }
