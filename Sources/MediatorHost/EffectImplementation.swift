@@ -114,6 +114,9 @@ public struct EffectCatalogue: Sendable {
     public func flaws(ofMore others: [any EffectImplementation]) -> [String] {
         var names = Set(schemas.map(\.name))
         var flaws: [String] = []
+        if others.count > KindFile.mostEffects {
+            flaws.append("there are more than \(KindFile.mostEffects) side effects")
+        }
         for schema in others.map(\.schema) {
             flaws += schema.flaws.map { "the side effect '\(schema.name)': \($0)" }
             if schema.emitsDirectly { flaws.append("the side effect '\(schema.name)': only 'emit' is an event itself") }

@@ -193,6 +193,46 @@ def test_what_is_asked_wrongly_changes_nothing(
     assert summary["counters"]["events"] == 0
 
 
+def test_a_program_is_told_what_stands_in_the_way(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(
+        {
+            "door.yaml": """\
+system: door
+states: { Closed: {}, Broken: {} }
+events: { Push: {}, Break: { by: int } }
+external: any
+initialState: Closed
+mailbox: { limit: 2 }
+supervision: { onFault: stop }
+transitions:
+  Closed:
+    Push: stay
+    Break: { to: Broken, when: 1 / event.by > 0 }
+"""
+        }
+    )
+
+    def emit(event: str, **fields: int) -> dict:
+        with VarlinkSocket(one.socket) as client:
+            client.call("io.mediatord.Control.Emit", {"system": "door", "event": event, "data": fields})
+            reply = client.reply()
+            assert reply is not None
+            return reply
+
+    one.ctl("pause", "door")
+    replies = [emit("Push") for _ in range(3)]
+    assert [reply.get("error") for reply in replies[:2]] == [None, None]
+    assert replies[2]["error"] == "io.mediatord.Control.NotAccepted"
+    assert (replies[2]["parameters"]["obstacle"], replies[2]["parameters"]["name"]) == ("full", "door")
+    one.ctl("resume", "door")
+    emit("Break", by=0)
+    one.wait_log("division")
+    # That the system has ended is known a moment after the line of the log.
+    reply = next((reply for _ in range(500) if "error" in (reply := emit("Push"))), None)
+    assert reply is not None
+    assert reply["parameters"]["obstacle"] == "ended" and "restart it" in reply["parameters"]["reason"], reply
+
+
 def test_without_a_daemon_the_client_says_what_to_do(one: Daemon) -> None:
     result = subprocess.run(
         [one.binaries.mediatorctl, "status", "--socket", one.directory / "nobody"], capture_output=True, text=True

@@ -647,6 +647,15 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(try KindFile(json: Array(text.utf8)).effects.first?.onlyTells == true)
     }
 
+    @Test func `a daemon has not more side effects of its own than a schema can tell`() throws {
+        func text(_ count: Int) -> String {
+            #"{"kinds":[],"effects":["# + (0..<count).map { #"{"name":"e\#($0)"}"# }.joined(separator: ",") + "]}"
+        }
+        #expect(try KindFile(json: Array(text(128).utf8)).effects.count == 128)
+        let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text(129).utf8)) }
+        #expect(error?.description == "it has more than 128 side effects")
+    }
+
     @Test func `any text and any depth make a schema, soon`() throws {
         let effect = EffectSchema(
             name: "e", summary: "rings\tonce\u{1}, \"so\"",

@@ -21,8 +21,8 @@ public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
 
-    /// The most side effects such a file may have.
-    public static let mostEffects = 1_000
+    /// The most side effects of its own that a daemon may have.
+    public static let mostEffects = 128
 
     /// Why a text is no such file.
     public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
