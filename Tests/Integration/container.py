@@ -25,6 +25,9 @@ TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
 # Where the libraries go which the programs need and Debian does not have, such as Swift's.
 LIBRARIES = "/usr/lib/mediatord/runtime"
 
+# A shell joins control groups, which end with --, and becomes the command that follows.
+ENTER = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs"; shift; done; shift; exec "$@"'
+
 BOOT_TIMEOUT = 90.0
 STOP_TIMEOUT = 30.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -93,6 +96,7 @@ class Container:
         self.failed_units: list[str] = []
         self.boot_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None
+        self._control_groups: list[Path] = []
         self._notify: NotifySocket | None = None
         self._console = tempfile.TemporaryFile()
 
@@ -126,10 +130,13 @@ class Container:
         self._close_notify()
         self._notify = NotifySocket()
         # nspawn ends the system when this process ends, however it does. Where a systemd manages this machine's
-        # control groups, it must be asked for one; elsewhere there is nobody to ask.
+        # control groups, it must be asked for one; elsewhere there is nobody to ask, and this makes one: two systems in the same
+        # would take each other's services for their own.
         is_managed = Path("/run/systemd/system").is_dir()
+        self._control_groups = [] if is_managed else _make_control_groups(f"mediatord-test-{os.getpid()}-{id(self):x}")
         self._process = subprocess.Popen(
             [
+                *("sh", "-c", ENTER, "sh", *map(str, self._control_groups), "--"),
                 *(self.disk.wrapper() if self.disk else ()),
                 *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
                 *("--directory", str(self.disk.root if self.disk else self.root)),
@@ -202,6 +209,7 @@ class Container:
         finally:
             os.close(leader)
         self._close_notify()
+        _remove_control_groups(self._control_groups)
         if self.disk is not None:
             self.disk.wait_unmounted()
 
@@ -221,6 +229,7 @@ class Container:
         if self.leader and Path(f"/proc/{self.leader}").exists() and process.returncode == -signal.SIGKILL:
             # Killed, nspawn leaves the system running; its first process takes all others along.
             os.kill(self.leader, signal.SIGKILL)
+        _remove_control_groups(self._control_groups)
 
     def run(
         self, *argv: str, timeout: float = 60.0, check: bool = True, input: str | None = None
@@ -306,6 +315,39 @@ class Container:
             self.write(destination, source.read_text())
         self.run("systemd-sysusers")
         self.systemctl("daemon-reload")
+
+
+def _make_control_groups(name: str) -> list[Path]:
+    """A control group of that name below that of this process, in each hierarchy by which systemd tells services apart, where
+    one can be made. Sources: cgroups(7), proc_pid_mountinfo(5)."""
+    places = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "name=systemd"):
+            places[controllers] = path
+    made = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        mount, _, system = line.partition(" - ")
+        kind, _, options = system.split(" ", 2)
+        controllers = {"cgroup2": "", "cgroup": "name=systemd"}.get(kind)
+        if controllers in places and (kind == "cgroup2" or controllers in options.split(",")):
+            group = Path(mount.split()[4] + places.pop(controllers)) / name
+            try:
+                group.mkdir()
+            except OSError:
+                continue
+            made.append(group)
+    return made
+
+
+def _remove_control_groups(groups: Iterable[Path]) -> None:
+    """Removes control groups and those below; those which still have processes stay."""
+    for group in groups:
+        for directory, _, _ in os.walk(group, topdown=False):
+            try:
+                os.rmdir(directory)
+            except OSError:
+                continue
 
 
 def shared_libraries(binary: Path) -> Sequence[Path]:
