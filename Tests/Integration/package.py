@@ -60,7 +60,7 @@ def _linked(build: Path, folder: Path) -> Path:
     ).stdout.strip()
     # The driver leaves only the linker's own options in their order.
     options = ["--start-group", *(f"-l{library}" for library in FOUNDATION), "--end-group", archive]
-    options += ["-lsystemd", "-lstdc++"]
+    options += ["-lsystemd", "-lstdc++", *(REPOSITORY / ".ci" / "linker-options").read_text().split()]
     for name in PROGRAMS:
         linked = folder / name
         if linked.exists() and linked.stat().st_mtime > (build / name).stat().st_mtime:
@@ -68,7 +68,7 @@ def _linked(build: Path, folder: Path) -> Path:
         raw = folder / f"{name}.raw"
         result = subprocess.run(
             [
-                *("swiftc", "-static-stdlib", "-o", str(raw), f"@{build / f'{name}.product' / 'Objects.LinkFileList'}"),
+                *("swiftc", "-static-stdlib", "-use-ld=lld", "-o", str(raw), f"@{build / f'{name}.product' / 'Objects.LinkFileList'}"),
                 *(word for option in [*options, f"--defsym=main={name}_main"] for word in ("-Xlinker", option)),
             ],
             capture_output=True,
