@@ -89,6 +89,10 @@ extension EffectSchema.Parameter {
             case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+            case (.whole(let range), .uint(let number)):
+                Int64(exactly: number).map(range.contains) == true
+                    ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+            case (_, .optional(let wrapped)): wrapped.flatMap(problem)
             case (.number(let range), .double(let number)):
                 range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
             case (.time(let range), .duration(let span)):
@@ -129,6 +133,23 @@ extension EffectSchema.Parameter {
                 && text.utf8.allSatisfy { byte in
                     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || byte == UInt8(ascii: "_")
                 }
+        }
+
+        /// Whether it can be asked of values of a type.
+        func isFor(_ type: ValueType) -> Bool {
+            switch (self, type) {
+            case (_, .optional(let wrapped)): isFor(wrapped)
+            case (.whole, .int), (.whole, .uint), (.number, .double), (.time, .duration): true
+            case (.command, .list(.string)): true
+            case (.environment, .map(key: .string, value: .string)), (.logFields, .map(key: .string, value: .string)),
+                (.headers, .map(key: .string, value: .string)), (.journalFields, .map(key: .string, value: _)):
+                true
+            case (.absolutePath, .string), (.socketPath, .string), (.permissions, .string), (.component, .string),
+                (.unitName, .string), (.host, .string), (.url, .string), (.statuses, .string), (.exits, .string),
+                (.account, .string), (.text, .string):
+                true
+            default: false
+            }
         }
 
         /// Whether it is about how much, not about how something is written.

@@ -50,6 +50,11 @@ public struct EffectSchema: Sendable, Hashable {
             self.lowerBound = lowerBound
             self.companion = companion
         }
+
+        /// Whether something is asked of its value beyond the type.
+        var isLimited: Bool { constraint != nil || isBound }
+        /// Whether another parameter bounds it.
+        var isBound: Bool { upperBound != nil || lowerBound != nil }
     }
 
     /// One way a side effect ends or reports, for which a feedback may name events.
@@ -153,10 +158,25 @@ public struct EffectSchema: Sendable, Hashable {
         }
     }
 
+    /// Why it cannot report this, a sentence without a full stop; nil if it can.
+    package func problem(withOutcome name: String, _ result: Value) -> String? {
+        guard let outcome = outcome(name) else {
+            return "'\(self.name)' has reported the outcome '\(name)', which it does not have"
+        }
+        let problem = "'\(self.name)' has reported the outcome '\(name)' with a result that is not of its type"
+        guard case .structure(let structure) = result, structure.type == outcome.result,
+            structure.fields.count == structure.type.fields.count
+        else { return problem }
+        let wrong = zip(structure.type.fields, structure.fields).first { !$0.type.accepts($1) }
+        return wrong.map { "\(problem): '\($0.0.name)' is no \($0.0.type)" }
+    }
+
     private static func exceeds(_ value: Value, _ bound: Value) -> Bool {
         switch (value, bound) {
         case (.int(let value), .int(let bound)): value > bound
+        case (.uint(let value), .uint(let bound)): value > bound
         case (.double(let value), .double(let bound)): value > bound
+        case (.duration(let value), .duration(let bound)): value.swiftDuration > bound.swiftDuration
         default: false
         }
     }
@@ -198,16 +218,29 @@ public struct EffectSchema: Sendable, Hashable {
             }
             if let value = parameter.default {
                 if !parameter.type.accepts(value) { flaw("has a default of another type") }
-                if !problems(with: [parameter.name: value]).isEmpty { flaw("has a default that it may not have") }
+                if let problem = defaultProblem(parameter, value) {
+                    flaw("has a default that it may not have, \(value.description(longest: 80)): \(problem)")
+                }
                 if parameter.required { flaw("must be given, and has a default") }
             }
             if !parameter.choices.isEmpty, parameter.type != .string { flaw("has choices, and is no text") }
+            if let constraint = parameter.constraint, !constraint.isFor(parameter.type) {
+                flaw("is of type \(parameter.type), of which it cannot be asked what is asked of it")
+            }
             for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0 }) where !names.contains(bound) {
                 flaw("has a bound, '\(bound)', that is no parameter")
             }
             if let companion = parameter.companion, !names.contains(companion) {
                 flaw("has a companion, '\(companion)', that is no parameter")
             }
+        }
+        let defaults = parameters.compactMap { parameter in parameter.default.map { (parameter.name, $0) } }
+        for problem in problems(with: Dictionary(defaults, uniquingKeysWith: { first, _ in first }))
+        where problem.parameter.isBound {
+            flaws.append("its defaults do not go together: \(problem.message)")
+        }
+        if let shortForm, let parameter = parameter(shortForm), parameter.type.isWrittenAsMapping {
+            flaws.append("its short form, '\(shortForm)', is written as a mapping, as its parameters are")
         }
         for name in [shortForm].compactMap({ $0 }) + exactlyOneOf where !names.contains(name) {
             flaws.append("it speaks of the parameter '\(name)', which there is not")
@@ -221,6 +254,37 @@ public struct EffectSchema: Sendable, Hashable {
             flaws.append("it counts successes and failures, and has not what withThresholds() adds")
         }
         return flaws
+    }
+
+    /// Why a parameter's default may not be: `must …`; nil if it may.
+    private func defaultProblem(_ parameter: Parameter, _ value: Value) -> String? {
+        if !parameter.choices.isEmpty, case .string(let text) = value, !parameter.choices.contains(text) {
+            return "must be one of \(parameter.choices.map { "'\($0)'" }.joined(separator: ", "))"
+        }
+        switch value {
+        case .string(""), .list([]):
+            if !parameter.allowsEmpty { return "must not be empty" }
+        case .duration(let span) where !span.isAtLeast(nanoseconds: 1): return "must be longer than nothing"
+        default: break
+        }
+        return value.isFinite ? parameter.constraint?.problem(with: value) : "must be a finite number"
+    }
+
+    /// What of some side effects would keep a configuration from telling their names from those of outcomes, a sentence each
+    /// without a full stop; empty: nothing.
+    ///
+    /// - Parameter known: those that are there already.
+    public static func clashes(of effects: [EffectSchema], with known: [EffectSchema]) -> [String] {
+        let all = known + effects
+        let names = Set(all.map(\.name))
+        let outcomes = Set((all.flatMap(\.outcomes) + [timeoutOutcome]).map(\.name))
+        return effects.flatMap { effect in
+            effect.outcomes.filter { names.contains($0.name) && $0.name != effect.name }.map {
+                "the side effect '\(effect.name)': the outcome '\($0.name)' has the name of a side effect"
+            }
+                + (outcomes.contains(effect.name)
+                    ? ["the side effect '\(effect.name)' has the name of an outcome"] : [])
+        }
     }
 
     /// The parameter of a name.
@@ -274,4 +338,29 @@ extension EffectSchema {
         systemctl,
         journal,
     ]
+}
+
+extension ValueType {
+    /// Whether its values are written as mappings.
+    fileprivate var isWrittenAsMapping: Bool {
+        switch self {
+        case .structure, .map: true
+        case .optional(let wrapped): wrapped.isWrittenAsMapping
+        default: false
+        }
+    }
+}
+
+extension Value {
+    /// Whether each number in it is one that can be written everywhere: neither infinite nor NaN.
+    fileprivate var isFinite: Bool {
+        switch self {
+        case .double(let number): number.isFinite
+        case .optional(let wrapped): wrapped?.isFinite ?? true
+        case .list(let values): values.allSatisfy(\.isFinite)
+        case .map(let entries): entries.allSatisfy { $0.key.isFinite && $0.value.isFinite }
+        case .structure(let structure): structure.fields.allSatisfy(\.isFinite)
+        default: true
+        }
+    }
 }

@@ -313,8 +313,9 @@ public enum ControlInterface {
           dropped: int
         )
 
-        # Sends an event to a system; data has every field the event declares. Answers
-        # when the event lies in the mailbox of the system.
+        # Sends an event to a system; data has every field the event declares, but may
+        # leave out what is optional. Answers when the event lies in the mailbox of the
+        # system.
         method Emit(system: string, event: string, data: ?[string]object) -> ()
 
         # Publishes a value on a bus. Answers when it has been handed to the bus.

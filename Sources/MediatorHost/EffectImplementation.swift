@@ -121,10 +121,13 @@ public struct EffectCatalogue: Sendable {
             flaws += schema.flaws.map { "the side effect '\(schema.name)': \($0)" }
             if schema.emitsDirectly { flaws.append("the side effect '\(schema.name)': only 'emit' is an event itself") }
             if !names.insert(schema.name).inserted {
-                flaws.append("two side effects have the name '\(schema.name)'")
+                flaws.append(
+                    byName[schema.name] != nil || [EffectSchema.emit, .publish].contains { $0.name == schema.name }
+                        ? "every daemon has a side effect '\(schema.name)'"
+                        : "two side effects have the name '\(schema.name)'")
             }
         }
-        return flaws
+        return flaws + EffectSchema.clashes(of: others.map(\.schema), with: schemas)
     }
 
     /// The schemas, against which configurations are checked, sorted by name. `emit` and `publish` are always among them:

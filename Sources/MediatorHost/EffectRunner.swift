@@ -323,9 +323,9 @@ final class EffectRunner: Sendable {
                     outcomes: outcomes, others: others, isCancelled: Task.isCancelled))
         }
         guard schema?.isLasting == true else {
-            return await attempts(limit, run) { await implementation.run(given, in: $0) }
+            return await attempts(limit, run, given) { await implementation.run(given, in: $0) }
         }
-        let context = context(of: state) { [self] in deliver($0, $1, run) }
+        let context = context(of: state, given) { [self] in deliver($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
@@ -342,7 +342,8 @@ final class EffectRunner: Sendable {
 
     /// What a run is given that a state has asked for.
     private func context(
-        of state: SystemState, _ outcome: @escaping @Sendable (String, Value) -> Bool
+        of state: SystemState, _ arguments: [String: Value],
+        _ outcome: @escaping @Sendable (String, Value) -> Bool
     ) -> EffectContext {
         // Made into text only where something is logged.
         let details: Logger.Metadata = [
@@ -353,7 +354,19 @@ final class EffectRunner: Sendable {
         return EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
-            outcome: outcome, fault: { [self] in note(Fault(place: place, message: $0)) })
+            outcome: { [self] name, result in
+                if let problem = schema?.problem(withOutcome: name, result) {
+                    note(Fault(place: place, message: problem))
+                    return false
+                }
+                return outcome(name, result)
+            },
+            fault: { [self] in note(Fault(place: place, message: concealing(arguments)($0))) })
+    }
+
+    /// What takes the secrets out of a message that somebody else has written who was given them.
+    private func concealing(_ arguments: [String: Value]) -> Concealment {
+        Concealment(definition.secretArguments.reduce(into: []) { $0.formUnion(arguments[$1]?.texts ?? []) })
     }
 
     /// Turns an outcome into its event; whether there are rules for it.
@@ -389,13 +402,14 @@ final class EffectRunner: Sendable {
     /// Runs something within its time, and again if it fails, as often as the configuration says. What the last attempt
     /// comes to is told.
     private func attempts(
-        _ limit: Duration?, _ run: Run, _ body: @escaping @Sendable (EffectContext) async -> Void
+        _ limit: Duration?, _ run: Run, _ arguments: [String: Value],
+        _ body: @escaping @Sendable (EffectContext) async -> Void
     ) async {
         var delay = definition.retry?.delay.swiftDuration ?? .zero
         var left = definition.retry?.times ?? 0
         while true {
             let attempt = Attempt(mayFail: left > 0)
-            let context = context(of: run.state) { [self] outcome, result in
+            let context = context(of: run.state, arguments) { [self] outcome, result in
                 switch attempt.take(outcome) {
                 case .tell: return deliver(outcome, result, run)
                 case .keep: return true

@@ -944,6 +944,15 @@ final class HostedSystem: Sendable {
             metadata: .about(.loopTurns, ["after": "\(LateLoop.text(late.silence)) at least"]))
     }
 
+    /// Why it takes no events though it runs; nil: it takes them.
+    var reluctance: String? {
+        let (pause, late) = status.withLock { ($0.pause, $0.watch.late) }
+        if let pause { return "it is paused by \(pause.by)" }
+        let limit = definition.mailbox.limit
+        let reasons = [late?.reason, loop.snapshot.waiting >= limit ? "its mailbox is full (\(limit) events)" : nil]
+        return reasons.contains { $0 != nil } ? reasons.compactMap { $0 }.joined(separator: "; ") : nil
+    }
+
     /// It is late: that is logged and shown, until it turns.
     func isLate(_ loop: LateLoop) {
         let (isFirst, isNews) = status.withLock { status in

@@ -120,6 +120,10 @@ def test_systems_in_swift_are_shown_like_others(one: Daemon) -> None:
     assert re.search(r"kind +traffic-light", text)
     assert re.search(r"green +walkers: int", text)
     assert re.search(r"walker +name: optional\(string\)", text)
+    # What is optional may be left out, or be null.
+    for data in ("{}", '{"name": null}', '{"name": "Ada"}'):
+        one.ctl("emit", "crossing", "walker", data)
+        assert "crossing" in one.ctl("why-not", "crossing", "walker", data).stdout
 
 
 def test_links_lead_to_and_from_them(one: Daemon) -> None:
@@ -158,15 +162,16 @@ def test_its_side_effect_is_used_by_configured_systems(
     validator = Draft202012Validator(schema)
     assert [list(validator.iter_errors(document)) for document in documents(doorbell)] == [[]]
     assert list(validator.iter_errors(documents(doorbell.replace("strokes: 2", "strokse: 2"))[0]))
-    # What it cannot do is a fault, and its parameters are checked like those of others.
+    # Its parameters are checked like those of others: where they are written, or as a fault where they are computed.
     path = one.config / "doorbell.yaml"
-    path.write_text(doorbell.replace("strokes: 2", "strokes: 20"))
+    for wrong, said in (("strokse: two", "did you mean 'strokes'"), ("strokes: 20", "'strokes' must be from 1 to 12")):
+        path.write_text(doorbell.replace("strokes: 2", wrong))
+        plan = one.ctl("plan", check=False)
+        assert plan.returncode == 1 and said in plan.stdout + plan.stderr
+    path.write_text(doorbell.replace("strokes: 2", 'strokes: "${int(now) * 0 + 20}"'))
     one.ctl("reload")
     one.ctl("emit", "doorbell", "Ring")
-    one.wait_log("a chime strikes 1 to 12 times, not 20")
-    path.write_text(doorbell.replace("strokes: 2", "strokse: two"))
-    plan = one.ctl("plan", check=False)
-    assert plan.returncode == 1 and "did you mean 'strokes'" in plan.stdout + plan.stderr
+    one.wait_log("the parameter 'strokes' must be from 1 to 12")
 
 
 def test_what_they_record_is_told_with_the_figures_of_the_daemon(one: Daemon) -> None:

@@ -622,6 +622,105 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(effect.flaws.contains { $0.contains("'p' is of a type for which a configuration has no words") })
     }
 
+    @Test(
+        arguments: [
+            (
+                [.init(name: "p", type: .string, constraint: .whole(1...2))],
+                "'p' is of type string, of which it cannot be asked"
+            ),
+            ([.init(name: "p", type: .list(.string), constraint: .host)], "'p' is of type list(string), of which"),
+            ([.init(name: "p", type: .uint, default: .uint(9), constraint: .whole(1...2))], "9u: must be from 1 to 2"),
+            ([.init(name: "p", type: .double, default: .double(.nan))], ": must be a finite number"),
+            ([.init(name: "p", type: .string, default: .string(""), allowsEmpty: false)], "must not be empty"),
+            ([.init(name: "p", type: .string, default: .string("c"), choices: ["a", "b"])], "must be one of 'a', 'b'"),
+            (
+                [.init(name: "p", type: .duration, default: TimeSpan(text: "0s").map { .duration($0) })],
+                "must be longer than nothing"
+            ),
+            (
+                [
+                    .init(name: "p", type: .int, default: .int(5), upperBound: "q"),
+                    .init(name: "q", type: .int, default: .int(4)),
+                ], "its defaults do not go together: the parameter 'p' must not exceed 'q'"
+            ),
+        ] as [([EffectSchema.Parameter], String)])
+    func `what a parameter cannot be is said when it is declared`(parameters: [EffectSchema.Parameter], flaw: String) {
+        let effect = EffectSchema(name: "e", parameters: parameters)
+        #expect(effect.flaws.count == 1 && effect.flaws.allSatisfy { $0.contains(flaw) }, "\(effect.flaws)")
+    }
+
+    @Test func `a short form is not written as the parameters are`() {
+        let type = ValueType.structure(StructureType(name: "", fields: [.init(name: "a", type: .int)]))
+        let effect = EffectSchema(name: "e", parameters: [.init(name: "p", type: type)], shortForm: "p")
+        #expect(effect.flaws == ["its short form, 'p', is written as a mapping, as its parameters are"])
+    }
+
+    @Test func `side effects and outcomes do not share a name`() {
+        let result = StructureType(name: "result", fields: [])
+        func clashes(_ name: String, _ outcome: String) -> [String] {
+            let effect = EffectSchema(name: name, outcomes: [.init(name: outcome, result: result)])
+            return EffectSchema.clashes(of: [effect], with: EffectSchema.builtin)
+        }
+        #expect(clashes("e", "onDone") == [])
+        #expect(clashes("e", "run") == ["the side effect 'e': the outcome 'run' has the name of a side effect"])
+        #expect(clashes("onSuccess", "onDone") == ["the side effect 'onSuccess' has the name of an outcome"])
+        let file = #"{"kinds":[],"effects":[{"name":"e","outcomes":[{"name":"run"}]}]}"#
+        #expect {
+            try KindFile(json: Array(file.utf8))
+        } throws: {
+            "\($0)".contains("the outcome 'run' has the name of a side effect")
+        }
+    }
+
+    @Test(arguments: [
+        (#""whole""#, "'whole' is without its limits"),
+        (#"{"whole":[1,2],"text":3}"#, "only one thing can be asked of a parameter"),
+        (#"{"whole":[1,1e30]}"#, "a number that is out of range"),
+    ])
+    func `a demand that is half written is none that a newer daemon has`(constraint: String, problem: String) {
+        let text =
+            #"{"kinds":[],"effects":[{"name":"e","parameters":[{"name":"p","type":"int","constraint":"# + constraint
+            + "}]}]}"
+        #expect {
+            try KindFile(json: Array(text.utf8))
+        } throws: {
+            "\($0)".contains(problem)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("{ q: 1 }", "a.yaml:5:39", "must not exceed 'q'", "'p' is 5 where it is not written"),
+            ("{ p: 7, q: 6 }", "a.yaml:5:39", "must not exceed 'q'", nil), ("{ q: 5 }", nil, "", nil),
+            ("{ p: 1, q: 1 }", nil, "", nil),
+        ] as [(String, String?, String, String?)])
+    func `a default that does not go with what is written is told there`(
+        arguments: String, place: String?, message: String, hint: String?
+    ) {
+        let effect = EffectSchema(
+            name: "e",
+            parameters: [
+                .init(name: "p", type: .int, default: .int(5), upperBound: "q"), .init(name: "q", type: .int),
+            ])
+        let text = """
+            system: s
+            states: { A: {} }
+            initialState: A
+            feedbacks:
+              f: { onState: A, every: 1s, e: \(arguments) }
+            """
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)], effects: EffectSchema.builtin + [effect])
+        #expect((result.graph?.systems.count == 1) == (place == nil), "\(result.diagnostics)")
+        let errors = result.diagnostics.filter { $0.severity == .error }
+        #expect(errors.count == (place == nil ? 0 : 1))
+        for error in errors {
+            #expect(error.rendered().contains(place ?? ""), "\(error.rendered())")
+            #expect(error.message.contains(message))
+            #expect(error.hint == hint)
+        }
+    }
+
     @Test func `bounds that are none stay none`() throws {
         let parameters: [EffectSchema.Parameter] = [
             .init(name: "a", type: .double, constraint: .number(0...(.infinity))),

@@ -87,7 +87,9 @@ package struct TypedValue {
         }
         let values = try value(arguments[0], type: "an object", name: name).objectValue ?? [:]
         try check(values, fields: fields, owner: owner, isWhole: isWhole)
-        return values
+        // What is optional and null is not there, which is how it is sent.
+        let optional = Set(fields.lazy.filter { Self.held($0.type) != $0.type }.map(\.name))
+        return values.filter { !$0.value.isNull || !optional.contains($0.key) }
     }
 
     /// Reads `key=value` arguments by the declared fields, all of which must be there unless they are optional.

@@ -154,6 +154,10 @@ private struct KnownConstraint: Codable {
 
     init(from decoder: any Swift.Decoder) throws {
         if let word = try? decoder.singleValueContainer().decode(String.self) {
+            if CodingKeys(stringValue: word) != nil {
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: decoder.codingPath, debugDescription: "'\(word)' is without its limits"))
+            }
             constraint = Self.words.first { $0.word == word }?.constraint
             return
         }
@@ -171,6 +175,10 @@ private struct KnownConstraint: Codable {
                     forKey: key, in: container, debugDescription: "of a range the lesser bound comes first")
             }
             return least...most
+        }
+        guard container.allKeys.count < 2 else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "only one thing can be asked of a parameter"))
         }
         guard let key = container.allKeys.first else {
             constraint = nil

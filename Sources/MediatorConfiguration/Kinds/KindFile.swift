@@ -54,10 +54,12 @@ public struct KindFile: Sendable, Hashable {
             kinds = content.kinds
             effects = content.effects ?? []
         } catch let error as DecodingError {
-            if case .dataCorrupted(let context) = error, context.codingPath.isEmpty,
-                let place = JSONFault.place(in: json)
-            {
-                throw Failure(description: "it is not valid JSON, at line \(place.line), column \(place.column)")
+            if case .dataCorrupted(let context) = error, context.codingPath.isEmpty {
+                // The decoder calls both so, and of the second it tells no place.
+                throw Failure(
+                    description: JSONFault.place(in: json).map {
+                        "it is not valid JSON, at line \($0.line), column \($0.column)"
+                    } ?? "it has a number that is out of range, or not whole where it must be")
             }
             throw Failure(description: Self.describe(error))
         } catch {
@@ -85,6 +87,9 @@ public struct KindFile: Sendable, Hashable {
             if let flaw = effect.flaws.first {
                 throw Failure(description: "the side effect '\(effect.name)': \(flaw)")
             }
+        }
+        if let clash = EffectSchema.clashes(of: effects, with: EffectSchema.builtin).first {
+            throw Failure(description: clash)
         }
     }
 

@@ -153,15 +153,16 @@ struct FeedbackCompiler {
                     programs[parameter.name] = .constant(value)
                 }
             }
-            return isSuitable(programs, given, effect.schema) && isWhole ? programs : nil
+            return isSuitable(programs, given, effect) && isWhole ? programs : nil
         }
         return isComplete ? programs : nil
     }
 
     /// Checks what is fixed against what the side effect asks for beyond types.
-    private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ schema: EffectSchema) -> Bool
+    private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ effect: WrittenEffect) -> Bool
     {
-        guard schema.parameters.contains(where: { $0.constraint != nil || $0.upperBound != nil }) else { return true }
+        let schema = effect.schema
+        guard schema.parameters.contains(where: \.isLimited) else { return true }
         var constants: [String: Value] = [:]
         for (name, program) in programs {
             guard let value = Self.known(program) else { continue }
@@ -171,9 +172,19 @@ struct FeedbackCompiler {
         }
         let problems = schema.problems(with: constants)
         for (parameter, message) in problems {
-            guard let node = given[parameter.name] else { continue }
-            lookup.report(
-                parameter.constraint?.isRange == false ? .unsuitableText : .outOfRange, at: node.mark, message)
+            let code = parameter.constraint?.isRange == false ? Diagnostic.Code.unsuitableText : .outOfRange
+            if let node = given[parameter.name] {
+                lookup.report(code, at: node.mark, message)
+            } else {
+                // Its default does not go with what is written of another.
+                let other = [parameter.upperBound, parameter.lowerBound].lazy.compactMap { $0.flatMap { given[$0] } }
+                    .first
+                lookup.report(
+                    code, at: other?.mark ?? effect.key.span, message,
+                    hint: constants[parameter.name].map {
+                        "'\(parameter.name)' is \($0.description(longest: 80)) where it is not written"
+                    })
+            }
         }
         return problems.isEmpty
     }
@@ -302,7 +313,9 @@ struct FeedbackCompiler {
                 "the parameter '\(parameter.name)' cannot be '\((node.external?.text ?? node.scalar?.text ?? "").prefix(60))'",
                 hint: Names.hint(for: text, among: parameter.choices))
             return nil
-        case .constant(.duration(let span)) where !span.isAtLeast(nanoseconds: 1):
+        // Where a range is asked for, that says more.
+        case .constant(.duration(let span))
+        where !span.isAtLeast(nanoseconds: 1) && parameter.constraint?.problem(with: .duration(span)) == nil:
             lookup.report(.outOfRange, at: node.mark, "the parameter '\(parameter.name)' must be longer than nothing")
             return nil
         default: return program

@@ -164,7 +164,7 @@ extension Session {
 
 extension Value {
     /// The texts of all plain values in it.
-    fileprivate var texts: Set<String> {
+    package var texts: Set<String> {
         switch self {
         case .optional(let wrapped): wrapped?.texts ?? []
         case .list(let values): values.reduce(into: []) { $0.formUnion($1.texts) }

@@ -7,7 +7,8 @@ extension Feedback where S == SystemState, E == SystemEvent {
         var copy = self
         let origin = Cause.FeedbackOrigin(FeedbackSource(name, outcome: nil, isTick: false))
         @Sendable func told(_ event: SystemEvent, _ state: SystemState) -> SystemEvent {
-            event.caused(by: Cause(origin, of: state.record, at: state.since))
+            // When it was emitted is not known: a side effect may have taken its time.
+            event.caused(by: Cause(origin, of: state.record, at: nil))
         }
         switch kind {
         case .answer(let rule, let answer):

@@ -13,7 +13,9 @@ struct ChimeEffect: EffectImplementation {
         parameters: [
             .init(
                 name: "text", summary: "what is said at each stroke", type: .string, required: true, allowsEmpty: false),
-            .init(name: "strokes", summary: "how often it strikes: from 1 to 12", type: .int, default: .int(3)),
+            .init(
+                name: "strokes", summary: "how often it strikes: from 1 to 12", type: .int, default: .int(3),
+                constraint: .whole(1...12)),
         ],
         shortForm: "text",
         outcomes: [.init(name: "onRung", summary: "it has struck so often", result: rung)])
@@ -21,9 +23,6 @@ struct ChimeEffect: EffectImplementation {
     func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard case .string(let text)? = arguments["text"], case .int(let strokes)? = arguments["strokes"] else {
             return
-        }
-        guard (1...12).contains(strokes) else {
-            return context.fail("a chime strikes 1 to 12 times, not \(strokes)")
         }
         for _ in 0..<strokes {
             // Throws when the run is cancelled: then there is nothing to tell.
