@@ -161,9 +161,11 @@ public struct EffectSchema: Sendable, Hashable {
     /// Why it cannot report this, a sentence without a full stop; nil if it can.
     package func problem(withOutcome name: String, _ result: Value) -> String? {
         guard let outcome = outcome(name) else {
-            return "'\(self.name)' has reported the outcome '\(name)', which it does not have"
+            return "'\(self.name)' has reported the outcome '\(name.prefix(64))', which it does not have"
         }
-        let problem = "'\(self.name)' has reported the outcome '\(name)' with a result that is not of its type"
+        var problem: String {
+            "'\(self.name)' has reported the outcome '\(name)' with a result that is not of its type"
+        }
         guard case .structure(let structure) = result, structure.type == outcome.result,
             structure.fields.count == structure.type.fields.count
         else { return problem }
@@ -173,6 +175,8 @@ public struct EffectSchema: Sendable, Hashable {
 
     private static func exceeds(_ value: Value, _ bound: Value) -> Bool {
         switch (value, bound) {
+        case (.optional(let value), _): value.map { exceeds($0, bound) } ?? false
+        case (_, .optional(let bound)): bound.map { exceeds(value, $0) } ?? false
         case (.int(let value), .int(let bound)): value > bound
         case (.uint(let value), .uint(let bound)): value > bound
         case (.double(let value), .double(let bound)): value > bound
@@ -230,6 +234,10 @@ public struct EffectSchema: Sendable, Hashable {
             for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0 }) where !names.contains(bound) {
                 flaw("has a bound, '\(bound)', that is no parameter")
             }
+            for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0.flatMap(self.parameter) })
+            where bound.name == parameter.name || bound.type.held != parameter.type.held || !bound.type.held.hasOrder {
+                flaw("has a bound, '\(bound.name)', that it cannot be compared with")
+            }
             if let companion = parameter.companion, !names.contains(companion) {
                 flaw("has a companion, '\(companion)', that is no parameter")
             }
@@ -264,7 +272,6 @@ public struct EffectSchema: Sendable, Hashable {
         switch value {
         case .string(""), .list([]):
             if !parameter.allowsEmpty { return "must not be empty" }
-        case .duration(let span) where !span.isAtLeast(nanoseconds: 1): return "must be longer than nothing"
         default: break
         }
         return value.isFinite ? parameter.constraint?.problem(with: value) : "must be a finite number"
@@ -341,6 +348,17 @@ extension EffectSchema {
 }
 
 extension ValueType {
+    /// The type of which an optional one has a value; of any other itself.
+    fileprivate var held: ValueType { if case .optional(let wrapped) = self { wrapped.held } else { self } }
+
+    /// Whether one of its values can be a bound of another.
+    fileprivate var hasOrder: Bool {
+        switch self {
+        case .int, .uint, .double, .duration: true
+        default: false
+        }
+    }
+
     /// Whether its values are written as mappings.
     fileprivate var isWrittenAsMapping: Bool {
         switch self {

@@ -391,6 +391,9 @@ public struct FeedbackDefinition: Sendable {
     public var outcomes: [Int: [String: [EmissionRule]]]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
+    /// Of those, what is not written in the configuration but comes from elsewhere, as texts, where that is known apart from the
+    /// rest of the argument.
+    package var secretTexts: [String: Set<String>] = [:]
     /// How close together runs may be that states ask for; nil: each begins at once.
     public var pace: Pace?
     /// By state index, of what a run is: those of one value are apart from those of another in `mode` and ``pace``. Nil:

@@ -325,7 +325,7 @@ final class EffectRunner: Sendable {
         guard schema?.isLasting == true else {
             return await attempts(limit, run, given) { await implementation.run(given, in: $0) }
         }
-        let context = context(of: state, given) { [self] in deliver($0, $1, run) }
+        let context = context(of: state, given) { [self] in hear($0, $1, run) }
         // It has to end as soon as the system is to stop.
         guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
         _ = await waits.finish(ticket)
@@ -354,19 +354,24 @@ final class EffectRunner: Sendable {
         return EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
-            outcome: { [self] name, result in
-                if let problem = schema?.problem(withOutcome: name, result) {
-                    note(Fault(place: place, message: problem))
-                    return false
-                }
-                return outcome(name, result)
-            },
+            outcome: outcome,
             fault: { [self] in note(Fault(place: place, message: concealing(arguments)($0))) })
     }
 
     /// What takes the secrets out of a message that somebody else has written who was given them.
     private func concealing(_ arguments: [String: Value]) -> Concealment {
-        Concealment(definition.secretArguments.reduce(into: []) { $0.formUnion(arguments[$1]?.texts ?? []) })
+        Concealment(
+            definition.secretArguments.reduce(into: []) { texts, name in
+                texts.formUnion(definition.secretTexts[name] ?? arguments[name]?.texts ?? [])
+            })
+    }
+
+    /// Takes an outcome that the side effect reports; whether there are rules for it. What it does not have is a fault, and
+    /// dealt with.
+    private func hear(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+        guard let problem = schema?.problem(withOutcome: outcome, result) else { return deliver(outcome, result, run) }
+        if !run.turn.isReplaced, !Task.isCancelled { note(Fault(place: place, message: problem)) }
+        return true
     }
 
     /// Turns an outcome into its event; whether there are rules for it.
@@ -411,7 +416,7 @@ final class EffectRunner: Sendable {
             let attempt = Attempt(mayFail: left > 0)
             let context = context(of: run.state, arguments) { [self] outcome, result in
                 switch attempt.take(outcome) {
-                case .tell: return deliver(outcome, result, run)
+                case .tell: return hear(outcome, result, run)
                 case .keep: return true
                 }
             }

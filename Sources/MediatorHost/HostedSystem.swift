@@ -944,13 +944,20 @@ final class HostedSystem: Sendable {
             metadata: .about(.loopTurns, ["after": "\(LateLoop.text(late.silence)) at least"]))
     }
 
-    /// Why it takes no events though it runs; nil: it takes them.
+    /// Why it takes no events now though it runs: it has no room for them, or does not come to them; nil: it takes them.
     var reluctance: String? {
         let (pause, late) = status.withLock { ($0.pause, $0.watch.late) }
-        if let pause { return "it is paused by \(pause.by)" }
-        let limit = definition.mailbox.limit
-        let reasons = [late?.reason, loop.snapshot.waiting >= limit ? "its mailbox is full (\(limit) events)" : nil]
-        return reasons.contains { $0 != nil } ? reasons.compactMap { $0 }.joined(separator: "; ") : nil
+        let mailbox = definition.mailbox
+        let hasRoom =
+            switch mailbox.overflow {
+            case .dropOldest: true
+            default: loop.snapshot.waiting < mailbox.limit
+            }
+        let reasons = [
+            pause.map { "it is paused by \($0.by)" }, late?.reason,
+            hasRoom ? nil : "its mailbox is full (\(mailbox.limit) events)",
+        ].compactMap { $0 }
+        return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }
 
     /// It is late: that is logged and shown, until it turns.

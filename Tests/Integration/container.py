@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import os
 import select
 import shutil
@@ -26,7 +27,10 @@ TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
 LIBRARIES = "/usr/lib/mediatord/runtime"
 
 # A shell joins control groups, which end with --, and becomes the command that follows.
-ENTER = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs"; shift; done; shift; exec "$@"'
+ENTER = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"'
+
+# Numbers for control groups.
+BOOTS = itertools.count(1)
 
 BOOT_TIMEOUT = 90.0
 STOP_TIMEOUT = 30.0
@@ -133,7 +137,9 @@ class Container:
         # control groups, it must be asked for one; elsewhere there is nobody to ask, and this makes one: two systems in the same
         # would take each other's services for their own.
         is_managed = Path("/run/systemd/system").is_dir()
-        self._control_groups = [] if is_managed else _make_control_groups(f"mediatord-test-{os.getpid()}-{id(self):x}")
+        self._control_groups = [] if is_managed else _make_control_groups(f"mediatord-test-{os.getpid()}-{next(BOOTS)}")
+        if not is_managed and not self._control_groups and "PYTEST_XDIST_WORKER" in os.environ:
+            raise ContainerUnavailable("no control group can be made, without which only one system can run at a time")
         self._process = subprocess.Popen(
             [
                 *("sh", "-c", ENTER, "sh", *map(str, self._control_groups), "--"),
@@ -331,23 +337,31 @@ def _make_control_groups(name: str) -> list[Path]:
         kind, _, options = system.split(" ", 2)
         controllers = {"cgroup2": "", "cgroup": "name=systemd"}.get(kind)
         if controllers in places and (kind == "cgroup2" or controllers in options.split(",")):
-            group = Path(mount.split()[4] + places.pop(controllers)) / name
+            # The hierarchy may be mounted from a group on, such as that of the container which this runs in.
+            root, point = mount.split()[3:5]
+            path = os.path.relpath(places[controllers], root)
+            group = Path(point) / path / name
             try:
+                if path.startswith(".."):
+                    continue
                 group.mkdir()
             except OSError:
                 continue
+            del places[controllers]
             made.append(group)
     return made
 
 
 def _remove_control_groups(groups: Iterable[Path]) -> None:
-    """Removes control groups and those below; those which still have processes stay."""
+    """Removes control groups and those below, as soon as what is killed in them has ended; what does not end stays."""
+    deadline = time.monotonic() + 5
     for group in groups:
-        for directory, _, _ in os.walk(group, topdown=False):
-            try:
-                os.rmdir(directory)
-            except OSError:
-                continue
+        while group.exists() and time.monotonic() < deadline:
+            for directory, _, _ in os.walk(group, topdown=False):
+                try:
+                    os.rmdir(directory)
+                except OSError:
+                    time.sleep(0.01)
 
 
 def shared_libraries(binary: Path) -> Sequence[Path]:

@@ -59,11 +59,13 @@ def _linked(build: Path, folder: Path) -> Path:
         ["g++", "-print-file-name=libre2.a"], check=True, capture_output=True, text=True, timeout=20
     ).stdout.strip()
     # The driver leaves only the linker's own options in their order.
-    options = ["--start-group", *(f"-l{library}" for library in FOUNDATION), "--end-group", archive]
-    options += ["-lsystemd", "-lstdc++", *(REPOSITORY / ".ci" / "linker-options").read_text().split()]
+    choices = REPOSITORY / ".ci" / "linker-options"
+    options = [*choices.read_text().split(), "--start-group", *(f"-l{library}" for library in FOUNDATION), "--end-group", archive]
+    options += ["-lsystemd", "-lstdc++"]
     for name in PROGRAMS:
         linked = folder / name
-        if linked.exists() and linked.stat().st_mtime > (build / name).stat().st_mtime:
+        newest = max(path.stat().st_mtime for path in (build / name, choices, Path(__file__)))
+        if linked.exists() and linked.stat().st_mtime > newest:
             continue
         raw = folder / f"{name}.raw"
         result = subprocess.run(

@@ -130,10 +130,10 @@ def test_loops_that_block_every_thread_are_named(daemon: Callable[..., Daemon]) 
 
 def test_without_a_service_manager_it_is_named_too(daemon: Callable[..., Daemon]) -> None:
     one = daemon({**CONFIGURATION, "blocked.yaml": BLOCKER + "watchdog: 500ms\nmailbox: { limit: 2 }\n"})
-    one.ctl("emit", "blocked", "block", "seconds=3")
-    one.wait_log("its loop is blocked")
+    one.ctl("emit", "blocked", "block", "seconds=8")
     for _ in range(2):
         one.ctl("emit", "blocked", "count")
+    one.wait_log("its loop is blocked")
     # That is what stands in the way of any other event.
     why = one.ctl("why-not", "blocked", "count").stdout
     assert re.search(r"takes no events: its loop is blocked: .*; its mailbox is full \(2 events\)", why), why

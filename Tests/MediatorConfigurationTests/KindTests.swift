@@ -633,9 +633,10 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
             ([.init(name: "p", type: .double, default: .double(.nan))], ": must be a finite number"),
             ([.init(name: "p", type: .string, default: .string(""), allowsEmpty: false)], "must not be empty"),
             ([.init(name: "p", type: .string, default: .string("c"), choices: ["a", "b"])], "must be one of 'a', 'b'"),
+            ([.init(name: "p", type: .string, upperBound: "p")], "has a bound, 'p', that it cannot be compared with"),
             (
-                [.init(name: "p", type: .duration, default: TimeSpan(text: "0s").map { .duration($0) })],
-                "must be longer than nothing"
+                [.init(name: "p", type: .int, upperBound: "q"), .init(name: "q", type: .double)],
+                "has a bound, 'q', that it cannot be compared with"
             ),
             (
                 [

@@ -77,12 +77,14 @@ private struct BreachEffect: EffectImplementation {
     }
 
     @Test func `a secret that it tells is not shown`() async throws {
-        let (fault, _) = try await run(key: "[plain, !credential { name: key, default: correct horse battery }]") {
+        let (fault, _) = try await run(
+            key: "[plain and simple, !credential { name: key, default: correct horse battery }]"
+        ) {
             arguments, context in
             context.fail("cannot use \(arguments["key"] ?? .null) at all")
         }
         let text = try #require(fault)
         #expect(text.contains("cannot use") && text.contains("at all"))
-        #expect(!text.contains("horse") && text.contains("(not shown)"))
+        #expect(!text.contains("horse") && text.contains("(not shown)") && text.contains("plain and simple"))
     }
 }

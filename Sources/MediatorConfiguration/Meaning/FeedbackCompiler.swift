@@ -36,6 +36,7 @@ struct FeedbackCompiler {
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
+        definition.secretTexts = secretTexts(effect, arguments)
         definition.mode = written.mode
         definition.limit = written.limit
         definition.missed = written.missed
@@ -222,6 +223,24 @@ struct FeedbackCompiler {
         return Set(entries.filter(\.value.holdsCredential).map(\.key.text))
     }
 
+    /// Of the arguments that hold a credential, what comes from elsewhere, where all of the argument is known.
+    private func secretTexts(
+        _ effect: WrittenEffect, _ arguments: [Int: [String: DataProgram]]
+    ) -> [String: Set<String>] {
+        let names = secretArguments(effect)
+        guard !names.isEmpty, let programs = arguments.values.first else { return [:] }
+        var texts: [String: Set<String>] = [:]
+        for name in names {
+            var node: Node? = effect.argument
+            if case .mapping(let entries) = effect.argument.content {
+                node = entries.first { $0.key.text == name }?.value
+            }
+            guard let node, case .constant(let value)? = programs[name] else { continue }
+            texts[name] = lookup.session.confidential(value, node)
+        }
+        return texts
+    }
+
     /// What is written for each parameter, and whether that is all there must be and no more; nil after reporting that
     /// nothing is.
     private func given(_ effect: WrittenEffect) -> (nodes: [String: Node], isComplete: Bool)? {
@@ -313,9 +332,9 @@ struct FeedbackCompiler {
                 "the parameter '\(parameter.name)' cannot be '\((node.external?.text ?? node.scalar?.text ?? "").prefix(60))'",
                 hint: Names.hint(for: text, among: parameter.choices))
             return nil
-        // Where a range is asked for, that says more.
+        // Where a range is asked for, that decides, and says more.
         case .constant(.duration(let span))
-        where !span.isAtLeast(nanoseconds: 1) && parameter.constraint?.problem(with: .duration(span)) == nil:
+        where !span.isAtLeast(nanoseconds: 1) && parameter.constraint == nil:
             lookup.report(.outOfRange, at: node.mark, "the parameter '\(parameter.name)' must be longer than nothing")
             return nil
         default: return program

@@ -157,7 +157,8 @@ extension Session {
             return written.reduce(into: []) { texts, entry in
                 if let value = structure[entry.key.text] { texts.formUnion(confidential(value, entry.value)) }
             }
-        default: return origin(node) == .written ? [] : value.texts.filter { !$0.isEmpty }
+        // What a credential is by default is written in the file, and yet nothing to be shown.
+        default: return origin(node) == .written && !node.holdsCredential ? [] : value.texts.filter { !$0.isEmpty }
         }
     }
 }

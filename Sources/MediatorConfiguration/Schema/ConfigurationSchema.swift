@@ -395,6 +395,10 @@ public struct ConfigurationSchema: Sendable {
         }
         // Of a type that only the whole configuration knows.
         if parameter.type == .dyn { return [:] }
+        if case .optional(let wrapped) = parameter.type, let constraint = parameter.constraint {
+            let held = EffectSchema.Parameter(name: parameter.name, type: wrapped, constraint: constraint)
+            return .anyOf(["type": "null"], self.parameter(held))
+        }
         switch parameter.constraint {
         case nil, .time?, .headers?, .command?, .environment?, .text?:
             return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
