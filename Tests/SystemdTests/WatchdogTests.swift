@@ -116,7 +116,8 @@ struct `The watchdog` {
                 onStuck: { reason in withheld.withLock { $0.append(reason) } })
             await withTaskGroup { group in
                 group.addTask { await watchdog.run() }
-                await clock.sleeper(until: .seconds(2))
+                // Whoever sleeps until then may be waiting for the check, before anything is sent.
+                while withheld.withLock({ $0.isEmpty }) { await Task.yield() }
                 group.cancelAll()
             }
             #expect(withheld.withLock { $0 } == [.undeliverable(errno: ENOENT)])
