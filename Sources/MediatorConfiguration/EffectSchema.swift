@@ -51,6 +51,14 @@ public struct EffectSchema: Sendable, Hashable {
             self.companion = companion
         }
 
+        /// Why a value of its type does not do, without regard to other parameters: `must …`; nil if it does.
+        func problem(with value: Value) -> String? {
+            if !choices.isEmpty, case .string(let text) = value, !choices.contains(text) {
+                return "must be one of \(choices.map { "'\($0)'" }.joined(separator: ", "))"
+            }
+            return constraint?.problem(with: value)
+        }
+
         /// Whether something is asked of its value beyond the type.
         var isLimited: Bool { constraint != nil || isBound }
         /// Whether another parameter bounds it.
@@ -141,11 +149,7 @@ public struct EffectSchema: Sendable, Hashable {
     public func problems(with arguments: [String: Value]) -> [(parameter: Parameter, message: String)] {
         parameters.compactMap { parameter in
             guard let value = arguments[parameter.name] else { return nil }
-            if !parameter.choices.isEmpty, case .string(let text) = value, !parameter.choices.contains(text) {
-                let list = parameter.choices.map { "'\($0)'" }.joined(separator: ", ")
-                return (parameter, "the parameter '\(parameter.name)' must be one of \(list)")
-            }
-            if let problem = parameter.constraint?.problem(with: value) {
+            if let problem = parameter.problem(with: value) {
                 return (parameter, "the parameter '\(parameter.name)' \(problem)")
             }
             if let name = parameter.upperBound, let bound = arguments[name], Self.exceeds(value, bound) {
@@ -229,7 +233,7 @@ public struct EffectSchema: Sendable, Hashable {
             }
             if !parameter.choices.isEmpty, parameter.type != .string { flaw("has choices, and is no text") }
             if let constraint = parameter.constraint, !constraint.isFor(parameter.type) {
-                flaw("is of type \(parameter.type), of which it cannot be asked what is asked of it")
+                flaw("has a constraint that says nothing of its type, \(parameter.type)")
             }
             for bound in [parameter.upperBound, parameter.lowerBound].compactMap({ $0 }) where !names.contains(bound) {
                 flaw("has a bound, '\(bound)', that is no parameter")
@@ -266,15 +270,12 @@ public struct EffectSchema: Sendable, Hashable {
 
     /// Why a parameter's default may not be: `must …`; nil if it may.
     private func defaultProblem(_ parameter: Parameter, _ value: Value) -> String? {
-        if !parameter.choices.isEmpty, case .string(let text) = value, !parameter.choices.contains(text) {
-            return "must be one of \(parameter.choices.map { "'\($0)'" }.joined(separator: ", "))"
-        }
         switch value {
         case .string(""), .list([]):
             if !parameter.allowsEmpty { return "must not be empty" }
         default: break
         }
-        return value.isFinite ? parameter.constraint?.problem(with: value) : "must be a finite number"
+        return value.isFinite ? parameter.problem(with: value) : "must be a finite number"
     }
 
     /// What of some side effects would keep a configuration from telling their names from those of outcomes, a sentence each

@@ -271,8 +271,7 @@ public final class Host: Sendable {
         case .accepted: break
         case .dropped(.mailboxFull):
             throw .notAccepted(
-                system: name, obstacle: .full, reason: "its mailbox is full (\(system.definition.mailbox.limit) events)"
-            )
+                system: name, obstacle: .full, reason: system.fullness)
         case .dropped: throw Self.refusal(by: system)
         }
     }

@@ -944,6 +944,9 @@ final class HostedSystem: Sendable {
             metadata: .about(.loopTurns, ["after": "\(LateLoop.text(late.silence)) at least"]))
     }
 
+    /// What is said where its mailbox has no room.
+    var fullness: String { "its mailbox is full (\(definition.mailbox.limit) events)" }
+
     /// Why it takes no events now though it runs: it has no room for them, or does not come to them; nil: it takes them.
     var reluctance: String? {
         let (pause, late) = status.withLock { ($0.pause, $0.watch.late) }
@@ -955,7 +958,7 @@ final class HostedSystem: Sendable {
             }
         let reasons = [
             pause.map { "it is paused by \($0.by)" }, late?.reason,
-            hasRoom ? nil : "its mailbox is full (\(mailbox.limit) events)",
+            hasRoom ? nil : fullness,
         ].compactMap { $0 }
         return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }

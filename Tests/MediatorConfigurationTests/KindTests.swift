@@ -626,9 +626,12 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         arguments: [
             (
                 [.init(name: "p", type: .string, constraint: .whole(1...2))],
-                "'p' is of type string, of which it cannot be asked"
+                "'p' has a constraint that says nothing of its type, string"
             ),
-            ([.init(name: "p", type: .list(.string), constraint: .host)], "'p' is of type list(string), of which"),
+            (
+                [.init(name: "p", type: .list(.string), constraint: .host)],
+                "'p' has a constraint that says nothing of its type, list(string)"
+            ),
             ([.init(name: "p", type: .uint, default: .uint(9), constraint: .whole(1...2))], "9u: must be from 1 to 2"),
             ([.init(name: "p", type: .double, default: .double(.nan))], ": must be a finite number"),
             ([.init(name: "p", type: .string, default: .string(""), allowsEmpty: false)], "must not be empty"),
