@@ -126,7 +126,9 @@ extension ControlError: CustomStringConvertible {
         case .invalidValue(let path, let expected, let message):
             path.isEmpty ? "\(message) (expected: \(expected))" : "'\(path)': \(message) (expected: \(expected))"
         case .notAccepted(let name, _, let reason): "'\(name)' did not accept it: \(reason)"
-        case .watchEnded(let name, let reason): "'\(name)' can no longer be watched: \(reason)"
+        // Of a watch of many things nothing is named.
+        case .watchEnded(let name, let reason):
+            "\(name.isEmpty ? "what was watched" : "'\(name)'") can no longer be watched: \(reason)"
         case .stopping: "not carried through: the daemon is stopping"
         case .internalError(let message): "the daemon failed: \(message)"
         }

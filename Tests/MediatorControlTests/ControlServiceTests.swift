@@ -237,6 +237,9 @@ struct ControlServiceTests {
                 for try await _ in try await control.watchBus("value") {}
             }
         }
+        // Of a watch of many things nothing is named.
+        let many = ControlError.watchEnded(name: "", reason: "it is stopping")
+        #expect("\(many)" == "what was watched can no longer be watched: it is stopping")
     }
 
     @Test func `a watch without more is the present state, and of a passthrough bus refused`() async throws {
