@@ -99,11 +99,11 @@ man: build ## write the manual pages, from what the programs say of themselves, 
 	Documentation/man.py .build/debug .build/man
 	@ls .build/man
 
+# Building takes most of the time, and one processor; so all are built, and run, at once.
 fuzz: $(STAMPS)/build-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
-	@mkdir -p .build; for part in CommonExpression Configuration Varlink; do \
-		Tests/Fuzz/$$part/run.sh 30 >.build/fuzz-$$part.log 2>&1 || { tail -n 60 .build/fuzz-$$part.log; exit 1; }; \
-		grep -E '^(Done|stat::)' .build/fuzz-$$part.log; \
-	done
+	@mkdir -p .build; printf '%s\n' CommonExpression Configuration Varlink | xargs -P 3 -I PART sh -c \
+		'Tests/Fuzz/PART/run.sh 30 >.build/fuzz-PART.log 2>&1 || { tail -n 60 .build/fuzz-PART.log; exit 1; }'
+	@grep -hE '^(Done|stat::)' .build/fuzz-*.log
 
 bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language, the configuration, the control socket, many timers and doing nothing beside their peers
 	Benchmarks/FeedbackKit/run.sh

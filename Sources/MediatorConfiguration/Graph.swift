@@ -169,6 +169,12 @@ public struct EventDefinition: Sendable {
 
     /// The first place where data is not what it must be; nil: there is none.
     public func breach(of data: Value) -> ValueRule.Breach? { rule?.breach(of: data, at: "") }
+
+    /// What a field must be besides being of its type, in words; nil: the type says all.
+    public func expectation(of field: String) -> String? {
+        guard case .fields(let rules)? = rule else { return nil }
+        return rules[field]?.text
+    }
 }
 
 /// How a buffer is bounded.

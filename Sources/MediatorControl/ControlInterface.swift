@@ -26,7 +26,8 @@ public enum ControlInterface {
         type LinkForm (systemToBus, busToSystem, systemToSystem)
 
         # A typed field: bool, int, double, string, timestamp, duration, list(T), map(K, V).
-        type Field (name: string, type: string)
+        # expected is what it must be besides, such as between 0 and 65535.
+        type Field (name: string, type: string, expected: ?string)
 
         # A state a system may be in, with the fields of its data.
         type StateType (name: string, fields: []Field)
@@ -112,13 +113,18 @@ public enum ControlInterface {
         # rest.
         type GroupSummary (name: string, strategy: string, systems: []string)
 
+        # What an instance of a kind is given, or what that is by default. One that is
+        # concealed comes from a credential or from the environment, and has no value here.
+        type Parameter (name: string, type: string, value: ?object, concealed: bool)
+
         # Everything about a system; source is the file and line it is written in, kind
-        # the kind of which it is an instance, if it is written in Swift; links are the
-        # names of the links that touch it.
+        # the kind of which it is an instance, if it is written in Swift, and parameters
+        # what it is given then; links are the names of the links that touch it.
         type SystemDescription (
           summary: SystemSummary,
           source: ?string,
           kind: ?string,
+          parameters: ?[]Parameter,
           states: []StateType,
           events: []EventType,
           initialState: string,

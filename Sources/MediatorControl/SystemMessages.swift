@@ -20,11 +20,14 @@ public struct Field: Codable, Sendable, Hashable {
     public var name: String
     /// Its type as the configuration writes it: `bool`, `int`, `double`, `string`, `timestamp`, `duration`, `list(T)`…
     public var type: String
+    /// What it must be besides, such as `between 0 and 65535`; nil: the type says all.
+    public var expected: String?
 
     /// A field.
-    public init(name: String, type: String) {
+    public init(name: String, type: String, expected: String? = nil) {
         self.name = name
         self.type = type
+        self.expected = expected
     }
 }
 
@@ -295,6 +298,31 @@ public struct GroupSummary: Codable, Sendable, Hashable {
     }
 }
 
+/// What an instance of a kind is given.
+public struct Parameter: Codable, Sendable, Hashable {
+    /// Its name.
+    public var name: String
+    /// Its type, as of a field.
+    public var type: String
+    /// What it is; nil: nothing, or something that is not to be shown.
+    public var value: JSONValue?
+    /// Whether it is not shown, since it comes from a credential or from the environment.
+    public var isConcealed: Bool
+
+    /// A parameter.
+    public init(name: String, type: String, value: JSONValue?, isConcealed: Bool = false) {
+        self.name = name
+        self.type = type
+        self.value = value
+        self.isConcealed = isConcealed
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, type, value
+        case isConcealed = "concealed"
+    }
+}
+
 /// Everything about a system.
 public struct SystemDescription: Codable, Sendable, Hashable {
     /// The system at a glance.
@@ -303,6 +331,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var source: String?
     /// The kind of which it is an instance, if it is written in Swift.
     public var kind: String?
+    /// What the instance is given, with what it is by default; nil: it is none of a kind.
+    public var parameters: [Parameter]?
     /// The states it may be in.
     public var states: [StateType]
     /// The events it understands.
@@ -331,6 +361,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         summary: SystemSummary,
         source: String? = nil,
         kind: String? = nil,
+        parameters: [Parameter]? = nil,
         states: [StateType],
         events: [EventType],
         initialState: String,
@@ -346,6 +377,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.summary = summary
         self.source = source
         self.kind = kind
+        self.parameters = parameters
         self.states = states
         self.events = events
         self.initialState = initialState

@@ -27,7 +27,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         return launch.isOwn ? file ?? "mediatord" : "mediatord"
     }
 
-    private static let discussion = """
+    private static var discussion: String {
+        """
         Reads every *.yaml and *.yml file of the configuration directories with their drop-ins (*.yaml.d), checks \
         them all, and runs the systems, buses and links they describe, until SIGTERM or SIGINT. A \
         configuration with an error starts nothing. SIGHUP reads it again, as mediatorctl reload does.
@@ -35,9 +36,9 @@ public struct DaemonCommand: AsyncParsableCommand {
         Look inside with mediatorctl.
 
         EXAMPLES
-          mediatord
-          mediatord --config Config --log-level debug
-          mediatord --validate
+          \(program)
+          \(program) --config Config --log-level debug
+          \(program) --validate
 
         EXIT CODES
           0  stopped, as asked; with --validate: the configuration is valid
@@ -54,6 +55,7 @@ public struct DaemonCommand: AsyncParsableCommand {
           TZ  the time zone of calendar times, unless they name one
           FDSTORE  how many descriptors the service manager keeps for the next start (FileDescriptorStoreMax=)
         """
+    }
 
     @Option(
         name: .long,

@@ -3,6 +3,7 @@ import FeedbackKit
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import Varlink
 
 // What the host says of itself, in the words of the control interface.
 
@@ -27,6 +28,24 @@ extension MediatorControl.SystemState {
 extension Field {
     static func all(of type: StructureType) -> [Field] {
         type.fields.map { Field(name: $0.name, type: "\($0.type)") }
+    }
+
+    static func all(of event: EventDefinition) -> [Field] {
+        event.type.fields.map {
+            Field(name: $0.name, type: "\($0.type)", expected: event.expectation(of: $0.name))
+        }
+    }
+}
+
+extension Parameter {
+    /// What an instance is given, but for what comes from elsewhere.
+    static func all(of instance: KindInstance) -> [Parameter] {
+        zip(instance.parameters.type.fields, instance.parameters.fields).map { field, value in
+            let isConcealed = !value.texts.isDisjoint(with: instance.confidential)
+            let json = isConcealed ? .null : ValueCoding.json(value)
+            return Parameter(
+                name: field.name, type: "\(field.type)", value: json == .null ? nil : json, isConcealed: isConcealed)
+        }
     }
 }
 
@@ -66,8 +85,9 @@ extension SystemDescription {
             summary: SystemSummary(status),
             source: "\(definition.source)",
             kind: definition.kind?.kind,
+            parameters: definition.kind.map(Parameter.all),
             states: definition.states.map { StateType(name: $0.name, fields: Field.all(of: $0.type)) },
-            events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0.type)) },
+            events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0)) },
             initialState: definition.states[definition.initialState.state].name,
             transitions: definition.transitions.map {
                 Transition(from: $0.from, event: $0.event, to: $0.to, condition: $0.condition)

@@ -259,11 +259,7 @@ public final class Host: Sendable {
         let definition = system.definition.events[index]
         try Self.check(fields, of: definition)
         let data = Value.structure(Structure(type: definition.type, fields: fields))
-        if let breach = definition.breach(of: data) {
-            throw .notAllowed(
-                path: "\(event).\(breach.path)", expected: breach.expected, found: breach.found, nearest: breach.nearest
-            )
-        }
+        try Self.check(data, of: definition)
         // Unless it is paused the event is taken soon: the time need not be asked for.
         let cause = Cause(
             Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
@@ -286,6 +282,14 @@ public final class Host: Sendable {
         for case (let field, let value?) in zip(definition.type.fields, fields) where !field.type.accepts(value) {
             throw .wrongType(path: "\(event).\(field.name)", expected: "\(field.type)", found: "\(value.type)")
         }
+    }
+
+    /// Holds the data of an event, or those fields that are known, against what its kind says beside the type.
+    static func check(_ data: Value, of definition: EventDefinition) throws(HostError) {
+        guard let breach = definition.breach(of: data) else { return }
+        throw .notAllowed(
+            path: "\(definition.name).\(breach.path)", expected: breach.expected, found: breach.found,
+            nearest: breach.nearest)
     }
 
     /// Puts a value on a bus.

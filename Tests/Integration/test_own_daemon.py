@@ -116,14 +116,28 @@ def test_systems_in_swift_are_shown_like_others(one: Daemon) -> None:
     assert kitchen["summary"]["counters"]["transitions"] == 5
     assert {"from": "VolumeState", "event": "IncreaseEvent", "to": "VolumeState"} in kitchen["transitions"]
     assert [feedback["name"] for feedback in kitchen["feedbacks"]] == ["on VolumeState", "on VolumeState (2)", "tell"]
+    target, volume = kitchen["parameters"]
+    assert target == {"name": "target", "type": "int", "value": 15, "concealed": False}
+    assert (volume["name"], volume["concealed"]) == ("volume", False)
     text = one.ctl("show", "crossing").stdout
     assert re.search(r"kind +traffic-light", text)
+    assert re.search(r"red +duration +30s", text)
     assert re.search(r"green +walkers: int", text)
     assert re.search(r"walker +name: optional\(string\)", text)
     # What is optional may be left out, or be null.
     for data in ("{}", '{"name": null}', '{"name": "Ada"}'):
         one.ctl("emit", "crossing", "walker", data)
         assert "crossing" in one.ctl("why-not", "crossing", "walker", data).stdout
+
+
+def test_what_an_instance_is_given_is_shown_but_for_credentials(one: Daemon) -> None:
+    path = one.config / "systems.yaml"
+    secret = "with: { target: 15, volume: !credential { name: none, default: 14 } }"
+    path.write_text(path.read_text().replace("with: { target: 15 }", secret))
+    one.ctl("reload")
+    _, volume = show(one, "kitchen")["parameters"]
+    assert volume == {"name": "volume", "type": "int", "concealed": True}
+    assert re.search(r"volume +int +\(not shown\)", one.ctl("show", "kitchen").stdout)
 
 
 def test_links_lead_to_and_from_them(one: Daemon) -> None:
@@ -292,7 +306,8 @@ def test_what_a_kind_refuses_is_found_before_the_start(binaries: Binaries, daemo
 
 def test_the_command_line_is_checked(binaries: Binaries) -> None:
     assert run(binaries.mediatord, "--validate", "--print-kinds").returncode == 2
-    assert "USAGE: own-daemon " in run(binaries.mediatord, "--help").stdout
+    own_help = run(binaries.mediatord, "--help").stdout
+    assert "USAGE: own-daemon " in own_help and "\n  own-daemon --validate\n" in own_help
 
 
 def test_the_page_shows_the_example() -> None:

@@ -51,6 +51,7 @@ struct RenderingTests {
             """
             system disk-guard
               Is a disk filling?
+              kind       disk
               health     healthy
               state      Full mount=/var note="nearly full" percent=97
               since      11:57:00 (3 min ago)
@@ -63,6 +64,12 @@ struct RenderingTests {
               links      tell-full
               source     /etc/mediatord/disk.yaml:1
 
+            with
+              PARAMETER  TYPE              VALUE
+              mounts     list(string)      ["/","/var"]
+              share      optional(string)
+              token      string            (not shown)
+
             states
               STATE             FIELDS
               Unknown  initial
@@ -71,7 +78,7 @@ struct RenderingTests {
             events
               EVENT     FIELDS
               Reset
-              Measured  percent: int, mount: string, within: duration
+              Measured  percent: int (between 0 and 100), mount: string, within: duration
 
             transitions
               FROM  ON        TO       WHEN

@@ -146,6 +146,12 @@ final class SampleHandler: ControlHandler {
             SystemDescription(
                 summary: disk,
                 source: "/etc/mediatord/disk.yaml:1",
+                kind: "disk",
+                parameters: [
+                    Parameter(name: "mounts", type: "list(string)", value: .array([.string("/"), .string("/var")])),
+                    Parameter(name: "share", type: "optional(string)", value: nil),
+                    Parameter(name: "token", type: "string", value: nil, isConcealed: true),
+                ],
                 states: [
                     StateType(name: "Unknown"),
                     StateType(
@@ -161,7 +167,8 @@ final class SampleHandler: ControlHandler {
                     EventType(
                         name: "Measured",
                         fields: [
-                            Field(name: "percent", type: "int"), Field(name: "mount", type: "string"),
+                            Field(name: "percent", type: "int", expected: "between 0 and 100"),
+                            Field(name: "mount", type: "string"),
                             Field(name: "within", type: "duration"),
                         ]
                     ),

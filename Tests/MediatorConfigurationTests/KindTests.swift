@@ -86,6 +86,35 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(system.mailbox.limit == 5)
     }
 
+    @Test func `are described as their kind is, unless they say otherwise`() throws {
+        func description(_ written: String) throws -> String? {
+            let result = ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: "system: a\nkind: timer\n" + written)],
+                kinds: [SystemKind(name: "timer", description: "Counts seconds.", states: [.init(name: "Running")])])
+            return try #require(result.graph?.systems.first).description
+        }
+        #expect(try description("") == "Counts seconds.")
+        #expect(try description("description: Boils eggs.\n") == "Boils eggs.")
+    }
+
+    @Test func `keep to themselves what a credential is by default`() throws {
+        let system = try definition(
+            "system: a\nkind: speaker\nwith: { target: 15, key: !credential { name: key, default: s3cret } }\n")
+        #expect(system.kind?.parameters.fields.last == .string("s3cret"))
+        #expect(system.kind?.confidential == ["s3cret"])
+    }
+
+    @Test func `say in words what their events must be`() throws {
+        let events = try definition("system: a\nkind: server\n").events
+        #expect(events[0].expectation(of: "peer") == "modes each 'fast' or 'slow', port between 0 and 65535")
+        #expect(events[0].expectation(of: "offset") == "between -128 and 127")
+        #expect(events[0].expectation(of: "else") == nil)
+        #expect(try definition(head).events[0].expectation(of: "by") == nil)
+        #expect(ValueRule.range(5...(.max)).text == "at least 5")
+        #expect(ValueRule.range(.min...5).text == "at most 5")
+        #expect(ValueRule.uuid.text == "a UUID")
+    }
+
     @Test func `take values from elsewhere, and of templates`() throws {
         let values = ExternalValues(environment: { ["RAMP": "2s", "TARGET": "7"][$0] })
         let system = try definition(

@@ -42,8 +42,12 @@ struct DefinitionTests {
         summary: summary,
         source: "disk.yaml:1",
         kind: "disk",
-        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int")])],
-        events: [EventType(name: "Measured", fields: [Field(name: "percent", type: "int")])],
+        parameters: [Parameter(name: "device", type: "string", value: .string("sda"))],
+        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])],
+        events: [
+            EventType(
+                name: "Measured", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])
+        ],
         initialState: "Full",
         transitions: [Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90")],
         feedbacks: [
@@ -75,7 +79,7 @@ struct DefinitionTests {
     static let bus = BusDescription(
         summary: busSummary,
         source: "bus.yaml:1",
-        fields: [Field(name: "text", type: "string")],
+        fields: [Field(name: "text", type: "string", expected: "a UUID")],
         limit: 16,
         overflow: "dropOldest",
         links: ["tell"]
@@ -272,7 +276,8 @@ struct DefinitionTests {
 
     /// One filled value for each declared structure.
     static let structures: [(String, any Codable & Sendable)] = [
-        ("Field", Field(name: "a", type: "int")), ("StateType", system.states[0]), ("EventType", system.events[0]),
+        ("Field", Field(name: "a", type: "int", expected: "at least 1")), ("StateType", system.states[0]),
+        ("EventType", system.events[0]),
         ("State", state), ("Counters", summary.counters), ("SystemSummary", summary),
         ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]),
         ("FeedbackOutcome", system.feedbacks[0].outcomes[0]), ("SystemDescription", system),

@@ -103,7 +103,13 @@ private let speaker = """
                 try fixture.host.emit("MoveEvent", to: "a", fields: [value])
             }
             #expect(error?.description == message)
+            // Nobody is told what stands in the way of an event that there cannot be.
+            let explained = #expect(throws: HostError.self) {
+                try fixture.host.whyNot("a", event: "MoveEvent", fields: [value])
+            }
+            #expect(explained == error)
         }
+        #expect(try fixture.host.whyNot("a", event: "MoveEvent", fields: [nil]).isOpaque)
         try fixture.host.publish(.uint(70_000), on: "ports")
         await fixture.settle()
         let status = try fixture.host.systemStatus("a")

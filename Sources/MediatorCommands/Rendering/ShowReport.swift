@@ -55,6 +55,18 @@ enum ShowReport: Report {
                 ("source", system.source.map(PlainText.cleaned)),
             ]
         )
+        let parameters = system.parameters ?? []
+        text += section(
+            "with",
+            Table(
+                [.text("PARAMETER"), .text("TYPE"), .flexible("VALUE")],
+                rows: parameters.map { parameter in
+                    [.init(parameter.name), .init(parameter.type), .init(Self.value(of: parameter))]
+                }
+            ),
+            isEmpty: parameters.isEmpty,
+            style
+        )
         text += section(
             "states",
             Table(
@@ -209,7 +221,14 @@ enum ShowReport: Report {
     }
 
     private static func fields(_ fields: [Field]) -> String {
-        fields.map { "\(PlainText.cleaned($0.name)): \(PlainText.cleaned($0.type))" }.joined(separator: ", ")
+        fields.map { field in
+            let expected = field.expected.map { " (\(PlainText.cleaned($0)))" } ?? ""
+            return "\(PlainText.cleaned(field.name)): \(PlainText.cleaned(field.type))\(expected)"
+        }.joined(separator: ", ")
+    }
+
+    private static func value(of parameter: Parameter) -> String {
+        parameter.isConcealed ? "(not shown)" : parameter.value.map(PlainText.value) ?? ""
     }
 
     private static func section(_ title: String, _ table: Table, isEmpty: Bool, _ style: TextStyle) -> String {

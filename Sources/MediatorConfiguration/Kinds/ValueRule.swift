@@ -102,17 +102,21 @@ public indirect enum ValueRule: Sendable, Hashable {
         if case .string(let text) = value {
             found = "'\(text.prefix(60).map { $0.isNewline ? " " : String($0) }.joined())'"
         }
-        return Breach(kind: kind, path: path, expected: expectation, found: found, nearest: nearest)
+        return Breach(kind: kind, path: path, expected: text, found: found, nearest: nearest)
     }
 
-    /// What a value must be, in words.
-    private var expectation: String {
+    /// What a value must be, in words: `between 0 and 65535`.
+    public var text: String {
         switch self {
+        case .range(let range) where range.upperBound == .max: "at least \(range.lowerBound)"
+        case .range(let range) where range.lowerBound == .min: "at most \(range.upperBound)"
         case .range(let range): "between \(range.lowerBound) and \(range.upperBound)"
         case .words(let words): Self.list(words.map { "'\($0)'" })
         case .numbers(let numbers): Self.list(numbers.map(String.init))
         case .uuid: "a UUID"
-        case .each, .fields: ""
+        case .each(let rule): "each \(rule.text)"
+        case .fields(let rules):
+            rules.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.text)" }.joined(separator: ", ")
         }
     }
 

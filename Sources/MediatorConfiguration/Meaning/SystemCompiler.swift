@@ -44,7 +44,7 @@ struct SystemCompiler {
         }
         guard let initial, let transitions, isWhole, (kind != nil) == (written.kind != nil) else { return nil }
         return SystemDefinition(
-            name: scope.name, description: written.description,
+            name: scope.name, description: written.description ?? scope.kind?.description,
             source: origin,
             states: scope.states.map { StateDefinition(name: $0.name, type: $0.type) },
             events: scope.events.enumerated().map { index, event in

@@ -73,7 +73,9 @@ extension Host {
         let type = definition.events[index].type
         let fields = fields ?? type.fields.map { _ in nil }
         try Self.check(fields, of: definition.events[index])
-        return set.whyNot(number, index, EventSketch(fields, of: type), now: time.now())
+        let sketch = EventSketch(fields, of: type)
+        try Self.check(sketch.data, of: definition.events[index])
+        return set.whyNot(number, index, sketch, now: time.now())
     }
 }
 
