@@ -95,18 +95,13 @@ struct ValueTests {
 
     @Test(
         arguments: [
-            ("stauts", ["status", "list"], "status"), ("Full", ["full"], "full"), ("x", ["y"], "y"),
-            ("abc", ["xyz"], nil),
-            ("backpu", ["backup", "back"], "backup"), ("", ["abcd"], nil), ("disk", [], nil),
-        ] as [(String, [String], String?)])
-    func `the nearest name is near`(text: String, names: [String], nearest: String?) {
-        #expect(Nearest.name(to: text, among: names) == nearest)
-    }
-
-    @Test func `a distance counts letters`() {
-        #expect(Nearest.distance("", "") == 0)
-        #expect(Nearest.distance("abc", "") == 3)
-        #expect(Nearest.distance("kitten", "sitting") == 3)
-        #expect(Nearest.distance("ab", "ba") == 1)
+            ("stauts", ["status", "list"], "; did you mean 'status'?"), ("Full", ["full"], "; did you mean 'full'?"),
+            ("abc", ["xyz"], ""), ("", ["abcd"], ""), ("disk", [], ""), ("d", ["disk"], ""),
+            ("backpu", ["backup", "back"], "; did you mean 'backup'?"),
+            ("disk", ["disk.status", "tell-disk", "disk-guard"], "; did you mean 'disk-guard' or 'disk.status'?"),
+            ("disk", ["disk.a", "disk.b", "disk.c", "disk.d"], ""),
+        ] as [(String, [String], String)])
+    func `what was probably meant is near, or begins so`(text: String, names: [String], hint: String) {
+        #expect(Nearest.hint(text, among: names) == hint)
     }
 }

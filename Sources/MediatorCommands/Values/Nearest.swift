@@ -1,43 +1,15 @@
-/// The most similar of several names, for "did you mean".
+import CommonExpression
+
+/// What was probably meant by a name that nothing has.
 package enum Nearest {
-    /// The candidate with the least edit distance, the first of equals; nil when none is similar.
-    ///
-    /// Similar is what differs by at most a third of its letters, and by three at most. Case counts for nothing.
-    package static func name(to text: String, among candidates: [String]) -> String? {
-        let limit = min(3, max(1, text.count / 3))
-        var best: (name: String, distance: Int)?
-        for candidate in candidates {
-            let distance = distance(text.lowercased(), candidate.lowercased())
-            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
-        }
-        return best?.name
-    }
+    /// So many names that begin with what was written are told.
+    private static let most = 3
 
-    /// "; did you mean 'x'?" or nothing.
-    static func hint(_ text: String, among candidates: [String]) -> String {
-        name(to: text, among: candidates).map { "; did you mean '\($0)'?" } ?? ""
-    }
-
-    /// How many letters have to be inserted, removed, replaced or swapped with their neighbour (optimal string
-    /// alignment). Texts are compared up to 64 letters.
-    package static func distance(_ first: String, _ second: String) -> Int {
-        let first = Array(first.prefix(64))
-        let second = Array(second.prefix(64))
-        var beforePrevious: [Int] = []
-        var previous = Array(0...second.count)
-        for row in first.indices {
-            var current = [row + 1]
-            for column in second.indices {
-                let replaced = previous[column] + (first[row] == second[column] ? 0 : 1)
-                var least = min(replaced, previous[column + 1] + 1, current[column] + 1)
-                if row > 0, column > 0, first[row] == second[column - 1], first[row - 1] == second[column] {
-                    least = min(least, beforePrevious[column - 1] + 1)
-                }
-                current.append(least)
-            }
-            beforePrevious = previous
-            previous = current
-        }
-        return previous[second.count]
+    /// "; did you mean 'x'?" or nothing: the name that is nearest, or else those that begin with what was written.
+    package static func hint(_ text: String, among candidates: [String]) -> String {
+        if let nearest = nearestName(to: text, among: candidates) { return "; did you mean '\(nearest)'?" }
+        let longer = text.count < 2 ? [] : candidates.filter { $0.hasPrefix(text) && $0 != text }.sorted()
+        guard 1...most ~= longer.count else { return "" }
+        return "; did you mean \(longer.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 }

@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorControl
 
 /// Something of the daemon that a name stands for.
@@ -69,11 +70,13 @@ package struct Target: Hashable, Sendable {
             if kinds.contains(.link) { try await checkDetached(client) }
             let list = kinds.map(\.rawValue).joined(separator: kinds.count > 2 ? ", " : " or ")
             // The daemon has chosen what is near; of several the nearest is told, even if it is not very near.
-            var nearest = near.min { Nearest.distance(name, $0) < Nearest.distance(name, $1) }
-            if nearest == nil { nearest = Nearest.name(to: name, among: try await Self.names(of: kinds, client)) }
+            let nearest = nearestName(to: name, among: near) ?? near.min()
+            let hint =
+                if let nearest { "; did you mean '\(nearest)'?" } else {
+                    Nearest.hint(name, among: try await Self.names(of: kinds, client))
+                }
             throw CommandError(
-                .refused,
-                "nothing is called '\(name)' (\(list))" + (nearest.map { "; did you mean '\($0)'?" } ?? ""),
+                .refused, "nothing is called '\(name)' (\(list))\(hint)",
                 advice: "All names: `mediatorctl list`.", code: "no-such-name"
             )
         }
@@ -123,7 +126,7 @@ package struct Target: Hashable, Sendable {
         guard !hasNearest else { return }
         let own = try await Self.names(of: [kind], client)
         for other in others {
-            guard let near = Nearest.name(to: name, among: try await Self.names(of: [other], client)) else { continue }
+            guard let near = nearestName(to: name, among: try await Self.names(of: [other], client)) else { continue }
             throw CommandError(
                 .refused, "there is no \(kind.rawValue) '\(name)'; did you mean the \(other.rawValue) '\(near)'?",
                 advice: Self.list(own, of: kind), code: "no-such-\(kind.rawValue)")
