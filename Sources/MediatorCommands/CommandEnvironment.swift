@@ -48,6 +48,8 @@ public struct CommandEnvironment: Sendable {
     package var color = ColorChoice.auto
     /// Whether standard output is the journal, which takes the priority of each line from its beginning.
     package var isJournal = false
+    /// How many seconds a daemon may take to answer, unless the command line says it.
+    package var answerLimit = 10.0
     /// How long a daemon may take to tell a shell what a word may become.
     package var completionLimit = Duration.milliseconds(1500)
     /// Writes to standard output, at once and in whole. Throws ``OutputClosed`` when nobody reads any longer, and

@@ -671,6 +671,8 @@ final class Bench: Sendable {
             endQuietlyWhenInterrupted: {}
         )
         environment.completionLimit = completionLimit
+        // All tests run beside each other.
+        environment.answerLimit = 600
         environment.clock = clock
         environment.isJournal = isJournal
         let status = await Mediatorctl.run(arguments, in: environment)

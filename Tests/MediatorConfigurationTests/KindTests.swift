@@ -838,6 +838,19 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
 
     @Test(arguments: [
         ("", "it is not valid JSON, at line 1, column 1"), ("{}", "kinds is missing"),
+        (
+            #"{"version":2,"systems":[]}"#,
+            "it is of version 2, and only version 1 is known here; take the mediatorctl of"
+        ),
+        (#"{"version":"x","kinds":[]}"#, "version: a whole number is expected"),
+        (#"{"kinds":{}}"#, "kinds: a list is expected"), (#"{"kinds":["a"]}"#, "kinds[0]: an object is expected"),
+        (#"{"kinds":[{"name":1,"states":[]}]}"#, "kinds[0].name: a text is expected"),
+        (#"{"kinds":[{"name":null,"states":[]}]}"#, "kinds[0].name: a text is expected"),
+        ("[]", "the whole: an object is expected"),
+        (
+            #"{"kinds":[],"effects":[{"name":"e","isLasting":"yes"}]}"#,
+            "effects[0].isLasting: true or false is expected"
+        ),
         (#"{"kinds":[{"name":"a"}]}"#, "kinds[0].states is missing"),
         (#"{"kinds":[{"name":"a","states":[]}]}"#, "the kind 'a': it has no state"),
         (

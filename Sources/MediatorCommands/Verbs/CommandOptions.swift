@@ -22,12 +22,12 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for an answer; reload, attach, detach and set: for a sign of life, then two minutes more.",
-            valueName: "seconds"))
-    var timeout = 10.0
+            "How long to wait for an answer (default: 10); reload, attach, detach and set: for a sign of life, then two "
+                + "minutes more.", valueName: "seconds"))
+    var timeout: Double?
 
     func validate() throws {
-        guard timeout > 0, timeout <= 86_400 else {
+        guard timeout.map({ $0 > 0 && $0 <= 86_400 }) ?? true else {
             throw ValidationError("--timeout wants a number of seconds above 0 and up to 86400.")
         }
     }

@@ -26,10 +26,11 @@ struct Session: Sendable {
         _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double,
         _ repetition: Repetition
     ) async throws -> Session {
+        let timeout = options.timeout ?? environment.answerLimit
         var configuration = ClientConfiguration()
-        configuration.connectLimit = .seconds(options.timeout)
-        configuration.callLimit = .seconds(options.timeout + patience)
-        let limit = Duration.seconds(options.timeout)
+        configuration.connectLimit = .seconds(timeout)
+        configuration.callLimit = .seconds(timeout + patience)
+        let limit = Duration.seconds(timeout)
         let connection = configuration
         let connect: @Sendable () async throws -> ControlClient = {
             try await place.connect(connection, environment)

@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The kinds of systems and side effects of its own that a daemon knows, as JSON: `own-daemon --print-kinds` writes it,
 /// `mediatorctl validate --kinds` reads it.
 ///
-///     {"kinds":[{"name":"speaker","parameters":[{"name":"target","type":"int"}],
+///     {"version":1,"kinds":[{"name":"speaker","parameters":[{"name":"target","type":"int"}],
 ///       "states":[{"name":"VolumeState","fields":[{"name":"value","type":"int"}]}],
 ///       "events":[{"name":"IncreaseEvent"},{"name":"DecreaseEvent"}]}]}
 ///
@@ -20,6 +20,10 @@ import FoundationEssentials
 public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
+
+    /// The version of what is written here. It is another one as soon as a reader of this one would misunderstand it;
+    /// members that are merely new do not make one.
+    public static let version = 1
 
     /// The most side effects of its own that a daemon may have.
     public static let mostEffects = 128
@@ -44,12 +48,19 @@ public struct KindFile: Sendable, Hashable {
     /// All side effects that such a daemon knows.
     public var allEffects: [EffectSchema] { EffectSchema.builtin + effects }
 
-    /// Reads the text of a file; members that it does not know are passed over.
+    /// Reads the text of a file of this version, or one that names none; members that it does not know are passed over.
     public init(json: [UInt8]) throws(Failure) {
         guard json.count <= Self.sizeLimit else {
             throw Failure(description: "it has more than \(Self.sizeLimit) bytes")
         }
         do {
+            let version = try JSONDecoder().decode(Version.self, from: Data(json)).version
+            guard version == nil || version == Self.version else {
+                let found = version.map(String.init) ?? ""
+                throw Failure(
+                    description: "it is of version \(found), and only version \(Self.version) is known here; take the"
+                        + " mediatorctl of the release with which that daemon was built")
+            }
             let content = try JSONDecoder().decode(Content.self, from: Data(json))
             kinds = content.kinds
             effects = content.effects ?? []
@@ -62,6 +73,8 @@ public struct KindFile: Sendable, Hashable {
                     } ?? "it has a number that is out of range, or not whole where it must be")
             }
             throw Failure(description: Self.describe(error))
+        } catch let failure as Failure {
+            throw failure
         } catch {
             throw Failure(description: "\(error)")
         }
@@ -111,14 +124,34 @@ public struct KindFile: Sendable, Hashable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         return String(
-            decoding: try encoder.encode(Content(kinds: kinds, effects: effects.isEmpty ? nil : effects)), as: UTF8.self
+            decoding: try encoder.encode(
+                Content(version: Self.version, kinds: kinds, effects: effects.isEmpty ? nil : effects)), as: UTF8.self
         ) + "\n"
     }
 
     /// What the file holds.
     private struct Content: Codable {
+        var version: Int?
         var kinds: [SystemKind]
         var effects: [EffectSchema]?
+    }
+
+    /// What is read first, since all else may be otherwise in another version.
+    private struct Version: Decodable {
+        var version: Int?
+    }
+
+    /// What a type is in JSON.
+    private static func words(for type: any Any.Type) -> String? {
+        switch type {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is any BinaryInteger.Type: "a whole number"
+        case is any BinaryFloatingPoint.Type: "a number"
+        case is any ExpressibleByArrayLiteral.Type: "a list"
+        case is any ExpressibleByDictionaryLiteral.Type: "an object"
+        default: nil
+        }
     }
 
     private static func describe(_ error: DecodingError) -> String {
@@ -130,8 +163,9 @@ public struct KindFile: Sendable, Hashable {
         }
         switch error {
         case .keyNotFound(let key, let context): return "\(place(context, key)) is missing"
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            return "\(place(context)): \(context.debugDescription)"
+        case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+            return "\(place(context)): \(words(for: type).map { "\($0) is expected" } ?? context.debugDescription)"
+        case .dataCorrupted(let context): return "\(place(context)): \(context.debugDescription)"
         @unknown default: return "\(error)"
         }
     }
