@@ -754,6 +754,32 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         }
     }
 
+    @Test func `no time at all is out of a range as any other is`() {
+        let effect = EffectSchema(
+            name: "e",
+            parameters: [.init(name: "wait", type: .duration, constraint: .time(.seconds(2)...(.seconds(60))))])
+        for (wait, message) in [("0s", "from 2s to 60s"), ("1s", "from 2s to 60s"), ("2s", nil)] {
+            let text =
+                "system: s\nstates: { A: {} }\ninitialState: A\nfeedbacks: { f: { onState: A, e: { wait: \(wait) } } }\n"
+            let result = ConfigurationCompiler.compile(
+                files: [ConfigurationFile(path: "a.yaml", text: text)], effects: EffectSchema.builtin + [effect])
+            let errors = result.diagnostics.filter { $0.severity == .error }
+            #expect(errors.count == (message == nil ? 0 : 1), "\(errors)")
+            #expect(errors.allSatisfy { $0.rendered().contains(message ?? "") }, "\(errors.map { $0.rendered() })")
+        }
+    }
+
+    @Test func `what is optional may be null for an editor, also where it has a range`() {
+        func schema(_ type: ValueType) -> String {
+            let effect = EffectSchema(
+                name: "e", parameters: [.init(name: "strokes", type: type, constraint: .whole(1...12))])
+            let text = ConfigurationSchema(effects: EffectSchema.builtin + [effect]).text
+            return String(text.split(separator: "\"strokes\"", maxSplits: 1).last?.prefix(300) ?? "")
+        }
+        #expect(schema(.int).contains("12") && !schema(.int).contains("null"), "\(schema(.int))")
+        #expect(schema(.optional(.int)).contains("12") && schema(.optional(.int)).contains("null"))
+    }
+
     @Test func `bounds that are none stay none`() throws {
         let parameters: [EffectSchema.Parameter] = [
             .init(name: "a", type: .double, constraint: .number(0...(.infinity))),
