@@ -124,9 +124,9 @@ extension ControlError: CustomStringConvertible {
         case .noSuchEvent(let system, let event, let nearest):
             "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
         case .invalidValue(let path, let expected, let message):
-            // Most messages name the place and the type themselves.
-            (path.isEmpty || message.contains(path) ? "" : "'\(path)': ") + message
-                + (expected.contains(" ") && !message.contains(expected) ? " (expected: \(expected))" : "")
+            // Many messages begin with the place and name the type; one about a condition says what is wrong with it.
+            (path.isEmpty || message.hasPrefix(path) ? "" : "'\(path)': ") + message
+                + (path == "where" || message.contains(expected) ? "" : " (expected: \(expected))")
         case .notAccepted(let name, _, let reason): "'\(name)' did not accept it: \(reason)"
         // Of a watch of many things nothing is named.
         case .watchEnded(let name, let reason):

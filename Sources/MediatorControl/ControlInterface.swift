@@ -26,7 +26,8 @@ public enum ControlInterface {
         type LinkForm (systemToBus, busToSystem, systemToSystem)
 
         # A typed field: bool, int, double, string, timestamp, duration, list(T), map(K, V).
-        # expected is what it must be besides, such as between 0 and 65535.
+        # expected is what it must be besides, such as between 0 and 65535; it is told of the
+        # fields of events.
         type Field (name: string, type: string, expected: ?string)
 
         # A state a system may be in, with the fields of its data.
@@ -562,7 +563,8 @@ public enum ControlInterface {
         # takes no events at all; transitions are those of its state on this event, in the order
         # in which they are tried, and otherStates the states that have some. opaque: nothing is
         # known of its transitions, since it is written in Swift. detached names the links that
-        # are detached, whatever they would send.
+        # are detached, whatever they would send. Data that Emit would not take is an
+        # InvalidValue here too.
         method WhyNot(name: string, event: string, data: ?[string]object) -> (
           state: State,
           since: string,
@@ -690,7 +692,8 @@ public enum ControlInterface {
         # The system does not understand this event.
         error NoSuchEvent (system: string, event: string, nearest: ?string)
 
-        # A value is not of the declared type; path says which.
+        # A value is not of the declared type, or not what a kind's event may carry; path says
+        # which.
         error InvalidValue (path: string, expected: string, message: string)
 
         # What was sent is well formed, but could not be taken: obstacle says what stands in the

@@ -1,7 +1,7 @@
 import CommonExpression
 import FeedbackKit
-import MediatorConfiguration
-import MediatorControl
+package import MediatorConfiguration
+package import MediatorControl
 import MediatorHost
 import Varlink
 
@@ -39,12 +39,11 @@ extension Field {
 
 extension Parameter {
     /// What an instance is given, but for what comes from elsewhere.
-    static func all(of instance: KindInstance) -> [Parameter] {
+    package static func all(of instance: KindInstance) -> [Parameter] {
         zip(instance.parameters.type.fields, instance.parameters.fields).map { field, value in
-            let isConcealed = !value.texts.isDisjoint(with: instance.confidential)
-            let json = isConcealed ? .null : ValueCoding.json(value)
-            return Parameter(
-                name: field.name, type: "\(field.type)", value: json == .null ? nil : json, isConcealed: isConcealed)
+            let isConcealed = instance.concealed.contains(field.name)
+            let shown: JSONValue? = isConcealed || value == .optional(nil) ? .none : .some(ValueCoding.json(value))
+            return Parameter(name: field.name, type: "\(field.type)", value: shown, isConcealed: isConcealed)
         }
     }
 }

@@ -99,6 +99,7 @@ struct ValueTests {
             ("abc", ["xyz"], ""), ("", ["abcd"], ""), ("disk", [], ""), ("d", ["disk"], ""),
             ("backpu", ["backup", "back"], "; did you mean 'backup'?"),
             ("disk", ["disk.status", "tell-disk", "disk-guard"], "; did you mean 'disk-guard' or 'disk.status'?"),
+            ("disk", ["disk-guard", "disk-guard"], "; did you mean 'disk-guard'?"),
             ("disk", ["disk.a", "disk.b", "disk.c", "disk.d"], ""),
         ] as [(String, [String], String)])
     func `what was probably meant is near, or begins so`(text: String, names: [String], hint: String) {

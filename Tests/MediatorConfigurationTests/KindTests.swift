@@ -868,11 +868,13 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
             #"{"version":2,"systems":[]}"#,
             "it is of version 2, and only version 1 is known here; take the mediatorctl of"
         ),
-        (#"{"version":"x","kinds":[]}"#, "version: a whole number is expected"),
+        (#"{"version":"x","kinds":[]}"#, "version: a number is expected"),
+        (#"{"version":1.5,"kinds":[]}"#, "it is of version 1.5, and only"),
+        (#"{"version":99999999999999999999,"kinds":[]}"#, "it is of version 1e+20, and only"),
         (#"{"kinds":{}}"#, "kinds: a list is expected"), (#"{"kinds":["a"]}"#, "kinds[0]: an object is expected"),
         (#"{"kinds":[{"name":1,"states":[]}]}"#, "kinds[0].name: a text is expected"),
         (#"{"kinds":[{"name":null,"states":[]}]}"#, "kinds[0].name: a text is expected"),
-        ("[]", "the whole: an object is expected"),
+        ("[]", "the file: an object is expected"),
         (
             #"{"kinds":[],"effects":[{"name":"e","isLasting":"yes"}]}"#,
             "effects[0].isLasting: true or false is expected"

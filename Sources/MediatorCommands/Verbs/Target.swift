@@ -132,7 +132,8 @@ package struct Target: Hashable, Sendable {
                 advice: Self.list(own, of: kind), code: "no-such-\(kind.rawValue)")
         }
         throw CommandError(
-            .refused, "there is no \(kind.rawValue) '\(name)'", advice: Self.list(own, of: kind),
+            .refused, "there is no \(kind.rawValue) '\(name)'\(Nearest.hint(name, among: own))",
+            advice: Self.list(own, of: kind),
             code: "no-such-\(kind.rawValue)")
     }
 

@@ -55,8 +55,8 @@ public struct KindFile: Sendable, Hashable {
         }
         do {
             let version = try JSONDecoder().decode(Version.self, from: Data(json)).version
-            guard version == nil || version == Self.version else {
-                let found = version.map(String.init) ?? ""
+            guard version == nil || version == Double(Self.version) else {
+                let found = version.map { Int(exactly: $0).map(String.init) ?? "\($0)" } ?? ""
                 throw Failure(
                     description: "it is of version \(found), and only version \(Self.version) is known here; take the"
                         + " mediatorctl of the release with which that daemon was built")
@@ -138,7 +138,7 @@ public struct KindFile: Sendable, Hashable {
 
     /// What is read first, since all else may be otherwise in another version.
     private struct Version: Decodable {
-        var version: Int?
+        var version: Double?
     }
 
     /// What a type is in JSON.
@@ -159,7 +159,7 @@ public struct KindFile: Sendable, Hashable {
             let path = (context.codingPath + (key.map { [$0] } ?? [])).map {
                 $0.intValue.map { "[\($0)]" } ?? $0.stringValue
             }
-            return path.isEmpty ? "the whole" : path.joined(separator: ".").replacing(".[", with: "[")
+            return path.isEmpty ? "the file" : path.joined(separator: ".").replacing(".[", with: "[")
         }
         switch error {
         case .keyNotFound(let key, let context): return "\(place(context, key)) is missing"

@@ -128,18 +128,23 @@ public struct SystemKind: Sendable, Hashable {
 public struct KindInstance: Sendable, Hashable {
     /// The kind's name.
     public var kind: String
-    /// The values of all its parameters, of ``SystemKind/parametersType``. Some may be credentials, so they are shown to
-    /// nobody.
+    /// The values of all its parameters, of ``SystemKind/parametersType``. Those of ``concealed`` are shown to nobody.
     public var parameters: Structure
     /// The values among them that come from elsewhere, or hold one that does, as texts: what a kind says of its parameters
     /// must not show them.
     public var confidential: Set<String>
+    /// The names of the parameters that come from elsewhere, or hold something that does: whoever tells what an instance was
+    /// given leaves them out, whatever their values are.
+    public var concealed: Set<String>
 
     /// An instance.
-    public init(kind: String, parameters: Structure, confidential: Set<String> = []) {
+    public init(
+        kind: String, parameters: Structure, confidential: Set<String> = [], concealed: Set<String> = []
+    ) {
         self.kind = kind
         self.parameters = parameters
         self.confidential = confidential
+        self.concealed = concealed
     }
 }
 

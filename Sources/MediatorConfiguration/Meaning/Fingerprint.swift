@@ -131,6 +131,7 @@ struct Fingerprinter {
                 printer.add(.structure(kind.parameters))
                 // What must not be shown is part of what runs, though the values may be the same.
                 printer.add(kind.confidential.sorted())
+                printer.add(kind.concealed.sorted())
             }
             for records in [system.states ?? [], system.events ?? []] {
                 printer.print.add(records.count)

@@ -27,18 +27,20 @@ struct KindCompiler {
         }
         guard let arguments = written.arguments, let values = values(arguments, kind, name) else { return nil }
         var confidential: Set<String> = []
+        var concealed: Set<String> = []
         for entry in arguments {
             guard let index = kind.parameters.firstIndex(where: { $0.field.name == entry.key.text }) else { continue }
             confidential.formUnion(lookup.session.confidential(values[index], entry.value))
+            if lookup.session.isForeign(entry.value) { concealed.insert(entry.key.text) }
         }
         return KindInstance(
             kind: kind.name, parameters: Structure(type: kind.parametersType, fields: values),
-            confidential: confidential)
+            confidential: confidential, concealed: concealed)
     }
 
     private func values(_ entries: [Node.Entry], _ kind: SystemKind, _ name: Scalar) -> [Value]? {
         let decoder = Decoder(source: lookup.source, findings: lookup.session.findings)
-        // Who is given a parameter shows it to nobody, unless the kind's author has it do so.
+        // What comes from elsewhere is shown to nobody, unless the kind's author has it shown.
         var data = DataCompiler(lookup.session, lookup.source)
         data.acceptsSecrets = true
         let names = kind.parameters.map(\.field.name)
@@ -143,6 +145,10 @@ extension Lookup {
 }
 
 extension Session {
+    /// Whether what is written in a place comes from elsewhere, or may hold something that does. What a credential is by
+    /// default is written in the file, and yet nothing to be shown.
+    func isForeign(_ node: Node) -> Bool { origin(node) != .written || node.holdsCredential }
+
     /// What of a value comes from elsewhere, or may hold something that does, as texts.
     func confidential(_ value: Value, _ node: Node) -> Set<String> {
         switch (value, node.content) {
@@ -157,19 +163,22 @@ extension Session {
             return written.reduce(into: []) { texts, entry in
                 if let value = structure[entry.key.text] { texts.formUnion(confidential(value, entry.value)) }
             }
-        // What a credential is by default is written in the file, and yet nothing to be shown.
-        default: return origin(node) == .written && !node.holdsCredential ? [] : value.texts.filter { !$0.isEmpty }
+        default: return isForeign(node) ? value.texts.filter { !$0.isEmpty } : []
         }
     }
 }
 
 extension Value {
-    /// The texts of all plain values in it.
+    /// The texts of all plain values in it, and of the keys of maps.
     package var texts: Set<String> {
         switch self {
         case .optional(let wrapped): wrapped?.texts ?? []
         case .list(let values): values.reduce(into: []) { $0.formUnion($1.texts) }
-        case .map(let entries): entries.values.reduce(into: []) { $0.formUnion($1.texts) }
+        case .map(let entries):
+            entries.reduce(into: []) { texts, entry in
+                texts.formUnion(entry.value.texts)
+                if let key = entry.key.text { texts.insert(key) }
+            }
         case .structure(let structure): structure.fields.reduce(into: []) { $0.formUnion($1.texts) }
         default: text.map { [$0] } ?? []
         }
