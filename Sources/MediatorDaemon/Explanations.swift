@@ -18,7 +18,9 @@ private enum Bounded {
 
     static func json(_ value: Value) -> JSONValue? {
         let json = ValueCoding.json(value)
-        return json.description.utf8.count <= longest ? json : nil
+        // With `? :` nil would be the JSON null.
+        guard json.description.utf8.count <= longest else { return nil }
+        return json
     }
 
     /// The fields of a structure; one that is null has no key.

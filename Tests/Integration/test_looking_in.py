@@ -204,6 +204,28 @@ def test_what_a_paused_system_is_sent_waits_and_that_is_told(one: Daemon) -> Non
     assert "(it had waited for " in event["text"]
 
 
+def test_a_long_value_is_left_out_of_what_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(
+        {
+            "a.yaml": """
+system: heard
+states: { Nothing: {}, Something: { text: string } }
+events: { Hear: { text: string } }
+initialState: Nothing
+transitions: { any: { Hear: { to: Something, set: { text: "${event.text}" } } } }
+---
+buses: { words: { kind: passthrough, value: string, external: write } }
+links: { hear: { attach: heard, to: words, emitEvent: { Hear: { text: "${value}" } } } }
+"""
+        }
+    )
+    for text, is_told in (("x" * 4_000, True), ("x" * 4_100, False)):
+        one.ctl("publish", "words", text)
+        hops = json.loads(one.ctl("why", "heard", "--json").stdout)["hops"]
+        value = next(hop for hop in hops if hop["kind"] == "value")
+        assert value.get("value", "left out") == (text if is_told else "left out"), value.keys()
+
+
 def test_a_trace_is_followed(one: Daemon) -> None:
     command = [str(one.binaries.mediatorctl), "trace", "door", "--follow", "--json"]
     with subprocess.Popen(command, env=one.client_environment, stdout=subprocess.PIPE, text=True) as process:
