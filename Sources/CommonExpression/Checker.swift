@@ -162,7 +162,8 @@ struct Checker {
 
     private mutating func reportUnknownVariable(_ name: String, at range: SourceRange) {
         let suggestion =
-            nearestName(to: name, among: Array(slots.keys) + Array(constants.keys)) ?? Functions.literalLike(name)
+            fieldSuggestion(name) ?? nearestName(to: name, among: Array(slots.keys) + Array(constants.keys))
+            ?? Functions.literalLike(name)
         let advice =
             if let suggestion {
                 "; did you mean '\(suggestion)'?"
@@ -172,6 +173,16 @@ struct Checker {
                 "; known are \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
             }
         report(.unknownVariable, "unknown variable '\(Excerpt.of(name))'\(advice)", at: range, suggestion: suggestion)
+    }
+
+    /// The field of that name of a variable, if one has it: `state.failures` where `failures` was written.
+    private func fieldSuggestion(_ name: String) -> String? {
+        let known = environment.variables.map { ($0.name, $0.type) } + environment.constants.map { ($0.name, $0.type) }
+        for case (let variable, .structure(let structure)) in known
+        where structure.fields.contains(where: { $0.name == name }) {
+            return "\(variable).\(name)"
+        }
+        return nil
     }
 
     private func type(of binding: SyntaxTree.Binding) -> StaticType {
@@ -340,12 +351,16 @@ struct SourceText: Sendable {
         self.bytes = bytes
     }
 
+    /// The text of a range.
+    func text(_ range: SourceRange) -> String {
+        let start = min(max(0, range.start), bytes.count)
+        return String(decoding: bytes[start..<min(max(start, range.end), bytes.count)], as: UTF8.self)
+    }
+
     /// The text of a range, on one line, cut off after 40 code points.
     func snippet(_ range: SourceRange) -> String {
-        let start = min(max(0, range.start), bytes.count)
-        let text = String(decoding: bytes[start..<min(max(start, range.end), bytes.count)], as: UTF8.self)
         var snippet = ""
-        for (count, scalar) in text.unicodeScalars.enumerated() {
+        for (count, scalar) in text(range).unicodeScalars.enumerated() {
             guard count < Self.longestSnippet else { return snippet + "…" }
             snippet.unicodeScalars.append(scalar == "\n" || scalar == "\r" || scalar == "\t" ? " " : scalar)
         }

@@ -91,16 +91,56 @@ public struct Expression: Sendable {
         return references
     }
 
-    /// Where it divides, or takes a remainder, by a zero that is written: whatever else is computed, that cannot be. Of
-    /// whole numbers only; a fraction may be divided by zero.
-    public var zeroDivisions: [SourceRange] {
-        tree.nodes.compactMap { node in
+    /// What fails whatever its variables are: a division of whole numbers by a zero that is written (a fraction may be
+    /// divided by zero), and what is computed of literals alone, such as `duration("5 min")`. It is told although a part
+    /// that is never reached has it. What is no matter of values, such as an unknown function, is left to the checker.
+    ///
+    /// Of parts that take long nothing is said, and only the first 32 are looked at.
+    ///
+    /// - Complexity: linear in the number of nodes.
+    public var certainFailures: [EvaluationError] {
+        let divisions = tree.nodes.compactMap { node -> EvaluationError? in
             guard case .binary(let operation, _, let right, _) = node.kind, [.divide, .remainder].contains(operation)
             else { return nil }
             switch tree.nodes[right].kind {
-            case .literal(.int(0)), .literal(.uint(0)): return node.range
+            case .literal(.int(0)), .literal(.uint(0)):
+                return EvaluationError(
+                    code: .divisionByZero, message: "\(text.snippet(node.range)): division by zero", range: node.range)
             default: return nil
             }
+        }
+        let constants = tree.computedConstants.prefix(Self.mostConstants).filter { part in
+            let range = tree.nodes[part].range
+            return !divisions.contains { range.start <= $0.range.start && $0.range.end <= range.end }
+        }
+        return (divisions + constants.compactMap(failure)).sorted { $0.range.start < $1.range.start }
+    }
+
+    /// How many constant parts are evaluated at most to see whether they fail.
+    private static let mostConstants = 32
+
+    /// What evaluating one of them may take.
+    private static let limitsOfConstants: Limits = {
+        var limits = Limits.default
+        limits.cost = 10_000
+        limits.valueSize = min(limits.valueSize, 1 << 16)
+        return limits
+    }()
+
+    /// Why a constant part has no value; nil: it has one, or the checker has something to say of it.
+    private func failure(of part: SyntaxTree.ID) -> EvaluationError? {
+        let range = tree.nodes[part].range
+        guard let alone = try? Expression(parsing: text.text(range)),
+            let program = try? alone.checked(in: Environment(limits: Self.limitsOfConstants))
+        else { return nil }
+        do throws(EvaluationError) {
+            _ = try program.evaluate([])
+            return nil
+        } catch {
+            if error.code == .costExceeded || error.code == .valueTooLarge { return nil }
+            return EvaluationError(
+                code: error.code, message: error.message,
+                range: SourceRange(start: range.start + error.range.start, end: range.start + error.range.end))
         }
     }
 

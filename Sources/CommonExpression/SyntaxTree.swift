@@ -132,6 +132,52 @@ struct SyntaxTree: Sendable {
     var slots = 0
     var root: ID = 0
 
+    /// The greatest parts that are made of literals alone and compute something: their value is always the same, or none.
+    /// Of `a && b` and `c ? a : b` the operands count by themselves, since not all of them are evaluated.
+    var computedConstants: [ID] {
+        // The innermost of them computes with literals. Most expressions have none.
+        guard nodes.indices.contains(where: computesWithLiterals) else { return [] }
+        var isConstant: [Bool] = []
+        var computes: [Bool] = []
+        var parts: Set<ID> = []
+        for id in nodes.indices {
+            let operands = operands(of: id)
+            let areConstant = operands.allSatisfy { isConstant[$0] }
+            let compute = operands.contains { computes[$0] }
+            switch nodes[id].kind {
+            case .literal, .list, .map:
+                isConstant.append(areConstant)
+                computes.append(compute)
+            case .call, .index, .unary, .binary:
+                isConstant.append(areConstant)
+                computes.append(true)
+            default:
+                isConstant.append(false)
+                computes.append(true)
+            }
+            guard isConstant[id], computes[id] else { continue }
+            parts.subtract(operands)
+            parts.insert(id)
+        }
+        return parts.sorted()
+    }
+
+    private func computesWithLiterals(_ id: ID) -> Bool {
+        func isLiteral(_ id: ID) -> Bool {
+            switch nodes[id].kind {
+            case .literal, .list, .map: true
+            default: false
+            }
+        }
+        switch nodes[id].kind {
+        case .call(_, _, let operands): return operands.allSatisfy(isLiteral)
+        case .index(let operand, let index): return isLiteral(operand) && isLiteral(index)
+        case .unary(_, let operand): return isLiteral(operand)
+        case .binary(_, let left, let right, _): return isLiteral(left) && isLiteral(right)
+        default: return false
+        }
+    }
+
     /// The operands of a node, in the order of the source but for a macro's range, which comes first.
     func operands(of id: ID) -> [ID] {
         switch nodes[id].kind {

@@ -38,10 +38,10 @@ public struct Template: Sendable {
         return nil
     }
 
-    /// Where its expressions divide by a zero that is written (``Expression/zeroDivisions``).
-    public var zeroDivisions: [SourceRange] {
-        parts.flatMap { part -> [SourceRange] in
-            if case .expression(let expression) = part { expression.zeroDivisions } else { [] }
+    /// What fails in its expressions whatever their variables are (``Expression/certainFailures``).
+    public var certainFailures: [EvaluationError] {
+        parts.flatMap { part -> [EvaluationError] in
+            if case .expression(let expression) = part { expression.certainFailures } else { [] }
         }
     }
 

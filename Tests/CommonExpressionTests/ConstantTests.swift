@@ -53,4 +53,38 @@ import Testing
         let macro = try Expression(parsing: "[1].map(instance, instance + 1)").checked(in: Self.environment)
         #expect(macro.constant == .list([.int(2)]))
     }
+
+    @Test(
+        arguments: [
+            ("state > 0 && int('x') == 1", "\"x\" is not an int", "int('x')"),
+            ("duration(\"5 min\") > duration('1s')", "\"5 min\" is not a duration", "duration(\"5 min\")"),
+            ("[1, [2, 3][2]].size() == state", "the index 2 is out of range for a list of 2", "[2, 3][2]"),
+            ("state + 9223372036854775807 * 2", "out of range", "9223372036854775807 * 2"),
+            ("state / 0 + int('x')", "state / 0: division by zero", "state / 0"),
+            ("state > 1 / (2 - 2) ? 1 : 2", "1 / 0: division by zero", "1 / (2 - 2)"),
+            ("[1, 2].map(i, i + int('x')).size()", "\"x\" is not an int", "int('x')"),
+            ("{'a': 1}['b'] == 1", "the map has no key \"b\"", "{'a': 1}['b']"),
+        ])
+    func `what fails whatever the variables are is known before`(text: String, message: String, part: String) throws {
+        let failure = try #require(try Expression(parsing: text).certainFailures.first)
+        #expect(failure.message.contains(message), "\(failure.message)")
+        let bytes = Array(text.utf8)[failure.range.start..<failure.range.end]
+        #expect(String(decoding: bytes, as: UTF8.self) == part)
+        let template = "a ${1} b ${\(text)}"
+        let again = try #require(try Template(parsing: template).certainFailures.first)
+        #expect(again.message == failure.message)
+        #expect(String(decoding: Array(template.utf8)[again.range.start..<again.range.end], as: UTF8.self) == part)
+    }
+
+    @Test(
+        arguments: [
+            "state / 2 + int('7')", "duration('1h') > duration('1m')", "1.0 / 0.0 > 1.0", "[1, 2][1] == state", "-5",
+            // This takes long.
+            "'\(String(repeating: "a", count: 900))'.replace('a', '\(String(repeating: "b", count: 900))').size() / 0.0 > 1.0",
+            // These are for the checker.
+            "int([1]) == 1", "unknown('x')", "other + 1", "size(1, 2)",
+        ])
+    func `nothing is said of what has a value or is for the checker`(text: String) throws {
+        #expect(try Expression(parsing: text).certainFailures.isEmpty)
+    }
 }
