@@ -43,9 +43,7 @@ public enum ConfigurationDirectory {
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            let name = DirectoryEntry.name(of: entry)
             guard !name.hasPrefix("."), isWanted(name) else { continue }
             names.append(name)
             guard names.count <= ConfigurationLimits.files else {

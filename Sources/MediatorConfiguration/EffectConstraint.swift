@@ -85,22 +85,49 @@ extension EffectSchema.Parameter {
             case (.account, .string(let text)):
                 Self.isAccount(text) ? nil : "must be the name or the number of an account"
             case (.text(let limit), .string(let text)):
-                text.utf8.count > limit ? "must be at most \(limit) bytes long" : nil
+                text.utf8.count > limit ? outside : nil
             case (.headers, .map(let entries)): HeaderFields.problem(with: entries)
             case (.whole(let range), .int(let number)):
-                range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+                range.contains(number) ? nil : outside
             case (.whole(let range), .uint(let number)):
                 Int64(exactly: number).map(range.contains) == true
-                    ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+                    ? nil : outside
             case (_, .optional(let wrapped)): wrapped.flatMap(problem)
             case (.number(let range), .double(let number)):
-                range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
-            case (.time(let range), .duration(let span)):
-                range.contains(span.swiftDuration)
-                    ? nil : "must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))"
+                range.contains(number) ? nil : outside
+            case (.time(let range), .duration(let span)): range.contains(span.swiftDuration) ? nil : outside
             default: nil
             }
         }
+
+        /// How much a value may be, in words: `from 1 to 12`; nil: it is not about that.
+        var bounds: String? {
+            switch self {
+            case .whole(let range):
+                Self.bounds(
+                    range.lowerBound == .min ? nil : "\(range.lowerBound)",
+                    range.upperBound == .max ? nil : "\(range.upperBound)")
+            case .number(let range):
+                Self.bounds(
+                    range.lowerBound.isFinite ? "\(range.lowerBound)" : nil,
+                    range.upperBound.isFinite ? "\(range.upperBound)" : nil)
+            case .time(let range):
+                Self.bounds(TimeSpan(range.lowerBound)?.brief, TimeSpan(range.upperBound)?.brief)
+            case .text(let limit): "at most \(limit) bytes long"
+            default: nil
+            }
+        }
+
+        private static func bounds(_ least: String?, _ most: String?) -> String? {
+            switch (least, most) {
+            case (let least?, let most?): "from \(least) to \(most)"
+            case (let least?, nil): "at least \(least)"
+            case (nil, let most?): "at most \(most)"
+            case (nil, nil): nil
+            }
+        }
+
+        private var outside: String? { bounds.map { "must be \($0)" } }
 
         /// The permissions that octal digits stand for; `nil` for anything else, and beyond `0777`.
         public static func mode(_ text: String) -> UInt32? {
@@ -224,13 +251,6 @@ extension EffectSchema.Parameter {
 
         private static func holdsNUL(_ value: Value) -> Bool {
             if case .string(let text) = value { text.utf8.contains(0) } else { false }
-        }
-
-        /// A duration as configurations write it.
-        private static func text(_ duration: Duration) -> String {
-            let milliseconds = duration / .milliseconds(1)
-            let (number, unit) = milliseconds < 1_000 ? (milliseconds, "ms") : (milliseconds / 1_000, "s")
-            return "\(Int(number))\(unit)"
         }
     }
 }

@@ -101,6 +101,11 @@ final class Findings {
         gathered.append(diagnostic)
     }
 
+    /// The files in which there are errors.
+    var filesWithErrors: Set<String> {
+        Set(gathered.lazy.filter { $0.severity == .error }.compactMap { $0.location?.file })
+    }
+
     /// What was found in a part of the work.
     struct Part: Sendable {
         fileprivate var gathered: [Diagnostic]

@@ -93,6 +93,8 @@ public final class SystemDefinition: Sendable {
     /// The kind of which it is an instance. What is inside is then the kind's matter: there are no rules, the initial
     /// state's index means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
+    /// The template of which it is an instance, with what it was given.
+    public let instance: TemplateInstance?
     let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits. Worked out when it is first asked for.
@@ -107,7 +109,8 @@ public final class SystemDefinition: Sendable {
         events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, watchdog: TimeSpan?, kind: KindInstance?, fingerprint: LazyFingerprint
+        supervision: SupervisionPolicy, watchdog: TimeSpan?, kind: KindInstance?, instance: TemplateInstance?,
+        fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -126,8 +129,19 @@ public final class SystemDefinition: Sendable {
         self.supervision = supervision
         self.watchdog = watchdog
         self.kind = kind
+        self.instance = instance
         lazyFingerprint = fingerprint
     }
+}
+
+/// What an instance of a template was given.
+public struct TemplateInstance: Sendable, Hashable {
+    /// The template's name: `uplink@`.
+    public var template: String
+    /// The values of all its parameters. Those of ``concealed`` are shown to nobody.
+    public var parameters: Structure
+    /// The names of the parameters that come from elsewhere, or hold something that does.
+    public var concealed: Set<String>
 }
 
 /// How a system is in a state, as its author says.
@@ -631,7 +645,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            watchdog: watchdog, kind: kind, fingerprint: lazyFingerprint)
+            watchdog: watchdog, kind: kind, instance: instance, fingerprint: lazyFingerprint)
     }
 }
 

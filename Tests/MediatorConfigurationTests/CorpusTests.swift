@@ -84,13 +84,17 @@ import Testing
 
     /// Those with several mistakes.
     private static let several: Set<String> = [
-        "files-broken-hides-names", "files-duplicate-names", "files-one-encoding", "files-sorted", "kind-with-states",
+        "expression-constant-beside-a-name", "expression-constants-that-fail", "files-broken-hides-names",
+        "files-duplicate-hides-what-follows",
+        "files-duplicate-names", "files-one-encoding",
+        "files-sorted", "kind-with-states",
         "several-documents",
-        "several-everywhere", "several-in-a-system", "several-on-one-line", "system-mailbox-words",
+        "several-errors-of-the-whole", "several-everywhere", "several-in-a-system", "several-on-one-line",
+        "system-mailbox-words",
         "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
         "whole-loop-limited-in-one-place", "whole-loop-of-a-name-with-a-tab", "whole-two-loops",
         "whole-unreachable-chain", "whole-unreachable-states",
         "yaml-deep-beside-others", "yaml-directive-unknown", "yaml-directive-version", "yaml-duplicate-three-times",
-        "yaml-first-document-broken", "yaml-second-document-broken",
+        "yaml-first-document-broken", "yaml-second-document-broken", "yaml-tag-misspelt", "yaml-tab-behind-the-dashes",
     ]
 }

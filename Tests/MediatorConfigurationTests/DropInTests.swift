@@ -57,6 +57,29 @@ import Testing
         #expect(graph.links.count == 2)
     }
 
+    @Test func `a mistyped feedback is told as such, a new one is whole`() throws {
+        let text = "system: backup\nfeedbacks: { cpoy: { timeout: 5s }, copy: { run: [sync] } }"
+        var file = ConfigurationFile(path: "/lib/b.yaml", text: Self.backup)
+        file.dropIns = [ConfigurationFile(path: "/etc/b.yaml.d/0.yaml", text: text)]
+        let errors = ConfigurationCompiler.compile(files: [file]).diagnostics.filter { $0.severity == .error }
+        #expect(errors.count == 1)
+        #expect(errors.first?.location?.description == "/etc/b.yaml.d/0.yaml:2:14")
+        #expect(
+            errors.first?.message == "there is no feedback 'cpoy' of 'backup' to change, and a new one needs 'onState'")
+        #expect(errors.first?.hint == "did you mean 'copy'?")
+        // What several drop-ins say together is whole, in whatever order.
+        let parts = ["{ more: { emit: Done } }", "{ more: { onState: any } }"].map {
+            "system: backup\nfeedbacks: \($0)"
+        }
+        for parts in [parts, parts.reversed()] {
+            file.dropIns = parts.enumerated().map { ConfigurationFile(path: "/etc/b.yaml.d/\($0).yaml", text: $1) }
+            let whole = ConfigurationCompiler.compile(files: [file]).graph
+            #expect(whole?.systems.first?.feedbacks.map(\.name) == ["copy", "look", "more"])
+        }
+        let more = try graph("system: backup\nfeedbacks: { more: { onState: any, emit: Done } }")
+        #expect(more.systems.first?.feedbacks.map(\.name) == ["copy", "look", "more"])
+    }
+
     @Test func `a list replaces a list`() throws {
         let system = try #require(try graph("system: backup\nfeedbacks: { copy: { run: [sync] } }").systems.first)
         guard case .constant(let command)? = system.feedbacks[0].arguments[1]?["command"] else {

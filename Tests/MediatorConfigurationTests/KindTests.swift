@@ -638,7 +638,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         let read = try #require(try KindFile(json: Array(KindFile([], effects: [effect]).json().utf8)).effects.first)
         #expect(
             read.outcomes.first?.result.fields.map { "\($0.name): \($0.type)" } == [
-                "raw: dyn", "points: list({ x: int, of: dyn })", "odd: dyn", "deep: dyn",
+                "raw: bytes", "points: list({ x: int, of: bytes })", "odd: dyn", "deep: dyn",
             ])
     }
 
@@ -758,7 +758,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         let effect = EffectSchema(
             name: "e",
             parameters: [.init(name: "wait", type: .duration, constraint: .time(.seconds(2)...(.seconds(60))))])
-        for (wait, message) in [("0s", "from 2s to 60s"), ("1s", "from 2s to 60s"), ("2s", nil)] {
+        for (wait, message) in [("0s", "from 2s to 1m"), ("1s", "from 2s to 1m"), ("2s", nil)] {
             let text =
                 "system: s\nstates: { A: {} }\ninitialState: A\nfeedbacks: { f: { onState: A, e: { wait: \(wait) } } }\n"
             let result = ConfigurationCompiler.compile(
@@ -778,6 +778,40 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         }
         #expect(schema(.int).contains("12") && !schema(.int).contains("null"), "\(schema(.int))")
         #expect(schema(.optional(.int)).contains("12") && schema(.optional(.int)).contains("null"))
+    }
+
+    @Test func `an editor is told how much a parameter may be, in words where a schema has none`() {
+        func schema(_ parameter: EffectSchema.Parameter) -> String {
+            let effect = EffectSchema(name: "e", parameters: [parameter])
+            let text = ConfigurationSchema(effects: EffectSchema.builtin + [effect]).text
+            return String(text.split(separator: "\"effect-e\"", maxSplits: 1).last?.prefix(500) ?? "")
+        }
+        let share = schema(.init(name: "p", type: .double, constraint: .number(0.25...2)))
+        #expect(share.contains(#"{ "type": "number", "minimum": 0.25, "maximum": 2 }"#), "\(share)")
+        let most = schema(.init(name: "p", type: .double, constraint: .number((-.infinity)...2)))
+        #expect(most.contains(#"{ "type": "number", "maximum": 2 }"#), "\(most)")
+        let wait = EffectSchema.Parameter(
+            name: "p", summary: "how long it waits", type: .duration,
+            constraint: .time(.milliseconds(1_500)...(.seconds(60))))
+        #expect(schema(wait).contains("How long it waits. From 1.5s to 1m."), "\(schema(wait))")
+        let text = EffectSchema.Parameter(name: "p", type: .string, constraint: .text(limit: 5))
+        #expect(schema(text).contains(#""description": "At most 5 bytes long.""#), "\(schema(text))")
+    }
+
+    @Test(
+        arguments: [
+            (.whole(2...(.max)), .int(1), "must be at least 2"), (.whole(.min...2), .int(3), "must be at most 2"),
+            (.number(0...(.infinity)), .double(-1), "must be at least 0.0"),
+            (.time(.seconds(1)...(.seconds(Int64.max))), TimeSpan(.zero).map { .duration($0) }, "must be at least 1s"),
+            (
+                .time(.milliseconds(1_500)...(.seconds(90))), TimeSpan(.zero).map { .duration($0) },
+                "must be from 1.5s to 1m30s"
+            ),
+        ] as [(EffectSchema.Parameter.Constraint, Value?, String)])
+    func `a range with one end is told as such`(
+        constraint: EffectSchema.Parameter.Constraint, value: Value?, message: String
+    ) throws {
+        #expect(constraint.problem(with: try #require(value)) == message)
     }
 
     @Test func `bounds that are none stay none`() throws {

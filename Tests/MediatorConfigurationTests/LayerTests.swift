@@ -126,6 +126,21 @@ import Musl
         #expect(read() == ["lib/disk-guard.yaml: text"])
     }
 
+    @Test func `a drop-in that is called as those of systemd is warned of`() throws {
+        try root.add("lib/lamp.yaml", "text")
+        try root.add("etc/lamp.yaml.d/10-own.conf", "a")
+        try root.add("etc/lamp.yaml.d/README", "a")
+        // This is no directory, and nothing to complain of.
+        try root.add("run/lamp.yaml.d", "a")
+        #expect(
+            findings() == [
+                """
+                etc/lamp.yaml.d/10-own.conf:1:1: warning: this file is not read [unused-drop-in]
+                  hint: call it 10-own.yaml: drop-ins end in .yaml or .yml
+                """
+            ])
+    }
+
     @Test func `what is not configuration lies beside it undisturbed`() throws {
         try root.add("run/io.mediatord.Control", "a socket")
         try root.add("run/a.yaml", "text")

@@ -1,3 +1,4 @@
+import MediatorConfiguration
 import Testing
 
 #if canImport(Glibc)
@@ -42,9 +43,7 @@ final class TemporaryDirectory {
         // A link to a directory is removed, not followed.
         guard unlink(path) != 0, let directory = opendir(path) else { return }
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            let name = DirectoryEntry.name(of: entry)
             if name != ".", name != ".." { remove("\(path)/\(name)") }
         }
         closedir(directory)

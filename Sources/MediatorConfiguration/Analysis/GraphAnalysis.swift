@@ -15,8 +15,8 @@ struct GraphAnalysis {
         reachable = whole.systems.map(\.reachable)
     }
 
-    /// Reports everything. Loops are looked for whatever else is wrong, since no other part can undo one; all else needs
-    /// every part to be known.
+    /// Reports everything. Errors are told whatever is wrong elsewhere, since no other part can undo them; warnings need every
+    /// part to be known.
     ///
     /// - Parameters:
     ///   - now: The time at which initial states are computed; nil: they are not.
@@ -29,12 +29,11 @@ struct GraphAnalysis {
         aside.saysOnce = true
         let loops = { LoopFinder(whole, reachable, aside).report() }
         let others = {
-            guard isKnown else { return }
             if let now { checkInitialStates(now) }
-            for index in whole.systems.indices {
-                checkStates(index)
-                checkFeedbacks(index)
-            }
+            let broken = isKnown ? [] : filesWithErrors()
+            for index in whole.systems.indices where !isWritten(index, in: broken) { checkFeedbacks(index) }
+            guard isKnown else { return }
+            for index in whole.systems.indices { checkStates(index) }
             checkEvents()
             for link in whole.links { check(link) }
             checkBuses()
@@ -43,6 +42,21 @@ struct GraphAnalysis {
         findings.add(aside.part)
         guard isKnown else { return }
         for link in whole.links { checkLoop(link, isLooping: looping.contains(link.definition.name)) }
+    }
+
+    /// The names of files in which something is wrong, or in a drop-in of theirs: a feedback there may lack what makes it wait.
+    private func filesWithErrors() -> Set<Substring> {
+        Set(
+            findings.filesWithErrors.flatMap { path -> [Substring] in
+                let parts = path.split(separator: "/")
+                let folder = parts.dropLast().last.flatMap { $0.hasSuffix(".d") ? $0.dropLast(2) : nil }
+                return parts.suffix(1) + (folder.map { [$0] } ?? [])
+            })
+    }
+
+    private func isWritten(_ index: Int, in files: Set<Substring>) -> Bool {
+        guard !files.isEmpty, let written = whole.systems[index].written else { return false }
+        return written.source.path.split(separator: "/").last.map(files.contains) ?? false
     }
 
     private func warn(

@@ -48,6 +48,8 @@ struct Assembly {
         var index: Int
         /// Whether it is an instance of a template.
         var isInstance = false
+        /// Whether there is another of its name.
+        var isDoubled = false
     }
 
     /// Compiles what depends on more than a file, and checks the whole.
@@ -83,7 +85,8 @@ struct Assembly {
                 let isQuiet = Self.isQuiet(session) { instance = table.add(written, systems: plainNames) }
                 compiled = self.compiled(written, instance, files[each.file], mayBeKnown: isQuiet)
             }
-            systems[compiled.scope.name] = WiringCompiler.System(scope: compiled.scope, index: whole.systems.count)
+            let scope = each.isDoubled ? SystemScope(brokenName: compiled.scope.name) : compiled.scope
+            systems[compiled.scope.name] = WiringCompiler.System(scope: scope, index: whole.systems.count)
             whole.systems.append(compiled)
         }
         addWiring(to: &whole, systems, table)
@@ -173,7 +176,11 @@ struct Assembly {
             compiled = session.withConstants(constants, of: name) {
                 let scope = SystemScope(template.written, name: name, session: session)
                 let origin = written.source.location(at: written.name.span.start)
-                let definition = SystemCompiler(scope, template.written, session, origin: origin).system()
+                let given = TemplateInstance(
+                    template: written.template, parameters: constants.parameters,
+                    concealed: Set(constants.origins.keys))
+                let definition = SystemCompiler(scope, template.written, session, origin: origin, instance: given)
+                    .system()
                 return AnalysedSystem(
                     definition: definition, written: template.written, scope: scope,
                     initialOrigin: template.written.initialState.map { session.origin($0.node) } ?? .written)
@@ -227,7 +234,8 @@ struct Assembly {
             let bus = session.withConstants(each.constants, of: each.instance, isChecked: false) {
                 wiring.bus(written, index: index)
             }
-            table.scopes[written.name.text] = bus.scope
+            table.scopes[written.name.text] =
+                place.isDoubled ? BusScope(index: index, type: .dyn, isBroken: true) : bus.scope
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
         let links = unique(self.places(\.links) { ($0.name, $0.source) }, "link").map { place in
@@ -320,9 +328,11 @@ struct Assembly {
         return places
     }
 
-    /// Things sorted by name, each name once; of two, the first in the order of files counts.
+    /// Things sorted by name, each name once; of two, the first in the order of files counts, though nobody knows which is
+    /// meant where the name is used.
     private func unique(_ places: [Place], _ what: String) -> [Place] {
         var first: [String: Int] = [:]
+        var doubled: Set<Int> = []
         first.reserveCapacity(places.count)
         for (index, place) in places.enumerated() {
             guard let earlier = first[place.name.text] else {
@@ -331,6 +341,7 @@ struct Assembly {
             }
             // A feedback of a system that is there twice.
             if place.name.text.contains("/") { continue }
+            doubled.insert(earlier)
             let other = places[earlier].source.location(at: places[earlier].name.span.start)
             findings.report(
                 .duplicateName, in: place.source, at: place.name.span,
@@ -339,6 +350,10 @@ struct Assembly {
         // As a rule they come sorted, for files are.
         let names = places.map(\.name.text)
         let indices = places.indices.filter { first[names[$0]] == $0 }
-        return indices.sorted { names[$0] < names[$1] }.map { places[$0] }
+        return indices.sorted { names[$0] < names[$1] }.map { index in
+            var place = places[index]
+            place.isDoubled = doubled.contains(index)
+            return place
+        }
     }
 }

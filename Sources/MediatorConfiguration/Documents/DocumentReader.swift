@@ -162,7 +162,7 @@ struct DocumentReader {
         while index < source.lineCount {
             let line = source.line(index)
             if line.startIndex > start, line.starts(with: "---".utf8),
-                line.count == 3 || line.dropFirst(3).first == UInt8(ascii: " ")
+                line.count == 3 || [UInt8(ascii: " "), UInt8(ascii: "\t")].contains(line[line.startIndex + 3])
             {
                 return line.startIndex
             }

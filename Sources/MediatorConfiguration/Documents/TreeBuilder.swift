@@ -322,6 +322,15 @@ struct TreeBuilder: ~Copyable {
                 hint: "leave it out\(isDropIn ? ": lists and single values always replace" : "")")
             return
         }
+        let name = String(cString: tag)
+        let known = UnavailableValue.Kind.allCases.map { "!\($0.rawValue)" } + (isDropIn ? [Self.replaceTag] : [])
+        let lowercased = name.lowercased()
+        if let near = known.first(where: { $0 == lowercased }) ?? nearestName(to: lowercased, among: known) {
+            findings.report(
+                .tag, in: source, at: Span(start: span.start, end: span.start + 1),
+                "there is no tag '\(name.prefix(60))'", hint: "did you mean '\(near)'?")
+            return
+        }
         findings.report(
             .tag, in: source, at: Span(start: span.start, end: span.start + 1),
             "tags such as '!!str' are not used here", hint: "text that begins with '!' needs quotes")

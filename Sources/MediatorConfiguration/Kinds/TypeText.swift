@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// Types as text, as kinds of systems write them: the configuration's own words, and besides `optional(T)` and
-/// `{ name: T, … }`.
+/// `{ name: T, … }`; what side effects give back may also be `bytes`, or `dyn` where it is not known before.
 struct TypeText {
     private static let simple: [(name: String, type: ValueType)] = [
         ("bool", .bool), ("int", .int), ("uint", .uint), ("double", .double), ("string", .string),
@@ -9,7 +9,7 @@ struct TypeText {
     ]
 
     private var rest: Substring
-    /// Whether it may be a type that is not known, `dyn`.
+    /// Whether it may be `bytes`, or a type that is not known, `dyn`.
     private let allowsDynamic: Bool
 
     private init(_ text: String, allowsDynamic: Bool) {
@@ -19,7 +19,7 @@ struct TypeText {
 
     /// Reads a type's text, which `ValueType.description` wrote; nil if it is none, or lies too deep.
     ///
-    /// - Parameter allowsDynamic: whether `dyn` is one.
+    /// - Parameter allowsDynamic: whether `dyn` and `bytes` are some.
     static func parse(_ text: String, allowsDynamic: Bool = false) -> ValueType? {
         var reader = TypeText(text, allowsDynamic: allowsDynamic)
         guard let type = reader.type(depth: 1) else { return nil }
@@ -44,11 +44,13 @@ struct TypeText {
         case .map(.string, let element): return "map(string, \(spelling(of: element)))"
         case .structure(let structure):
             return "{ \(structure.fields.map { "\($0.name): \(spelling(of: $0.type))" }.joined(separator: ", ")) }"
+        case .bytes: return bytes
         default: return simple.first { $0.type == type }?.name ?? dynamic
         }
     }
 
     private static let dynamic = "dyn"
+    private static let bytes = "bytes"
 
     private mutating func skipSpaces() { rest = rest.drop { $0 == " " } }
 
@@ -71,6 +73,7 @@ struct TypeText {
         if take("{") { return structure(depth: depth) }
         let name = name()
         if allowsDynamic, name == Self.dynamic { return .dyn }
+        if allowsDynamic, name == Self.bytes { return .bytes }
         if let known = Self.simple.first(where: { $0.name == name }) { return known.type }
         guard ["list", "optional", "map"].contains(name), take("(") else { return nil }
         if name == "map" { guard self.name() == "string", take(",") else { return nil } }

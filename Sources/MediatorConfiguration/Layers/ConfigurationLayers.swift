@@ -193,7 +193,16 @@ private struct LayerReader {
         var paths: [String: [String]] = [:]
         for directory in directories {
             do throws(Diagnostic) {
-                for name in try dropInNames(directory) { paths[name, default: []].append(Self.path(directory, name)) }
+                let names = try names(inDropIns: directory) { Self.isFile($0) || $0.hasSuffix(".conf") }
+                for name in names where Self.isFile(name) {
+                    paths[name, default: []].append(Self.path(directory, name))
+                }
+                // Those of systemd are called so.
+                for name in names where !Self.isFile(name) {
+                    warn(
+                        Self.path(directory, name), "this file is not read",
+                        hint: "call it \(name.dropLast(5)).yaml: drop-ins end in .yaml or .yml")
+                }
             } catch {
                 findings.append(error)
             }
@@ -205,8 +214,12 @@ private struct LayerReader {
 
     /// The names of the drop-ins in a directory; none where that is no directory.
     private func dropInNames(_ path: String) throws(Diagnostic) -> [String] {
+        try names(inDropIns: path, where: Self.isFile)
+    }
+
+    private func names(inDropIns path: String, where isWanted: (String) -> Bool) throws(Diagnostic) -> [String] {
         guard case .directory = try ConfigurationDirectory.entry(path) else { return [] }
-        return try ConfigurationDirectory.names(in: path, where: Self.isFile) ?? []
+        return try ConfigurationDirectory.names(in: path, where: isWanted) ?? []
     }
 
     /// Warns of drop-ins for which there is no file, unless that is masked.

@@ -13,6 +13,7 @@ struct DropInMerger {
     private let decoder: Decoder
     /// Where each system's document is.
     private var systems: [String: Int] = [:]
+    private var newFeedbacks: [NewFeedback] = []
 
     /// A merger for a file's documents, whose text is the first of a joined one.
     init(base: DocumentList, source: SourceText, findings: Findings) {
@@ -74,6 +75,9 @@ struct DropInMerger {
                     ?? "a system of its own goes into a file of its own")
             return
         }
+        if !root.replaces, let feedbacks = entries.first(where: { $0.key.text == "feedbacks" })?.value {
+            noteNewFeedbacks(feedbacks, of: index, name.text)
+        }
         let changes = Node(
             content: .mapping(entries.filter { $0.key.text != "system" }), span: root.span, replaces: root.replaces)
         guard root.replaces else {
@@ -81,6 +85,44 @@ struct DropInMerger {
             return
         }
         result.documents[index].root = Node(content: .mapping(entries.map(whole)), span: root.span)
+    }
+
+    /// A feedback that a drop-in says something of, and that was not there.
+    private struct NewFeedback {
+        var document: Int
+        var system: String
+        var key: Scalar
+        /// Those that were.
+        var others: [String]
+    }
+
+    private mutating func noteNewFeedbacks(_ feedbacks: Node, of index: Int, _ system: String) {
+        guard case .mapping(let entries) = feedbacks.content, !feedbacks.replaces else { return }
+        let there = Self.feedbacks(of: result.documents[index].root).map(\.key.text)
+        for entry in entries where !there.contains(entry.key.text) && entry.value.entries?.isEmpty == false {
+            newFeedbacks.append(NewFeedback(document: index, system: system, key: entry.key, others: there))
+        }
+    }
+
+    private static func feedbacks(of root: Node) -> [Node.Entry] {
+        root.entries?.first { $0.key.text == "feedbacks" }?.value.entries ?? []
+    }
+
+    /// Takes away feedbacks that all drop-ins together have not made whole, and reports them: their names are mistyped.
+    mutating func finish() {
+        for new in newFeedbacks where !result.isIncomplete {
+            let feedbacks = Self.feedbacks(of: result.documents[new.document].root)
+            guard let feedback = feedbacks.first(where: { $0.key.text == new.key.text }),
+                let parts = feedback.value.entries, !parts.contains(where: { $0.key.text == "onState" })
+            else { continue }
+            decoder.report(
+                .missingKey, at: new.key.span,
+                "there is no feedback '\(new.key.text)' of '\(new.system)' to change, and a new one needs 'onState'",
+                hint: nearestName(to: new.key.text, among: new.others).map { "did you mean '\($0)'?" })
+            let kept = feedbacks.filter { $0.key.text != new.key.text }
+            result.documents[new.document].root = result.documents[new.document].root.replacing(
+                "feedbacks", with: .mapping(kept))
+        }
     }
 
     /// Merges a section's entries, such as the links, each into the document that has it.

@@ -25,6 +25,7 @@ enum LayeredReader {
         for (text, offset) in zip(texts, joined.bases).dropFirst() {
             merger.apply(DocumentReader.read(text, findings, isDropIn: true), from: offset)
         }
+        merger.finish()
         return merger.result
     }
 

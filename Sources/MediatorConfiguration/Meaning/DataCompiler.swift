@@ -31,6 +31,8 @@ struct DataCompiler {
     let source: SourceText
     /// Whether what is compiled may hold credentials.
     var acceptsSecrets = false
+    /// Whether what is compiled is a command with its arguments.
+    var isCommand = false
 
     /// A compiler of a file's data.
     init(_ session: Session, _ source: SourceText) {
@@ -276,12 +278,11 @@ struct DataCompiler {
         switch (type, resolved) {
         case (.string, .null): hint = "write \"\" for an empty text"
         case (.string, _): hint = "write \"\(shown)\""
-        case (.duration, _): hint = "write a number and a unit, such as 5s, 200ms or 1h30m"
+        case (.duration, _): hint = DurationText.hint(for: text)
         case (.timestamp, _): hint = "write a time such as 2026-11-21T10:00:00Z"
         case (.list, _):
-            // A command as one would type it: its words are the elements.
-            let words = resolved == .null ? [] : shown.split(separator: " ")
-            hint = "write a list: [\(words.joined(separator: ", "))]"
+            let list = resolved == .null ? "[]" : ListText.suggestion(for: text, isCommand: isCommand)
+            hint = "write a list: \(list)"
         case (.structure(let structure), _): hint = "write its fields: { \(Self.list(structure)) }"
         case (.bool, .text) where ["on", "yes"].contains(text.lowercased()): hint = "write true"
         case (.bool, .text) where ["off", "no"].contains(text.lowercased()): hint = "write false"

@@ -316,6 +316,7 @@ struct FeedbackCompiler {
     {
         var data = data
         data.acceptsSecrets = parameter.acceptsSecrets
+        data.isCommand = parameter.constraint == .command
         guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
         else { return nil }
         switch program {

@@ -29,8 +29,8 @@ final class Session {
     private struct Parsed<Form> {
         var result: Result<Form, Problems>
         var mentionsState: Bool
-        /// Where it divides by zero, whatever its variables are.
-        var zeroDivisions: [SourceRange]
+        /// What fails in it, whatever its variables are.
+        var certainFailures: [EvaluationError]
     }
 
     /// Where values from elsewhere are found.
@@ -140,7 +140,8 @@ final class Session {
         if let known = expressions[text] { return known }
         let result = Result { () throws(Problems) in try Expression(parsing: text) }
         let parsed = Parsed(
-            result: result, mentionsState: text.holds("state"), zeroDivisions: (try? result.get())?.zeroDivisions ?? [])
+            result: result, mentionsState: text.holds("state"),
+            certainFailures: (try? result.get())?.certainFailures ?? [])
         expressions[text] = parsed
         return parsed
     }
@@ -149,7 +150,8 @@ final class Session {
         if let known = templates[text] { return known }
         let result = Result { () throws(Problems) in try Template(parsing: text) }
         let parsed = Parsed(
-            result: result, mentionsState: text.holds("state"), zeroDivisions: (try? result.get())?.zeroDivisions ?? [])
+            result: result, mentionsState: text.holds("state"),
+            certainFailures: (try? result.get())?.certainFailures ?? [])
         templates[text] = parsed
         return parsed
     }
@@ -240,16 +242,17 @@ final class Session {
             report(problems, scalar, scope, in: source, state: nil)
         case .success(let form):
             // What is fixed is computed at once, and told where that fails.
-            if !scope.isFixed, let range = parsed.zeroDivisions.first {
+            let failures = scope.isFixed ? [] : parsed.certainFailures
+            for failure in failures {
+                let range = failure.range.start..<failure.range.end
                 findings.report(
-                    .invalidExpression, in: source,
-                    at: ScalarMap(scalar, in: source)?.span(range.start..<range.end) ?? scalar.span,
-                    "\(Self.text(range.start..<range.end, of: scalar.text).prefix(60)): division by zero")
-                return nil
+                    .invalidExpression, in: source, at: ScalarMap(scalar, in: source)?.span(range) ?? scalar.span,
+                    failure.message)
             }
             if scope.isBroken { return nil }
             do throws(Problems) {
-                return try check(form)
+                let result = try check(form)
+                return failures.isEmpty ? result : nil
             } catch {
                 report(error, scalar, scope, in: source, state: parsed.mentionsState ? scope.state : nil)
             }

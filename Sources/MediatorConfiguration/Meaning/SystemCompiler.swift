@@ -8,9 +8,16 @@ struct SystemCompiler {
     private let lookup: Lookup
 
     private let origin: SourceLocation
+    private let instance: TemplateInstance?
 
     /// A compiler of one system, which comes from where it is written unless said otherwise.
-    init(_ scope: SystemScope, _ written: WrittenSystem, _ session: Session, origin: SourceLocation? = nil) {
+    ///
+    /// - Parameter instance: what it was given, if it is an instance of a template.
+    init(
+        _ scope: SystemScope, _ written: WrittenSystem, _ session: Session, origin: SourceLocation? = nil,
+        instance: TemplateInstance? = nil
+    ) {
+        self.instance = instance
         self.origin = origin ?? written.source.location(at: written.name.span.start)
         self.scope = scope
         self.written = written
@@ -54,7 +61,7 @@ struct SystemCompiler {
             mailbox: written.mailbox, readyStates: ready, readinessLimit: written.readinessLimit,
             stateHealth: Dictionary(health, uniquingKeysWith: { first, _ in first }), unhandled: written.unhandled,
             supervision: written.supervision, watchdog: written.watchdog, kind: kind,
-            fingerprint: Fingerprinter.of(written, kind, session))
+            instance: instance, fingerprint: Fingerprinter.of(written, kind, session))
     }
 
     private func isWithinLimits() -> Bool {

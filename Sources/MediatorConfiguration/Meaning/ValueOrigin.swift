@@ -18,6 +18,14 @@ struct InstanceConstants: Sendable {
     var all: [Environment.Constant] = []
     /// Where those parameters come from that are not written in the configuration.
     var origins: [String: ValueOrigin] = [:]
+
+    /// The values of the parameters.
+    var parameters: Structure {
+        for constant in all where constant.name == "parameters" {
+            if case .structure(let structure) = constant.value { return structure }
+        }
+        return Structure(type: StructureType(name: "", fields: []), fields: [])
+    }
 }
 
 extension Session {

@@ -432,7 +432,10 @@ public struct ConfigurationSchema: Sendable {
             return .anyOf(
                 ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
                 .reference("template"))
-        case .number?: return value(parameter.type)
+        case .number(let range)?:
+            let ends = [("minimum", range.lowerBound), ("maximum", range.upperBound)].filter { $0.1.isFinite }
+            return .anyOf(
+                .object([("type", "number")] + ends.map { ($0.0, .double($0.1)) }), .reference("template"))
         }
     }
 
@@ -487,9 +490,11 @@ public struct ConfigurationSchema: Sendable {
 }
 
 extension EffectSchema.Parameter {
-    /// What it is and what it is by default, as editors show it; nil: nothing is said.
+    /// What it is, how much it may be if a schema cannot say so, and what it is by default, as editors show it; nil: nothing
+    /// is said.
     fileprivate var sentence: String? {
-        guard let summary else { return nil }
+        let bounds = boundsWithoutKeyword.map { "\($0.capitalizedSentence)." }
+        guard let summary else { return bounds }
         let usual: String? =
             switch `default` {
             case .string(let text)?: "'\(text)'"
@@ -497,7 +502,19 @@ extension EffectSchema.Parameter {
             case .map?, nil: nil
             case let value?: "\(value)"
             }
-        return "\(summary.capitalizedSentence)." + (usual.map { " By default \($0)." } ?? "")
+        return "\(summary.capitalizedSentence)." + (bounds.map { " \($0)" } ?? "")
+            + (usual.map { " By default \($0)." } ?? "")
+    }
+}
+
+extension EffectSchema.Parameter {
+    /// How much it may be, where that is written as text and the summary does not tell it.
+    private var boundsWithoutKeyword: String? {
+        switch constraint {
+        case .time?, .text?:
+            summary.map { $0.contains("from ") || $0.contains("at most ") } == true ? nil : constraint?.bounds
+        default: nil
+        }
     }
 }
 

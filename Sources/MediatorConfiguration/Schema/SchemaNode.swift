@@ -2,6 +2,8 @@
 indirect enum SchemaNode: Equatable {
     case bool(Bool)
     case int(Int)
+    /// A finite number.
+    case double(Double)
     case string(String)
     case array([SchemaNode])
     case object([(String, SchemaNode)])
@@ -15,6 +17,7 @@ indirect enum SchemaNode: Equatable {
         switch self {
         case .bool(let value): return value ? "true" : "false"
         case .int(let value): return String(value)
+        case .double(let value): return Int(exactly: value).map(String.init) ?? "\(value)"
         case .string(let value): return Self.quoted(value)
         case .array(let items):
             if let line { return line }
@@ -43,7 +46,7 @@ indirect enum SchemaNode: Equatable {
             return texts.joined(separator: ", ")
         }
         switch self {
-        case .bool, .int, .string: return text()
+        case .bool, .int, .double, .string: return text()
         case .array(let items): return joined(items.map { ("", $0) }).map { "[\($0)]" }
         case .object(let members):
             if members.isEmpty { return "{}" }
@@ -106,7 +109,7 @@ extension SchemaNode {
         switch self {
         case .object(let members): return .object([("description", .string(text))] + members)
         case .bool(true): return ["description": .string(text)]
-        case .bool(false), .int, .string, .array: return self
+        case .bool(false), .int, .double, .string, .array: return self
         }
     }
 }

@@ -91,8 +91,9 @@ struct InstanceTable {
                 "there is no template '\(written.template)'",
                 hint: systems.contains(plain)
                     ? "'\(plain)' is no template: write system: \(plain)@ there"
-                    : Names.hint(
-                        for: written.template, among: templates.keys.sorted(), followedBy: written.instance))
+                    : nearestName(to: written.template, among: templates.keys.sorted())
+                        .map { "did you mean '\($0)\(written.instance)'?" }
+                        ?? "a template is a system of that name: write system: \(written.template)")
             return nil
         }
         let constants = written.arguments.flatMap { instanceConstants($0, written, template) }

@@ -130,9 +130,7 @@ extension PersistedLink {
         guard let directory = opendir(folder) else { return }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            let name = DirectoryEntry.name(of: entry)
             if name.hasPrefix(Self.unfinishedPrefix) { unlink("\(folder)/\(name)") }
         }
     }

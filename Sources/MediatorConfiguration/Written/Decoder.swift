@@ -178,11 +178,14 @@ struct Decoder {
     func rate(_ node: Node, _ what: String, hint: String) -> RateLimit? {
         guard let text = scalar(node, what, hint: hint) else { return nil }
         let words = text.text.split(separator: " ")
-        guard words.count == 3, words[1] == "per", let count = Int(words[0]),
-            let period = TimeSpan(text: String(words[2]))
+        guard words.count >= 3, words[1] == "per", let count = Int(words[0]),
+            let period = TimeSpan(text: words[2...].joined(separator: " "))
         else {
+            let isOfPeriod = words.count >= 3 && words[1] == "per" && Int(words[0]) != nil
+            let period = isOfPeriod ? DurationText.meant(by: words[2...].joined(separator: " ")) : nil
             report(
-                .wrongType, at: text.span, "\(what) is a number of times per duration, not '\(text.text)'", hint: hint)
+                .wrongType, at: text.span, "\(what) is a number of times per duration, not '\(text.text)'",
+                hint: period.map { "write \(words[0]) per \($0): the units are h, m, s, ms, us and ns" } ?? hint)
             return nil
         }
         guard (1...ConfigurationLimits.bufferLimit).contains(count),
@@ -202,7 +205,7 @@ struct Decoder {
         guard let span = TimeSpan(text: text.text) else {
             report(
                 .wrongType, at: text.span, "\(what) is a duration, not '\(text.text)'",
-                hint: "write a number with its unit, such as 500ms, 5s or 2h")
+                hint: DurationText.hint(for: text.text))
             return nil
         }
         guard least <= span, span <= most else {
