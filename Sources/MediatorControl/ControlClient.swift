@@ -126,6 +126,12 @@ public struct ControlClient: Sendable {
         return reply.changed
     }
 
+    /// What the daemon knows besides what every one does, as it prints it with `--print-kinds`.
+    public func kinds() async throws -> JSONValue {
+        let reply: DescribeKindsReply = try await call("DescribeKinds", Nothing())
+        return reply.document
+    }
+
     /// What is logged.
     public func logLevel() async throws -> LogLevelReply {
         try await call("ReadLogLevel", Nothing())

@@ -57,6 +57,9 @@ public protocol ControlHandler: Sendable {
     /// Lets a system go on.
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply
 
+    /// The kinds of systems and the side effects that this daemon knows besides what every one does.
+    func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply
+
     /// What is logged.
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply
 

@@ -114,16 +114,19 @@ public enum ControlInterface {
         # rest.
         type GroupSummary (name: string, strategy: string, systems: []string)
 
-        # What an instance of a kind is given, or what that is by default. One that is
+        # What an instance of a template or kind is given, or what that is by default. One that is
         # concealed comes from a credential or from the environment, and has no value here.
         type Parameter (name: string, type: string, value: ?object, concealed: bool)
 
-        # Everything about a system; source is the file and line it is written in, kind
-        # the kind of which it is an instance, if it is written in Swift, and parameters
-        # what it is given then; links are the names of the links that touch it.
+        # Everything about a system; source is the file and line it is written in, template
+        # the template of which it is an instance, and instanceParameters what it is given
+        # then; kind is the kind of which it is an instance, if it is written in Swift, and
+        # parameters what it is given then; links are the names of the links that touch it.
         type SystemDescription (
           summary: SystemSummary,
           source: ?string,
+          template: ?string,
+          instanceParameters: ?[]Parameter,
           kind: ?string,
           parameters: ?[]Parameter,
           states: []StateType,
@@ -133,6 +136,7 @@ public enum ControlInterface {
           feedbacks: []FeedbackSummary,
           links: []string,
           lastFault: ?string,
+          lastFaultTime: ?string,
           supervision: Supervision,
           group: ?GroupSummary,
           ready: ?Readiness,
@@ -465,6 +469,10 @@ public enum ControlInterface {
 
         # Lets a system go on. changed is false if it was not paused.
         method ResumeSystem(name: string) -> (changed: bool)
+
+        # What this daemon knows besides what every one does: kinds of systems that are written
+        # in Swift, and side effects of its own. document is what it prints with --print-kinds.
+        method DescribeKinds() -> (document: object)
 
         # The levels of the log, from the least grave.
         type LogLevel (trace, debug, info, notice, warning, error, critical)

@@ -54,6 +54,9 @@ public enum ControlService {
         try interface.register("ResumeSystem") { (parameters: NameParameters, call) in
             try await handler.resumeSystem(parameters.name, peer: call.peer)
         }
+        try interface.register("DescribeKinds") { (_: Nothing, call) in
+            try await handler.describeKinds(peer: call.peer)
+        }
         try interface.register("ReadLogLevel") { (_: Nothing, call) in
             try await handler.readLogLevel(peer: call.peer)
         }

@@ -28,6 +28,7 @@ extension ControlInterface {
         "Watch": .read,
         "ListChanges": .read,
         "ReadMetrics": .read,
+        "DescribeKinds": .read,
         "Why": .read,
         "WhyNot": .read,
         "Trace": .read,

@@ -1,3 +1,5 @@
+public import Varlink
+
 /// That a system is paused.
 public struct Pause: Codable, Sendable, Hashable {
     /// Since when (RFC 3339, UTC).
@@ -23,6 +25,17 @@ public struct PauseReply: Codable, Sendable, Hashable {
     /// A reply.
     public init(changed: Bool) {
         self.changed = changed
+    }
+}
+
+/// The reply to `DescribeKinds`.
+public struct DescribeKindsReply: Codable, Sendable, Hashable {
+    /// What the daemon prints with `--print-kinds`.
+    public var document: JSONValue
+
+    /// A reply.
+    public init(document: JSONValue) {
+        self.document = document
     }
 }
 

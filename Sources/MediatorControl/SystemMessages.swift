@@ -298,7 +298,7 @@ public struct GroupSummary: Codable, Sendable, Hashable {
     }
 }
 
-/// What an instance of a kind is given.
+/// What an instance of a kind or template is given.
 public struct Parameter: Codable, Sendable, Hashable {
     /// Its name.
     public var name: String
@@ -329,6 +329,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var summary: SystemSummary
     /// Where it is written: file and line.
     public var source: String?
+    /// The template of which it is an instance: `uplink@`.
+    public var template: String?
+    /// What an instance of a template is given.
+    public var instanceParameters: [Parameter]?
     /// The kind of which it is an instance, if it is written in Swift.
     public var kind: String?
     /// What the instance is given, with what it is by default; nil: it is none of a kind.
@@ -345,8 +349,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var feedbacks: [FeedbackSummary]
     /// The names of the links that touch it.
     public var links: [String]
-    /// What its last fault was.
+    /// What its last fault was, and where.
     public var lastFault: String?
+    /// When that was (RFC 3339, UTC).
+    public var lastFaultTime: String?
     /// What is done about its faults.
     public var supervision: Supervision
     /// The group it belongs to.
@@ -360,6 +366,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public init(
         summary: SystemSummary,
         source: String? = nil,
+        template: String? = nil,
+        instanceParameters: [Parameter]? = nil,
         kind: String? = nil,
         parameters: [Parameter]? = nil,
         states: [StateType],
@@ -369,6 +377,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         feedbacks: [FeedbackSummary] = [],
         links: [String] = [],
         lastFault: String? = nil,
+        lastFaultTime: String? = nil,
         supervision: Supervision,
         group: GroupSummary? = nil,
         ready: Readiness? = nil,
@@ -376,6 +385,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     ) {
         self.summary = summary
         self.source = source
+        self.template = template
+        self.instanceParameters = instanceParameters
         self.kind = kind
         self.parameters = parameters
         self.states = states
@@ -385,6 +396,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.feedbacks = feedbacks
         self.links = links
         self.lastFault = lastFault
+        self.lastFaultTime = lastFaultTime
         self.supervision = supervision
         self.group = group
         self.ready = ready

@@ -273,7 +273,10 @@ public struct Daemon: Sendable {
         let acts = reloader.acts
         let control = HostControl(
             host: host, reloader: reloader, metrics: metrics, configuration: configuration.directories,
-            started: started, acts: acts, logLevels: logLevels)
+            started: started, acts: acts,
+            kinds: KindFile(
+                kinds.kinds, effects: effects.schemas.filter { !EffectCatalogue.builtin.schemas.contains($0) }),
+            logLevels: logLevels)
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"

@@ -148,7 +148,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         do throws(KindError) {
             catalogue = try SystemCatalogue.of(Self.launch.kinds)
         } catch {
-            throw Self.failure(error.description.split(separator: "\n").map(String.init))
+            throw Self.failure(error.flaws)
         }
         let flaws = EffectCatalogue.builtin.flaws(ofMore: Self.launch.effects)
         guard flaws.isEmpty else {

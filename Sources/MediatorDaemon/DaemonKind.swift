@@ -151,18 +151,14 @@ extension SystemCatalogue {
     ///
     /// - Throws: everything that is wrong with them, a line each.
     package static func of(_ kinds: [DaemonKind]) throws(KindError) -> SystemCatalogue {
-        var flaws: [String] = []
+        var flaws = KindError.Collector()
         var implementations: [any SystemImplementation] = []
         var names: Set<String> = []
         for kind in kinds {
-            if !names.insert(kind.name).inserted { flaws.append("two kinds have the name '\(kind.name)'") }
-            do {
-                implementations.append(try kind.implementation())
-            } catch {
-                flaws.append(error.description)
-            }
+            if !names.insert(kind.name).inserted { flaws.add("two kinds have the name '\(kind.name)'") }
+            flaws.attempt { () throws(KindError) in try kind.implementation() }.map { implementations.append($0) }
         }
-        guard flaws.isEmpty else { throw KindError(flaws.joined(separator: "\n")) }
+        try flaws.check()
         return SystemCatalogue(implementations)
     }
 }

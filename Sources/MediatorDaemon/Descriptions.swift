@@ -40,8 +40,17 @@ extension Field {
 extension Parameter {
     /// What an instance is given, but for what comes from elsewhere.
     package static func all(of instance: KindInstance) -> [Parameter] {
-        zip(instance.parameters.type.fields, instance.parameters.fields).map { field, value in
-            let isConcealed = instance.concealed.contains(field.name)
+        all(of: instance.parameters, concealing: instance.concealed)
+    }
+
+    /// What an instance of a template is given, but for what comes from elsewhere.
+    package static func all(of instance: TemplateInstance) -> [Parameter] {
+        all(of: instance.parameters, concealing: instance.concealed)
+    }
+
+    private static func all(of parameters: Structure, concealing concealed: Set<String>) -> [Parameter] {
+        zip(parameters.type.fields, parameters.fields).map { field, value in
+            let isConcealed = concealed.contains(field.name)
             let shown: JSONValue? = isConcealed || value == .optional(nil) ? .none : .some(ValueCoding.json(value))
             return Parameter(name: field.name, type: "\(field.type)", value: shown, isConcealed: isConcealed)
         }
@@ -83,8 +92,10 @@ extension SystemDescription {
         self.init(
             summary: SystemSummary(status),
             source: "\(definition.source)",
+            template: definition.instance?.template,
+            instanceParameters: definition.instance.map { Parameter.all(of: $0) },
             kind: definition.kind?.kind,
-            parameters: definition.kind.map(Parameter.all),
+            parameters: definition.kind.map { Parameter.all(of: $0) },
             states: definition.states.map { StateType(name: $0.name, fields: Field.all(of: $0.type)) },
             events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0)) },
             initialState: definition.states[definition.initialState.state].name,
@@ -101,9 +112,8 @@ extension SystemDescription {
                     outcomes: FeedbackOutcome.all(of: feedback, in: definition))
             },
             links: status.links,
-            lastFault: status.lastFault.map { fault in
-                (status.lastFaultTime.map { "\($0) " } ?? "") + "\(fault.place): \(fault.message)"
-            },
+            lastFault: status.lastFault.map { "\($0.place): \($0.message)" },
+            lastFaultTime: status.lastFaultTime.map { "\($0)" },
             supervision: Supervision(definition.supervision),
             group: status.group.map { group in
                 GroupSummary(name: group.name, strategy: group.strategy.rawValue, systems: status.groupSystems)

@@ -18,6 +18,8 @@ struct HostControl: ControlHandler {
     let started: Timestamp
     /// Says who did what.
     let acts: ActLog
+    /// What the daemon knows besides what every one does.
+    let kinds: KindFile
     /// What is logged; nil: that is nobody's business here.
     let logLevels: LogLevelSwitch?
 
@@ -236,6 +238,10 @@ struct HostControl: ControlHandler {
         return PauseReply(changed: wasPaused)
     }
 
+    func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply {
+        DescribeKindsReply(document: try JSONValue(parsing: try kinds.json()))
+    }
+
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply {
         LogLevelReply(try levelSwitch())
     }
@@ -261,7 +267,11 @@ struct HostControl: ControlHandler {
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
-        await reloader.plan(parameters.directory, dropsTransient: parameters.dropTransient ?? false)
+        // What lies behind it would not be looked at, but shown.
+        if parameters.directory?.utf8.contains(0) == true {
+            throw ServiceError.invalidParameter(parameter: "directory")
+        }
+        return await reloader.plan(parameters.directory, dropsTransient: parameters.dropTransient ?? false)
     }
 
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {

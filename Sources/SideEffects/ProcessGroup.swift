@@ -1,4 +1,5 @@
 import Glibc
+import MediatorConfiguration
 import SystemPackage
 
 /// A process group whose leader has not been reaped, so that its number is nobody else's.
@@ -42,10 +43,7 @@ struct ProcessGroup: Sendable {
         guard let directory = opendir("/proc") else { return true }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            let pid = withUnsafeBytes(of: entry.pointee.d_name) { name in
-                pid_t(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
-            }
-            if let pid, isLivingMember(pid) { return true }
+            if let pid = pid_t(DirectoryEntry.name(of: entry)), isLivingMember(pid) { return true }
         }
         return false
     }

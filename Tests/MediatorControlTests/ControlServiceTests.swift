@@ -134,6 +134,9 @@ private struct SmallHandler: ControlHandler {
 
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply { PauseReply(changed: false) }
 
+    func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply {
+        DescribeKindsReply(document: ["version": 1, "kinds": []])
+    }
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
 
     func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {

@@ -41,6 +41,7 @@ struct DefinitionTests {
     static let system = SystemDescription(
         summary: summary,
         source: "disk.yaml:1",
+        template: "disk@", instanceParameters: [Parameter(name: "path", type: "string", value: .string("/"))],
         kind: "disk",
         parameters: [Parameter(name: "device", type: "string", value: .string("sda"))],
         states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])],
@@ -58,6 +59,7 @@ struct DefinitionTests {
         ],
         links: ["tell"],
         lastFault: "none",
+        lastFaultTime: "2026-11-21T10:00:00Z",
         supervision: Supervision(
             onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "escalate"),
         group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"]),
@@ -212,6 +214,7 @@ struct DefinitionTests {
         ),
         ("PauseSystem", NameParameters(name: "disk"), PauseReply(changed: true)),
         ("ResumeSystem", NameParameters(name: "disk"), PauseReply(changed: false)),
+        ("DescribeKinds", Nothing(), DescribeKindsReply(document: ["version": 1, "kinds": []])),
         ("ReadLogLevel", Nothing(), LogLevelReply(level: .debug, given: .info)),
         ("SetLogLevel", SetLogLevelParameters(level: .critical), LogLevelReply(level: .trace, given: .notice)),
         ("Why", NameParameters(name: "disk"), WhyReply(hops: [hop], cut: true)),

@@ -1,5 +1,6 @@
 import CommonExpression
 import Glibc
+import MediatorConfiguration
 import MediatorDaemon
 import Testing
 
@@ -69,9 +70,7 @@ import Testing
             let directory = try #require(opendir("/proc/self/fd"))
             defer { closedir(directory) }
             while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
+                let name = DirectoryEntry.name(of: entry)
                 var text = [CChar](repeating: 0, count: 256)
                 let length = readlink("/proc/self/fd/\(name)", &text, 255)
                 guard length > 0 else { continue }

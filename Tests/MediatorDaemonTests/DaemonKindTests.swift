@@ -10,6 +10,11 @@ import Testing
 
 private struct Idle: State, Codable {}
 private struct Go: Event, Codable { let url: URL }
+private struct Away: Codable { let home: URL }
+private enum Shapes: Codable, CaseIterable {
+    case none, pair(Int, Int), link(to: URL)
+    static let allCases = [Shapes.none, .pair(1, 2), .link(to: URL(filePath: "/"))]
+}
 private struct Stop: Event, Codable {}
 private struct Limits: Codable { var most = 3 }
 private struct Count: Codable { var value: Int }
@@ -71,6 +76,13 @@ private let kinds: [DaemonKind] = [
                 .system("a b", states: [Idle.self], events: []) { makeSystem() },
                 .system("none", states: [], events: []) { makeSystem() },
                 .system("url", states: [Idle.self], events: [Go.self]) { makeSystem() },
+                .system("many", parameters: Away.self, states: [Idle.self, Idle.self], events: [Go.self]) { _ in
+                    makeSystem()
+                },
+                .system("same", states: [Idle.self, Idle.self], events: [Stop.self, Stop.self]) { makeSystem() },
+                .loop("cases", state: Shapes.self, event: Step.self) { () throws -> Loop<Shapes, Step> in
+                    throw TooMany()
+                },
             ])
         }
         #expect(
@@ -80,6 +92,12 @@ private let kinds: [DaemonKind] = [
                 the kind 'a b': 'a b' cannot name a kind of systems
                 the kind 'none': it has no state
                 the kind 'url': the event Go: the field 'url': there is no type for URL in configurations
+                the kind 'many': the event Go: the field 'url': there is no type for URL in configurations
+                the kind 'many': the parameters Away: the field 'home': there is no type for URL in configurations
+                the kind 'same': two states have the name 'Idle'
+                the kind 'same': two events have the name 'Stop'
+                the kind 'cases': the state Shapes: the case 'pair': give each of its values a label
+                the kind 'cases': the state Shapes: the case 'link': the field 'to': there is no type for URL in configurations
                 """)
     }
 

@@ -160,7 +160,7 @@ private enum Unlabelled: Codable, CaseIterable {
             return error?.description ?? ""
         }
         #expect(error(Unlisted.self).contains("the state Unlisted: it is an enumeration: conform it to CaseIterable"))
-        #expect(error(Unlabelled.self).contains("give each value of the case 'pair' a label"))
+        #expect(error(Unlabelled.self).contains("the case 'pair': give each of its values a label"))
         #expect(error(Int.self).contains("the state Int: it is no structure with fields"))
     }
 

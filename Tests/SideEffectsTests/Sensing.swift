@@ -109,9 +109,7 @@ final class Folder: Sendable {
     private func remove(_ path: String) {
         if let directory = opendir(path) {
             while let entry = readdir(directory) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
+                let name = DirectoryEntry.name(of: entry)
                 if name != ".", name != ".." { remove("\(path)/\(name)") }
             }
             closedir(directory)
@@ -140,7 +138,7 @@ func openDescriptors(on target: String) -> Int {
     defer { closedir(directory) }
     var count = 0
     while let entry = readdir(directory) {
-        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let name = DirectoryEntry.name(of: entry)
         var link = [UInt8](repeating: 0, count: 256)
         let length = link.withUnsafeMutableBytes { room in
             room.withMemoryRebound(to: CChar.self) { room in

@@ -167,12 +167,20 @@ extension HostedSet {
     ) -> [WhyNot.Sender] {
         let runs = system.runs
         let next = system.nextRuns
+        let faults = system.faults
         return system.definition.feedbacks.compactMap { feedback in
             let matching = feedback.outcomes.filter { _, outcomes in
                 outcomes.values.contains { $0.contains { $0.event.event == event } }
             }
             guard !matching.isEmpty else { return nil }
-            let reasons = system.obstacles(to: feedback.selector, only: Set(matching.keys), now)
+            var reasons = system.obstacles(to: feedback.selector, only: Set(matching.keys), now)
+            let run = runs.first { $0.feedback == feedback.name }
+            let isAtWork = (run?.running ?? 0) + (run?.waiting ?? 0) > 0 || next[feedback.name] != nil
+            if reasons.isEmpty, !isAtWork, let fault = faults.last, let time = faults.time, time >= state.since,
+                fault.place.hasPrefix("feedback \(feedback.name), ")
+            {
+                reasons.append("it failed at \(time): \(fault.message)")
+            }
             // What it has to come to, in this state or else in any.
             let outcomes = (matching[state.index] ?? matching.values.first ?? [:]).flatMap { name, rules in
                 rules.filter { $0.event.event == event }.map { rule in
@@ -182,9 +190,7 @@ extension HostedSet {
                 }
             }.filter { !$0.isEmpty }.sorted()
             var waits = outcomes.isEmpty ? "it emits it" : "it emits it on \(outcomes.joined(separator: ", "))"
-            if let run = runs.first(where: { $0.feedback == feedback.name }), run.running > 0 {
-                waits += "; it runs now"
-            }
+            if let run, run.running > 0 { waits += "; it runs now" }
             if let time = next[feedback.name] { waits += "; its time is at \(time)" }
             return WhyNot.Sender(
                 isLink: false, name: feedback.name, summary: feedback.summary, source: feedback.source,

@@ -96,8 +96,9 @@ extension RecordCodec where Whole == any State {
                 $0
             }
         }
-        var entries: [Entry] = []
-        for type in types { entries.append(try entry(type)) }
+        var flaws = KindError.Collector()
+        let entries = types.compactMap { type in flaws.attempt { () throws(KindError) in try entry(type) } }
+        try flaws.check()
         return RecordCodec(entries, of: types.map { $0 as Any.Type }, noun: "state")
     }
 }
@@ -112,8 +113,9 @@ extension RecordCodec where Whole == any Event {
                 $0
             }
         }
-        var entries: [Entry] = []
-        for type in types { entries.append(try entry(type)) }
+        var flaws = KindError.Collector()
+        let entries = types.compactMap { type in flaws.attempt { () throws(KindError) in try entry(type) } }
+        try flaws.check()
         return RecordCodec(entries, of: types.map { $0 as Any.Type }, noun: "event")
     }
 }
@@ -178,12 +180,21 @@ extension RecordCodec where Whole: Codable {
     private static func enumeration(_ samples: [Whole], _ noun: String) throws -> RecordCodec {
         var entries: [Entry] = []
         var indices: [String: Int] = [:]
+        var flaws = KindError.Collector()
         for sample in samples {
             let name = try caseName(sample).name
             guard indices[name] == nil else { continue }
             indices[name] = entries.count
-            entries.append(try entry(name, of: sample))
+            // What is wrong with one case does not hide what is wrong with another.
+            flaws.attempt { () throws(KindError) in
+                do {
+                    return try entry(name, of: sample)
+                } catch {
+                    throw KindError(error, in: "the case '\(name)'")
+                }
+            }.map { entries.append($0) }
         }
+        try flaws.check()
         return RecordCodec(
             entries: entries, index: { [indices] value in indices[try caseName(value).name] },
             name: { (try? caseName($0).name) ?? "\($0)" }, noun: noun)
@@ -213,7 +224,7 @@ extension RecordCodec where Whole: Codable {
         var fields = coded
         if fields.count == 1, fields[0].name == "_0" { fields[0].name = "value" }
         if fields.contains(where: { $0.name.hasPrefix("_") }) {
-            throw KindError("give each value of the case '\(name)' a label")
+            throw KindError("give each of its values a label")
         }
         return Entry(
             name: name, fields: fields,

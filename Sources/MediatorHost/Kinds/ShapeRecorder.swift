@@ -53,7 +53,7 @@ enum ShapeRecorder {
         _ = try T(from: RecordingDecoder(note: note, codingPath: []))
         guard let inner = note.members.first(where: { $0.name == name })?.note, !inner.isEmpty else { return [] }
         guard case .structure(let fields)? = inner.shape else {
-            throw KindError("the case '\(name)' decodes something else than fields")
+            throw KindError("it decodes something else than fields")
         }
         return fields
     }

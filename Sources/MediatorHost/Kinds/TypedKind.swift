@@ -25,28 +25,40 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         events: () throws(KindError) -> RecordCodec<E>, names: [String: String] = [:],
         make: @escaping @Sendable (P) throws -> Parts
     ) throws(KindError) where P: Codable {
+        var flaws = KindError.Collector()
         do {
-            self.states = try states()
-            self.events = try events()
-            let coded = try Self.fields(parameters)
+            let found = (flaws.attempt(states), flaws.attempt(events))
+            let given = flaws.attempt { () throws(KindError) in
+                let coded = try Self.fields(parameters)
+                guard let defaults else { return (coded, nil as [Value]?) }
+                return (coded, try Self.values(of: defaults, coded))
+            }
+            guard case (let states?, let events?) = found, let (coded, values) = given else {
+                try flaws.check()
+                preconditionFailure("what is missing has a flaw")
+            }
+            self.states = states
+            self.events = events
             self.parameters = { structure in
                 try ValueDecoder().decode(P.self, from: Shape.lowered(coded, structure.fields))
             }
-            let values = try defaults.map { try Self.values(of: $0, coded) }
             kind = SystemKind(
                 name: name, description: description,
                 parameters: coded.enumerated().map { index, field in
                     SystemKind.Parameter(field: SystemKind.Field(field), default: values?[index])
                 },
-                states: self.states.entries.map(\.record), events: self.events.entries.map(\.record))
+                states: states.entries.map(\.record), events: events.entries.map(\.record))
+            for flaw in kind.flaws { flaws.add(flaw) }
+            for field in (kind.states + kind.events).flatMap(\.fields) + kind.parameters.map(\.field)
+            where !field.type.isWritable {
+                flaws.add("the field '\(field.name)' is of a type that lies too deep")
+            }
+            try flaws.check()
         } catch {
             throw KindError(error, in: "the kind '\(name)'")
         }
         self.names = names
         self.make = make
-        let types = (kind.states + kind.events).flatMap(\.fields) + kind.parameters.map(\.field)
-        let deep = types.first { !$0.type.isWritable }.map { "the field '\($0.name)' is of a type that lies too deep" }
-        if let flaw = kind.flaws.first ?? deep { throw KindError("the kind '\(name)': \(flaw)") }
     }
 
     private static func fields(_ type: P.Type) throws(KindError) -> [Shape.Field] where P: Codable {

@@ -1,6 +1,7 @@
 import CLinux
 import CommonExpression
 import Glibc
+import MediatorConfiguration
 import SystemPackage
 
 /// A process that was alive when this was made, and whose number cannot be taken for another's: it holds a descriptor of it
@@ -80,11 +81,9 @@ final class ProcessHandle: Sendable {
         }
         var found: [(number: pid_t, begin: UInt64)] = []
         while let entry = readdir(listing) {
-            let number = withUnsafeBytes(of: entry.pointee.d_name) { name in
-                pid_t(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
-            }
             // Most have another name, which is soon seen.
-            guard let number, text("\(directory)/\(number)/comm") == command + "\n", let status = status(number)
+            guard let number = pid_t(DirectoryEntry.name(of: entry)),
+                text("\(directory)/\(number)/comm") == command + "\n", let status = status(number)
             else { continue }
             found.append((number, status.begin))
         }

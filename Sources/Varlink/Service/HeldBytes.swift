@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the bytes that lie here of what clients have sent, of each user and in all.
+/// Counts the bytes that lie here of what clients have sent, or have not read, of each user and in all.
 ///
 /// What one connection holds is bounded already; this bounds what many of them hold together.
 final class HeldBytes: Sendable {

@@ -58,6 +58,11 @@ public struct ServiceConfiguration: Sendable {
     public var maximumUnwelcomeConnections = 64
     /// How many bytes of replies may wait for a client to read before handlers have to wait, too.
     public var maximumUnsentBytes = 1 << 16
+    /// How many bytes of replies may wait in all for clients to read, beyond twice ``maximumUnsentBytes`` of each: of long replies.
+    /// Who leaves more unread is disconnected. The last quarter is for peers who have precedence.
+    public var maximumUnreadBytes = 128 << 20
+    /// How many of them may be for one user.
+    public var maximumUnreadBytesPerUser = 64 << 20
     /// How many bytes of further calls are read from a client while one of its calls is running.
     public var maximumReadAhead = 1 << 16
     /// How many bytes may lie here in all that clients have sent: of messages that are not yet whole, that wait, and whose

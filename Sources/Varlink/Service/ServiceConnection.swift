@@ -22,6 +22,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     private let dispatcher: Dispatcher
     private let isWelcome: Bool
     private let heldBytes: HeldBytes
+    private let unreadBytes: HeldBytes
     private let owner: HeldBytes.Owner
     private let onEnd: @Sendable () -> Void
 
@@ -37,13 +38,16 @@ final class ServiceConnection: ChannelDuplexHandler {
     private var isReadHeldBack = false
     /// How many bytes are counted as held by this connection.
     private var counted = 0
+    /// How many bytes are counted as left unread by this client.
+    private var countedUnread = 0
     private var runningTimer = ConnectionMachine.Timer.doNothing
     private var scheduled: Scheduled<Void>?
 
     /// - Parameters:
     ///   - isWelcome: whether the peer may be connected; if not, its first call is answered with `PermissionDenied`.
     ///   - hasPrecedence: whether it has where room becomes scarce.
-    ///   - heldBytes: what all connections hold.
+    ///   - heldBytes: what all connections hold of what was sent.
+    ///   - unreadBytes: what lies here of replies to all.
     ///   - onEnd: called once when the serving task has ended.
     init(
         peer: VarlinkPeer,
@@ -52,6 +56,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         isWelcome: Bool,
         hasPrecedence: Bool,
         heldBytes: HeldBytes,
+        unreadBytes: HeldBytes,
         onEnd: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
@@ -59,6 +64,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         self.dispatcher = dispatcher
         self.isWelcome = isWelcome
         self.heldBytes = heldBytes
+        self.unreadBytes = unreadBytes
         owner = HeldBytes.Owner(user: peer.userID, hasPrecedence: hasPrecedence)
         self.onEnd = onEnd
         let most = isWelcome ? Int.max : configuration.maximumUnwelcomeBytes
@@ -121,6 +127,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         let isWritable = context.channel.isWritable
         let action = machine.setOutputBlocked(!isWritable)
         if isWritable {
+            _ = countUnread()
             for waiting in unsent { waiting.resume() }
             unsent = []
         }
@@ -171,6 +178,7 @@ final class ServiceConnection: ChannelDuplexHandler {
             continuation.resume()
         } else {
             unsent.append(continuation)
+            checkUnread()
         }
     }
 
@@ -188,6 +196,12 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     private func flush() {
+        guard unflushed > 0 else { return }
+        flushAll()
+        checkUnread()
+    }
+
+    private func flushAll() {
         guard unflushed > 0 else { return }
         unflushed = 0
         context?.flush()
@@ -230,7 +244,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     /// Closes: at once with the error of the client, if it made one; otherwise once the replies that are still unsent
     /// are on their way, for which it has the time a client has for reading them.
     func close(_ error: VarlinkError?) {
-        flush()
+        flushAll()
         // That may have closed the channel, which drops the context.
         guard let context else { return }
         machine.close()
@@ -278,6 +292,25 @@ final class ServiceConnection: ChannelDuplexHandler {
         return true
     }
 
+    /// Counts what waits for the client to read it; `false`: there is no room for it. What every client may leave is not
+    /// counted, so that most are never looked at.
+    private func countUnread() -> Bool {
+        var unread = 0
+        if let context, !context.channel.isWritable {
+            let waiting = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+            unread = max(0, (waiting ?? 0) - 2 * configuration.maximumUnsentBytes)
+        }
+        guard unreadBytes.change(from: countedUnread, to: unread, owner) else { return false }
+        countedUnread = unread
+        return true
+    }
+
+    /// Drops a client that leaves more unread than there is room for.
+    private func checkUnread() {
+        guard !countUnread() else { return }
+        close(VarlinkError(.noRoom, "the replies that clients leave unread are more than there is room for"))
+    }
+
     /// Brings reading and the clock in line with the machine.
     private func settle() {
         // More comes only where it is looked at.
@@ -318,6 +351,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     private func end() {
         machine.close()
         _ = count()
+        _ = unreadBytes.change(from: countedUnread, to: 0, owner)
+        countedUnread = 0
         scheduled?.cancel()
         scheduled = nil
         task?.cancel()

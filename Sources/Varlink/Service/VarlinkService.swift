@@ -58,6 +58,7 @@ public final class VarlinkService: Sendable {
     private let socketPath: SocketPath?
     private let group: MultiThreadedEventLoopGroup
     private let heldBytes: HeldBytes
+    private let unreadBytes: HeldBytes
     private let state = Mutex(State())
 
     private init(
@@ -72,6 +73,8 @@ public final class VarlinkService: Sendable {
         self.group = group
         heldBytes = HeldBytes(
             limit: configuration.maximumHeldBytes, limitPerUser: configuration.maximumHeldBytesPerUser)
+        unreadBytes = HeldBytes(
+            limit: configuration.maximumUnreadBytes, limitPerUser: configuration.maximumUnreadBytesPerUser)
     }
 
     /// Starts a service; when this returns, clients can connect.
@@ -305,7 +308,8 @@ public final class VarlinkService: Sendable {
             dispatcher: dispatcher,
             isWelcome: isWelcome,
             hasPrecedence: hasPrecedence,
-            heldBytes: heldBytes
+            heldBytes: heldBytes,
+            unreadBytes: unreadBytes
         ) { [self] in
             remove(number)
         }
