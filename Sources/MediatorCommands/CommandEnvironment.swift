@@ -32,8 +32,8 @@ public struct CommandEnvironment: Sendable {
     public var variable: @Sendable (String) -> String?
     /// The effective user.
     public var userID: UInt32
-    /// Its name, if it is known.
-    public var userName: String?
+    /// Its name, if it is known. Asked for only where it is told: a directory service may be far away.
+    public var userName: @Sendable () -> String?
     /// The time now, in seconds since 1970.
     public var now: @Sendable () -> Int64
     /// A time as the clocks on the wall show it.
@@ -66,7 +66,7 @@ public struct CommandEnvironment: Sendable {
     public init(
         variable: @escaping @Sendable (String) -> String?,
         userID: UInt32,
-        userName: String? = nil,
+        userName: @escaping @Sendable () -> String? = { nil },
         now: @escaping @Sendable () -> Int64,
         localTime: @escaping @Sendable (Int64) -> CalendarTime,
         isTerminal: Bool,
@@ -98,7 +98,7 @@ public struct CommandEnvironment: Sendable {
         var environment = CommandEnvironment(
             variable: { name in getenv(name).map { String(cString: $0) } },
             userID: geteuid(),
-            userName: name(ofUser: geteuid()),
+            userName: { name(ofUser: geteuid()) },
             now: { Int64(time(nil)) },
             localTime: CalendarTime.local,
             isTerminal: isTerminal,
@@ -131,7 +131,7 @@ public struct CommandEnvironment: Sendable {
     }
 
     /// Who that is, for people: `alice (user 1000)`.
-    var who: String { userName.map { "\($0) (user \(userID))" } ?? "user \(userID)" }
+    var who: String { userName().map { "\($0) (user \(userID))" } ?? "user \(userID)" }
 
     private static func name(ofUser number: UInt32) -> String? {
         var record = passwd()

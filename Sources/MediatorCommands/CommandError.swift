@@ -64,6 +64,13 @@ extension CommandError {
                 code: error.code, details: error.details)
             return
         }
+        if let unseen = error as? SentUnseen {
+            let error = CommandError(unseen.error, place: place, environment)
+            self.init(
+                error.status, "it was sent, but what came of it cannot be seen: \(error.message)", advice: error.advice,
+                code: error.code, details: error.details)
+            return
+        }
         if case .machine(let host, _) = place, let error = error as? VarlinkError, !(error.code == .invalidPath) {
             self.init(error, host: host)
             return

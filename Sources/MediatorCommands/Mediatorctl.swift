@@ -9,7 +9,21 @@ public enum Mediatorctl {
 
     /// Runs the command line of this process and gives the number it is to end with.
     public static func main() async -> Int32 {
-        await run(Array(CommandLine.arguments.dropFirst()), in: .process()).rawValue
+        let environment = CommandEnvironment.process()
+        // What was put into the place of other bytes would be sent, shown and searched for as if it had been typed.
+        if let place = notText(CommandLine.unsafeArgv, Int(CommandLine.argc)) {
+            let error = CommandError(.usage, "the argument \(place) of the command line is not UTF-8")
+            environment.writeError(error.text(isJSON: wantsJSON(CommandLine.arguments)))
+            return error.status.rawValue
+        }
+        return await run(Array(CommandLine.arguments.dropFirst()), in: environment).rawValue
+    }
+
+    /// The first argument that is not UTF-8, counted from 1; nil: all are.
+    private static func notText(
+        _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, _ count: Int
+    ) -> Int? {
+        (1..<max(1, count)).first { index in arguments[index].map { String(validatingCString: $0) == nil } ?? false }
     }
 
     /// Runs a command line without the name of the program.
@@ -186,7 +200,7 @@ struct RootCommand: ParsableCommand {
               \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
               \(Place.hostVariable)    the machine to reach by ssh, unless --host says another
               \(Place.sshVariable)   the command to run instead of ssh
-              NO_COLOR          no colours, whatever its value, unless --color always
+              NO_COLOR          no colours unless it is empty, or --color always
             """,
         version: "mediatorctl \(Mediatorctl.version)",
         subcommands: [

@@ -25,6 +25,13 @@ struct CompletionTests {
         (["graph", "--around", "al"], ["alarms"]), (["graph", "--format", "m"], ["mermaid"]),
         (["status", "--color", "a"], ["auto", "always"]), (["validate", "x"], [":files"]),
         (["graph", "--config", ""], [":directories"]), (["status", "--socket", ""], [":files"]),
+        (["attach", "x", "--system", "disk"], ["disk-guard"]), (["attach", "x", "--to", "al"], ["alarms"]),
+        (["attach", "x", "--system", "disk-guard", "--on-state", "F"], ["Full"]),
+        (["attach", "x", "--system=disk-guard", "--on-state", "U"], ["Unknown"]),
+        (["attach", "x", "--on-state", ""], []), (["attach", "x", "--to-system", "b"], ["backup"]),
+        (["set", "tell-full", "em"], ["emitValue=", "emitEvent="]),
+        (["set", "tell-full", "emitValue=x", "em"], ["emitEvent="]),
+        (["why-not", "disk-guard", "Measured", "m"], ["mount="]), (["log-level", "d"], ["debug", "default"]),
         (["nothing", ""], []), (["emit", "no-such", ""], []), (["status", "x"], []),
     ]
 

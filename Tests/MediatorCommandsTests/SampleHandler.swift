@@ -372,6 +372,11 @@ final class SampleHandler: ControlHandler {
         PauseReply(changed: health != .starting)
     }
 
+    func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply {
+        let speaker = #"{"name":"speaker","parameters":[],"states":[{"name":"On"}],"events":[{"name":"Louder"}]}"#
+        return DescribeKindsReply(document: try JSONValue(parsing: "{\"version\":1,\"kinds\":[\(speaker)]}"))
+    }
+
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply { LogLevelReply(level: .info, given: .info) }
 
     func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply {

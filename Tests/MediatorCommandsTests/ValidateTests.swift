@@ -91,6 +91,20 @@ import Varlink
         #expect(await Bench.run(["validate", "-", "--kinds", "-"], input: text).status == .usage)
     }
 
+    @Test func `a daemon whose socket is named is asked what it knows`() async throws {
+        let bench = try await Bench()
+        let text = "system: kitchen\nkind: speaker\n"
+        #expect(await Bench.run(["validate", "-", "--socket", bench.socket], input: text).status == .success)
+        let schema = await Bench.run(["schema", "--socket", bench.socket])
+        #expect(schema.output.contains(#""enum": ["speaker"]"#))
+        #expect(!(await Bench.run(["schema"])).output.contains("speaker"))
+        // A file tells more than the daemon.
+        let file = await Bench.run(["validate", "-", "--socket", bench.socket, "--kinds", "/nowhere"], input: text)
+        #expect(file.error.contains("'/nowhere' does not tell what a daemon knows: "))
+        #expect(await Bench.run(["schema", "--host", "there", "--kinds", "-"], input: "{}").status == .usage)
+        await bench.service.close()
+    }
+
     @Test func `quietly only findings are printed`() async {
         #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.good).output == "")
         #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.broken).output.hasSuffix("'Off'?\n"))

@@ -36,6 +36,8 @@ struct Completer: Sendable {
         var verb: CommandLineInfo.Verb
         var positionals: [String] = []
         var given: Set<String> = []
+        /// What has been written for options, by the name that was used.
+        var values: [String: String] = [:]
         var isBehindDashes = false
         /// The option whose value comes next.
         var open: CommandLineInfo.Argument?
@@ -84,7 +86,8 @@ struct Completer: Sendable {
     }
 
     private func take(_ word: String, _ line: inout Line) {
-        if line.open != nil {
+        if let open = line.open {
+            for name in open.names { line.values[name] = word }
             line.open = nil
         } else if line.isBehindDashes || !word.hasPrefix("-") || word == "-" {
             line.positionals.append(word)
@@ -94,7 +97,12 @@ struct Completer: Sendable {
             let name = String(word.prefix { $0 != "=" })
             guard let argument = line.verb.arguments.first(where: { $0.names.contains(name) }) else { return }
             line.given.formUnion(argument.names)
-            if argument.kind == .option, !word.contains("=") { line.open = argument }
+            guard argument.kind == .option else { return }
+            guard let equals = word.firstIndex(of: "=") else {
+                line.open = argument
+                return
+            }
+            for name in argument.names { line.values[name] = String(word[word.index(after: equals)...]) }
         }
     }
 
@@ -126,6 +134,11 @@ struct Completer: Sendable {
             let states = try await states(of: name)
             return filtered(states.map { Candidate(text: "\(name)=\($0.text)", meaning: $0.meaning) }, current)
         case (_, "name"): return filtered(try await names(current, [.system, .bus]), current)
+        case (_, "system"): return filtered(try await systems(), current)
+        case (_, "bus"): return filtered(try await buses(), current)
+        case ("--on-state", _):
+            guard let system = line?.values["--system"] else { return .candidates([]) }
+            return filtered(try await states(of: system), current)
         default: break
         }
         return Self.proposal(option.completion)
@@ -151,7 +164,10 @@ struct Completer: Sendable {
         switch (line.verb.name, argument.valueName) {
         case ("attach", "name"), ("attach", "link"):
             return filtered(try await source.detached().map { Candidate(text: $0, meaning: "detached") }, current)
-        case ("detach", _), ("set", "name"), ("set", "link"): return filtered(try await links(), current)
+        case ("detach", _), ("set", "name"), ("set", "link"): return filtered(try await changeableLinks(), current)
+        case ("set", "key=value"): return filtered(Self.keys(line.positionals.dropFirst(), current), current)
+        case ("log-level", _):
+            return filtered((LogLevel.allCases.map(\.rawValue) + ["default"]).map { Candidate(text: $0) }, current)
         case (_, "system"): return filtered(try await systems(), current)
         case (_, "bus"): return filtered(try await buses(), current)
         case (_, "link"): return filtered(try await links(), current)
@@ -160,7 +176,7 @@ struct Completer: Sendable {
             guard let first else { return .candidates([]) }
             let events = try await source.system(Target(first).name).events
             return filtered(events.map { Candidate(text: $0.name, meaning: Self.list($0.fields)) }, current)
-        case ("emit", "key=value"):
+        case ("emit", "key=value"), ("why-not", "key=value"):
             guard let first, line.positionals.count > 1 else { return .candidates([]) }
             let events = try await source.system(Target(first).name).events
             let fields = events.first { $0.name == line.positionals[1] }?.fields ?? []
@@ -190,6 +206,15 @@ struct Completer: Sendable {
         }
     }
 
+    /// Keys of a link that are not there yet, as `key=`.
+    private static func keys(_ given: ArraySlice<String>, _ current: String) -> [Candidate] {
+        let names = Set(given.map { $0.prefix { $0 != "=" } })
+        let keys = [
+            "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop.limit",
+        ]
+        return keys.filter { !names.contains($0[...]) }.map { Candidate(text: "\($0)=") }
+    }
+
     private static func list(_ fields: [Field]) -> String {
         fields.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
     }
@@ -204,6 +229,15 @@ struct Completer: Sendable {
 
     private func links() async throws -> [Candidate] {
         try await source.links().map { Candidate(text: $0.name, meaning: $0.description) }
+    }
+
+    /// Links that can be changed: all that are for the instances of a template are changed at once, as the one that is written.
+    private func changeableLinks() async throws -> [Candidate] {
+        var seen: Set<Substring> = []
+        return try await source.links().compactMap { link in
+            let name = link.name.prefix { $0 != "@" }
+            return seen.insert(name).inserted ? Candidate(text: String(name), meaning: link.description) : nil
+        }
     }
 
     private func states(of system: String) async throws -> [Candidate] {

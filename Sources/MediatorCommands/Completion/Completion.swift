@@ -94,23 +94,23 @@ enum Completion {
         var words: [String] = []
         var word = ""
         var isInWord = false
-        var quote: Character?
+        var quote: Unicode.Scalar?
         var isEscaped = false
-        for letter in line {
+        for letter in line.unicodeScalars {
             if isEscaped {
-                word.append(letter)
+                word.unicodeScalars.append(letter)
                 isEscaped = false
             } else if letter == "\\", quote != "'" {
                 (isEscaped, isInWord) = (true, true)
             } else if let open = quote {
-                if letter == open { quote = nil } else { word.append(letter) }
+                if letter == open { quote = nil } else { word.unicodeScalars.append(letter) }
             } else if letter == "'" || letter == "\"" {
                 (quote, isInWord) = (letter, true)
             } else if letter == " " || letter == "\t" {
                 if isInWord { words.append(word) }
                 (word, isInWord) = ("", false)
             } else {
-                word.append(letter)
+                word.unicodeScalars.append(letter)
                 isInWord = true
             }
         }

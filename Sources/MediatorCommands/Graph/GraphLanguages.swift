@@ -62,7 +62,7 @@ package enum DotText {
     /// A quoted text; its lines are centred. Within quotes only a quotation mark is special, and, in labels, a backslash.
     private static func quoted(_ lines: [String]) -> String {
         let escaped = lines.map { line in
-            line.map { $0 == "\"" ? "\\\"" : $0 == "\\" ? "\\\\" : String($0) }.joined()
+            line.unicodeScalars.map { $0 == "\"" ? "\\\"" : $0 == "\\" ? "\\\\" : String($0) }.joined()
         }
         return "\"\(escaped.joined(separator: "\\n"))\""
     }

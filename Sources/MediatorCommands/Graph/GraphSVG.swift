@@ -117,14 +117,17 @@ package enum SVGText {
         return "\(sign)\(abs(tenths) / 10)" + (tenths % 10 == 0 ? "" : ".\(abs(tenths) % 10)")
     }
 
+    /// Text as XML has it; what XML 1.0 (§ 2.2) has no way to say is replaced.
     private static func escaped(_ text: String) -> String {
-        text.map { letter in
-            switch letter {
+        text.unicodeScalars.map { scalar in
+            switch scalar {
             case "&": "&amp;"
             case "<": "&lt;"
             case ">": "&gt;"
             case "\"": "&quot;"
-            default: String(letter)
+            case "\t", "\n", "\r": String(scalar)
+            case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": "\u{FFFD}"
+            default: String(scalar)
             }
         }.joined()
     }

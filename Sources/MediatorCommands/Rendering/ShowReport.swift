@@ -31,6 +31,7 @@ enum ShowReport: Report {
             title: "system \(summary.name)",
             description: summary.description,
             [
+                ("template", system.template.map(PlainText.cleaned)),
                 ("kind", system.kind.map(PlainText.cleaned)),
                 ("health", SystemTable.health(summary, style)),
                 ("paused", summary.paused.map { Self.pause($0, summary, style) }),
@@ -50,23 +51,25 @@ enum ShowReport: Report {
                 ("ready", system.ready.map { PlainText.cleaned(Self.readiness($0)) }),
                 ("watchdog", system.watchdog.map(PlainText.cleaned)),
                 ("group", system.group.map { PlainText.cleaned(Self.group($0)) }),
-                ("last fault", system.lastFault.map { style.colored(PlainText.cleaned($0), .red) }),
+                (
+                    "last fault",
+                    system.lastFault.map { fault in
+                        (system.lastFaultTime.map { style.moment($0) + ": " } ?? "")
+                            + style.colored(PlainText.cleaned(fault), .red)
+                    }
+                ),
                 ("links", system.links.isEmpty ? nil : PlainText.cleaned(system.links.joined(separator: ", "))),
                 ("source", system.source.map(PlainText.cleaned)),
             ]
         )
-        let parameters = system.parameters ?? []
-        text += section(
-            "with",
-            Table(
-                [.text("PARAMETER"), .text("TYPE"), .flexible("VALUE")],
-                rows: parameters.map { parameter in
-                    [.init(parameter.name), .init(parameter.type), .init(Self.value(of: parameter))]
-                }
-            ),
-            isEmpty: parameters.isEmpty,
-            style
-        )
+        for (title, given) in [("parameters", system.instanceParameters ?? []), ("with", system.parameters ?? [])] {
+            let rows = given.map { parameter -> [Table.Cell] in
+                [.init(parameter.name), .init(parameter.type), .init(Self.value(of: parameter))]
+            }
+            text += section(
+                title, Table([.text("PARAMETER"), .text("TYPE"), .flexible("VALUE")], rows: rows),
+                isEmpty: given.isEmpty, style)
+        }
         text += section(
             "states",
             Table(

@@ -68,6 +68,23 @@ final class TerminalScreen: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
+    /// How long the screen may take for its end after a signal, in milliseconds: a terminal that stands still takes no output.
+    private static let patience: Int32 = 2_000
+
+    /// Ends the process, since nobody else does: whoever draws waits for a terminal that stands still.
+    private func abandon() -> Never {
+        let flags = fcntl(STDOUT_FILENO, F_GETFL)
+        // Others use this terminal, too.
+        _ = fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK)
+        if !hasLeft.exchange(true, ordering: .acquiringAndReleasing) {
+            Self.put("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l")
+        }
+        var before = before
+        tcsetattr(STDIN_FILENO, TCSANOW, &before)
+        _ = fcntl(STDOUT_FILENO, F_SETFL, flags)
+        _exit(CommandStatus.success.rawValue)
+    }
+
     /// What can be written without caring whether somebody reads it.
     private static func put(_ text: String) {
         var text = text
@@ -84,7 +101,12 @@ final class TerminalScreen: Sendable {
 
     /// Waits for input on a thread of its own until it ends, or ``stop()``.
     func listen(_ receive: @escaping @Sendable (Input) -> Void) {
-        let work = Work { [pipe = pipe.read] in Self.loop(pipe, receive) }
+        let work = Work { [self] in
+            guard Self.loop(pipe.read, receive) else { return }
+            // The process ends meanwhile, unless it cannot.
+            poll(nil, 0, Self.patience)
+            abandon()
+        }
         var thread = pthread_t()
         let held = Unmanaged.passRetained(work)
         let code = pthread_create(
@@ -108,7 +130,8 @@ final class TerminalScreen: Sendable {
         _ = write(pipe.write, &byte, 1)
     }
 
-    private static func loop(_ pipe: Int32, _ receive: @Sendable (Input) -> Void) {
+    /// Takes input until its end, or ``stop()``; whether it was ended by a signal.
+    private static func loop(_ pipe: Int32, _ receive: @Sendable (Input) -> Void) -> Bool {
         while true {
             var polls = [
                 pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
@@ -116,22 +139,28 @@ final class TerminalScreen: Sendable {
             ]
             guard poll(&polls, 2, -1) >= 0 else {
                 if errno == EINTR { continue }
-                return receive(.ended)
+                receive(.ended)
+                return false
             }
             if polls[1].revents != 0 {
                 var isResized = false
                 for byte in read(pipe) {
                     switch Int32(byte) {
-                    case 0: return
+                    case 0: return false
                     case SIGWINCH: isResized = true
-                    default: return receive(.ended)
+                    default:
+                        receive(.ended)
+                        return true
                     }
                 }
                 if isResized { receive(.resized) }
             }
             if polls[0].revents != 0 {
                 let bytes = read(STDIN_FILENO)
-                guard !bytes.isEmpty else { return receive(.ended) }
+                guard !bytes.isEmpty else {
+                    receive(.ended)
+                    return false
+                }
                 receive(.keys(TopKey.keys(bytes)))
             }
         }

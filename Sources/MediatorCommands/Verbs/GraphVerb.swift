@@ -59,7 +59,7 @@ struct GraphVerb: LocalVerb, ControlVerb {
 
     @OptionGroup var options: CommandOptions
 
-    var isLocal: Bool { !config.isEmpty }
+    var isLocal: Bool { !config.isEmpty && !kinds.areAsked(options) }
 
     var isJSON: Bool { options.json || format == .json }
 
@@ -73,14 +73,20 @@ struct GraphVerb: LocalVerb, ControlVerb {
         guard system == nil || around == nil else { throw ValidationError("--system and --around exclude each other.") }
         guard depth == nil || around != nil else { throw ValidationError("--depth is for --around NAME.") }
         if let depth, depth < 0 { throw ValidationError("--depth wants a number from 0.") }
+        guard options.host == nil || config.isEmpty else {
+            throw ValidationError("--config is for files of this machine; on another one, run mediatorctl graph there.")
+        }
         guard kinds.kinds == nil || !config.isEmpty else { throw ValidationError("--kinds is for --config DIR.") }
     }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
+        try drawWritten(try kinds.read(in: environment), environment)
+    }
+
+    private func drawWritten(_ known: KindFile, _ environment: CommandEnvironment) throws -> CommandStatus {
         var values = ExternalValues.process()
         values.mayBeMissing = true
         let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
-        let known = try kinds.read(in: environment)
         let result = ConfigurationCompiler.compile(
             layers: ConfigurationLayers(config), effects: known.allEffects, kinds: known.kinds, values: values, now: now
         )
@@ -100,6 +106,7 @@ struct GraphVerb: LocalVerb, ControlVerb {
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
+        guard config.isEmpty else { return try drawWritten(try await kinds.read(in: session), session.environment) }
         let systems = try await session.client.listSystems()
         let buses = try await session.client.listBuses()
         let links = try await session.client.listLinks()

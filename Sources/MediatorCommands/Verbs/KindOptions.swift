@@ -1,13 +1,37 @@
 import ArgumentParser
 import MediatorConfiguration
+import MediatorControl
+import Varlink
 
 /// Where the kinds of systems and side effects of a daemon of one's own are found.
 struct KindOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What a daemon of one's own knows, kinds of systems and side effects: what it prints with --print-kinds; - "
-                + "for standard input.", valueName: "file"), completion: .file())
+                + "for standard input. With --socket the daemon there is asked.", valueName: "file"),
+        completion: .file())
     var kinds: String?
+
+    /// Whether the daemon is asked: its socket is named, and no file.
+    func areAsked(_ options: CommandOptions) -> Bool { kinds == nil && options.socket != nil }
+
+    /// What the daemon of a session knows, or the one that wrote the file.
+    func read(in session: Session) async throws -> KindFile {
+        guard kinds == nil else { return try read(in: session.environment) }
+        let document: JSONValue
+        do {
+            document = try await session.client.kinds()
+        } catch ServiceError.methodNotFound {
+            session.note("the mediatord there is older and does not tell which kinds it knows; name them with --kinds")
+            return KindFile([])
+        }
+        do throws(KindFile.Failure) {
+            return try KindFile(json: Array(document.description.utf8))
+        } catch {
+            throw CommandError(
+                .refused, "what mediatord tells of its kinds of systems cannot be used: \(error)")
+        }
+    }
 
     /// What it knows.
     func read(in environment: CommandEnvironment) throws(CommandError) -> KindFile {

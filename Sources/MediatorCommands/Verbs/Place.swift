@@ -111,7 +111,7 @@ enum Place: Sendable {
         }
         let program = environment.variable(sshVariable).flatMap { $0.isEmpty ? nil : $0 } ?? "ssh"
         // Nothing is forwarded, no terminal is taken, and what the other side runs is a shell's command line.
-        let remote = "mediatorctl bridge" + (socket.map { " --socket \(quoted($0))" } ?? "")
+        let remote = "mediatorctl bridge" + (socket.map { " --socket \(ShellWord.quoted($0))" } ?? "")
         let arguments = [program, "-T", "-x", "-o", "ClearAllForwardings=yes", "--", host, remote]
 
         var ends: [Int32] = [-1, -1]
@@ -152,11 +152,6 @@ enum Place: Sendable {
             processes.append(process)
         }
         return ends[0]
-    }
-
-    /// A text as one word of a shell.
-    private static func quoted(_ text: String) -> String {
-        "'" + text.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }
 

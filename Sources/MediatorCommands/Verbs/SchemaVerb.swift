@@ -2,7 +2,7 @@ import ArgumentParser
 import MediatorConfiguration
 
 /// `mediatorctl schema`
-struct SchemaVerb: LocalVerb {
+struct SchemaVerb: LocalVerb, ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Print a JSON Schema of the configuration, for editors.",
@@ -16,8 +16,9 @@ struct SchemaVerb: LocalVerb {
               mediatorctl schema > mediatord.schema.json
               mediatorctl schema --drop-in > mediatord-drop-in.schema.json
               own-daemon --print-kinds | mediatorctl schema --kinds - > own-daemon.schema.json
+              mediatorctl schema --socket /run/mediatord/io.mediatord.Control > here.schema.json
 
-            \(CommandStatus.help(.ofLocal))
+            \(CommandStatus.help(.ofControl))
             """
     )
 
@@ -26,10 +27,27 @@ struct SchemaVerb: LocalVerb {
 
     @OptionGroup var kinds: KindOptions
 
-    var isJSON: Bool { false }
+    @OptionGroup var options: CommandOptions
+
+    var isLocal: Bool { !kinds.areAsked(options) && options.host == nil }
+
+    var isJSON: Bool { options.json }
+
+    func validate() throws {
+        guard kinds.kinds == nil || options.host == nil else {
+            throw ValidationError("--kinds and --host exclude each other.")
+        }
+    }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        let known = try kinds.read(in: environment)
+        try write(try kinds.read(in: environment), environment)
+    }
+
+    func perform(in session: Session) async throws -> CommandStatus {
+        try write(try await kinds.read(in: session), session.environment)
+    }
+
+    private func write(_ known: KindFile, _ environment: CommandEnvironment) throws -> CommandStatus {
         try environment.write(
             ConfigurationSchema(effects: known.allEffects, kinds: known.kinds, isDropIn: dropIn).text)
         return .success

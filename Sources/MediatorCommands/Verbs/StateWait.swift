@@ -88,8 +88,12 @@ struct StateWait: Sendable {
                 throw await failure(names, session, isSent: gate.isDone)
             }
             defer { group.cancelAll() }
-            for try await reached in group {
-                if let reached { return reached }
+            do {
+                for try await reached in group {
+                    if let reached { return reached }
+                }
+            } catch let error where gate.isDone && (error is ControlError || error is VarlinkError) {
+                throw SentUnseen(error: error)
             }
             return [:]
         }
@@ -103,13 +107,16 @@ struct StateWait: Sendable {
             let states = (wanted[name] ?? []).sorted().joined(separator: " or ")
             guard let system = systems[name] else { return "\(name) (\(states))" }
             let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
-            return "\(name) (\(states)), which is in \(system.state.name)\(pause)"
+            let state = system.state.name
+            let stay = wanted[name]?.contains(state) == true ? " and has not entered it anew" : ""
+            return "\(name) (\(states)), which is in \(state)\(stay)\(pause)"
         }
         let fate = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
         let paused = names.filter { systems[$0]?.paused != nil }
         var ways = paused.map { "`mediatorctl resume \($0)` lets it go on" }
         if ways.isEmpty {
-            let name = names.first { wanted[$0]?.contains(systems[$0]?.state.name ?? "") != true } ?? ""
+            let other = names.first { wanted[$0]?.contains(systems[$0]?.state.name ?? "") != true }
+            let name = other ?? names.first ?? ""
             ways = (advice.map { [$0] } ?? []) + ["`mediatorctl trace \(name)` tells what \(name) did"]
         }
         return CommandError(
@@ -165,6 +172,11 @@ struct StateWait: Sendable {
     }
 }
 
+/// That something was sent, but what came of it could not be seen.
+struct SentUnseen: Error {
+    let error: any Error
+}
+
 /// A word as a shell takes it.
 enum ShellWord {
     static func quoted(_ word: String) -> String {
@@ -173,7 +185,9 @@ enum ShellWord {
             && word.unicodeScalars.allSatisfy {
                 $0.properties.isAlphabetic || "0123456789-_.:/=@%+,".unicodeScalars.contains($0)
             }
-        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        if isPlain { return word }
+        // A shell knows no letters of several code points: a quote with an accent is a quote to it.
+        return "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }
 

@@ -19,8 +19,9 @@ struct ValidateVerb: LocalVerb, ControlVerb {
 
             Directories that are named one after the other are one configuration, in which all files count. With \
             --config they are layers instead, as those of mediatord --config are: a file of an earlier one overrides \
-            that of its name in a later one. With --socket those are checked from which the daemon there reads, which has to \
-            answer.
+            that of its name in a later one. With --socket the daemon there is asked which kinds of \
+            systems and side effects it knows, if --kinds does not tell, and those directories are checked from which it reads, \
+            if none is named.
 
             EXAMPLES
               mediatorctl validate
@@ -66,7 +67,9 @@ struct ValidateVerb: LocalVerb, ControlVerb {
 
     var isJSON: Bool { json || format == .json }
 
-    var isLocal: Bool { options.socket == nil || !config.isEmpty || !paths.isEmpty }
+    var isLocal: Bool {
+        options.socket == nil || (!kinds.areAsked(options) && !(config.isEmpty && paths.isEmpty))
+    }
 
     func validate() throws {
         guard options.host == nil else {
@@ -84,18 +87,26 @@ struct ValidateVerb: LocalVerb, ControlVerb {
     }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        try check(config.isEmpty ? nil : ConfigurationLayers(config), in: environment)
+        try check(written, try kinds.read(in: environment), in: environment)
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        try check(try await session.configurationLayers(), in: session.environment)
+        let known = try await kinds.read(in: session)
+        let layers = config.isEmpty && paths.isEmpty ? try await session.configurationLayers() : written
+        return try check(layers, known, in: session.environment)
     }
 
-    /// - Parameter layers: what is checked; nil: what the paths name.
-    private func check(_ layers: ConfigurationLayers?, in environment: CommandEnvironment) throws -> CommandStatus {
+    /// The layers that --config names.
+    private var written: ConfigurationLayers? { config.isEmpty ? nil : ConfigurationLayers(config) }
+
+    /// - Parameters:
+    ///   - layers: what is checked; nil: what the paths name.
+    ///   - known: what the daemon knows for which it is written.
+    private func check(
+        _ layers: ConfigurationLayers?, _ known: KindFile, in environment: CommandEnvironment
+    ) throws -> CommandStatus {
         var values = ExternalValues.process()
         values.mayBeMissing = true
-        let known = try kinds.read(in: environment)
         let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
         let result =
             layers.map {
