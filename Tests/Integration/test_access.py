@@ -65,6 +65,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "Watch": ("read", {"patterns": ["door"]}),
     "ListChanges": ("read", {}),
     "ReadMetrics": ("read", {}),
+    "DescribeKinds": ("read", {}),
     "ReadLogLevel": ("read", {}),
     "Why": ("read", {"name": "door"}),
     "WhyNot": ("read", {"name": "door", "event": "Go"}),

@@ -318,6 +318,32 @@ def test_slow_and_greedy_clients_cost_little(one: Daemon, kind: str) -> None:
                 assert reply is not None and reply["parameters"]["product"] == "mediatord"
 
 
+def test_what_many_clients_leave_unread_is_bounded_in_all(
+    many_descriptors: None, daemon: Callable[..., Daemon]
+) -> None:
+    # The list of these systems is some 850 KB.
+    systems = {
+        f"{number}.yaml": f"system: s{number}\ndescription: {'x' * 4_000}\nstates: {{ A: {{}} }}\ninitialState: A\n"
+        for number in range(200)
+    }
+    one = daemon(CONFIGURATION | systems)
+    assert len(one.ctl("list", "systems", "--json").stdout) > 800_000
+    call = b'{"method":"io.mediatord.Control.ListSystems"}\0'
+    with ExitStack() as held:
+        clients = [held.enter_context(VarlinkSocket(one.socket)) for _ in range(500)]
+        # 425 MB of replies, of which 64 MiB may lie there beside what every client may leave.
+        with unharmed(one, 250_000):
+            for client in clients:
+                client.send(call)
+            one.wait_log("the replies that clients leave unread are more than there is room for", timeout=60)
+        # Who was there first gets an answer, also late.
+        answered = sum(client.reply() is not None for client in clients)
+        assert 100 <= answered <= 400, answered
+    # What they held is there again for others.
+    for _ in range(3):
+        assert one.ctl("list", "systems", "--json").stdout
+
+
 def test_clients_that_do_everything_at_once_do_no_harm(one: Daemon) -> None:
     """Rubbish, half messages, floods, watches that are left, all from several threads, while others are served."""
     errors: list[BaseException] = []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from daemon import Binaries, Daemon
 from test_control import CONFIGURATION
+from varlink_socket import VarlinkSocket
 
 GATE = """\
 system: gate
@@ -287,7 +290,7 @@ def test_another_machine_is_reached_over_ssh(one: Daemon, stand_in: Path) -> Non
     assert named.returncode == 0, named
     arguments = (stand_in.parent / "arguments").read_text().splitlines()
     assert arguments[0] == "-T -x -o ClearAllForwardings=yes -- other mediatorctl bridge"
-    assert arguments[-1].endswith(f"-- else@where mediatorctl bridge --socket '{one.socket}'")
+    assert arguments[-1].endswith(f"-- else@where mediatorctl bridge --socket {one.socket}")
     # A socket that is named is one of this machine.
     assert remote(one, "status", "--socket", str(one.socket), **ssh).returncode == 0
     assert len((stand_in.parent / "arguments").read_text().splitlines()) == len(arguments)
@@ -367,3 +370,137 @@ def test_a_real_ssh_carries_everything(one: Daemon, ssh_server: dict[str, str]) 
         one, "status", "--host", "127.0.0.1", "--socket", "/nowhere/x", *patient, host="", **ssh_server
     )
     assert gone.returncode == 69 and "Is mediatord running on this machine?" in gone.stderr, gone
+
+
+# Each of these means something to a language, and becomes one letter with the accent behind it to who counts letters.
+MARKED = "".join(f"{mark}\u0301" for mark in "<>&\"'\\`#|[]{}();$")
+
+
+def test_a_mark_with_an_accent_is_a_mark_to_other_programs(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    text = json.dumps(MARKED + "\uffff\ufffe")
+    one = daemon({
+        "a.yaml": f"""\
+system: s
+description: {text}
+states: {{ A: {{ text: string }} }}
+events: {{ E: {{ text: string }} }}
+external: any
+initialState: {{ A: {{ text: {text} }} }}
+transitions: {{ A: {{ E: {{ to: A, set: {{ text: "${{event.text}}" }} }} }} }}
+"""
+    })
+    one.ctl("emit", "s", "E", f"text={MARKED}")
+    picture = one.ctl("graph", "--live", "--format", "svg").stdout
+    texts = "".join(ET.fromstring(picture).itertext())
+    assert MARKED in texts and "\ufffd\ufffd" in texts
+    # Between quotes of DOT a quote has a backslash before it, and a line has an even number of others.
+    for line in one.ctl("graph", "--live", "--format", "dot").stdout.splitlines():
+        bare = line.replace("\\\\", "").replace('\\"', "")
+        assert bare.count('"') % 2 == 0 and "\\\u0301" not in bare, line
+
+    script = tmp_path / "ssh"
+    script.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    script.chmod(0o755)
+    lure = tmp_path / "lure"
+    path = f"/tmp/x'\u0301; touch {lure}; : '\u0301"
+    result = subprocess.run(
+        [one.binaries.mediatorctl, "status", "--host", "there", "--socket", path],
+        env={**one.client_environment, "MEDIATORCTL_SSH": str(script), "PATH": f"{one.binaries.mediatorctl.parent}:{os.environ['PATH']}"},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert result.returncode == 69 and not lure.exists(), result
+
+
+def test_a_wait_in_vain_says_that_the_state_was_there_already(one: Daemon) -> None:
+    late = one.ctl("emit", "door", "Shut", "--wait", "Closed", "--timeout", "0.3", check=False)
+    assert late.returncode == 6
+    assert "door (Closed), which is in Closed and has not entered it anew" in late.stderr, late.stderr
+    assert "`mediatorctl trace door` tells what door did" in late.stderr, late.stderr
+
+
+def test_an_argument_that_is_no_text_is_refused(one: Daemon) -> None:
+    for arguments in ([b"emit", b"door", b"Push", b"by=caf\xe9"], [b"--json", b"status", b"\xff"]):
+        result = subprocess.run(
+            [str(one.binaries.mediatorctl).encode(), *arguments], env=one.client_environment, capture_output=True
+        )
+        assert result.returncode == 2 and b"is not UTF-8" in result.stderr and not result.stdout, result
+    assert "0 events" in one.ctl("show", "door").stdout
+
+def test_what_an_instance_was_given_is_shown_but_for_what_comes_from_elsewhere(daemon: Callable[..., Daemon]) -> None:
+    template = """\
+system: vpn@
+parameters:
+  peer: string
+  tries: { type: int, default: 3 }
+  key: { type: string, default: none }
+states: { Up: {} }
+initialState: Up
+---
+instances:
+  vpn@dc: { peer: dc.example.org, key: !env VPN_KEY }
+  vpn@office: { peer: office.example.org, tries: 5 }
+"""
+    one = daemon({"vpn.yaml": template}, environment={"VPN_KEY": "s3cret"})
+    described = json.loads(one.ctl("show", "vpn@dc", "--json").stdout)["system"]
+    assert described["template"] == "vpn@"
+    assert described["instanceParameters"] == [
+        {"name": "peer", "type": "string", "value": "dc.example.org", "concealed": False},
+        {"name": "tries", "type": "int", "value": 3, "concealed": False},
+        {"name": "key", "type": "string", "concealed": True},
+    ]
+    text = one.ctl("show", "vpn@office").stdout
+    assert re.search(r"^ +peer +string +office\.example\.org$", text, re.MULTILINE), text
+    assert re.search(r"^ +tries +int +5$", text, re.MULTILINE), text
+    assert "s3cret" not in one.ctl("show", "vpn@dc").stdout + one.log
+    # What only links may use changes nothing of the system, and is shown as it is now.
+    path = one.config / "vpn.yaml"
+    path.write_text(path.read_text().replace("tries: 5", "tries: 6"))
+    one.ctl("reload")
+    described = json.loads(one.ctl("show", "vpn@office", "--json").stdout)["system"]
+    assert described["instanceParameters"][1]["value"] == 6
+
+
+def test_a_feedback_that_has_failed_is_told_so(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({
+        "s.yaml": """\
+system: s
+states: { A: {}, B: {} }
+events: { E: {} }
+external: any
+initialState: A
+feedbacks:
+  later: { onState: A, after: "${duration(string(now))}", emit: E }
+transitions: { A: { E: B }, B: { E: A } }
+"""
+    })  # fmt: skip
+    one.wait_log("is not a duration")
+    told = one.ctl("why-not", "s", "E").stdout
+    assert re.search(r"feedback later: .*\n +no: it failed at .*: .* is not a duration", told), told
+    described = json.loads(one.ctl("show", "s", "--json").stdout)["system"]
+    assert described["lastFault"].startswith("feedback later, ") and described["lastFaultTime"].endswith("Z")
+    assert re.search(r"last fault +\d\d:\d\d:\d\d \(.*\): feedback later, ", one.ctl("show", "s").stdout)
+    # It is told no longer once another state has been entered since.
+    one.ctl("emit", "s", "E", "--wait", "B")
+    assert "it failed" not in one.ctl("why-not", "s", "E").stdout
+
+
+def test_who_waits_for_a_state_is_told_that_it_was_sent_when_the_daemon_stops(one: Daemon) -> None:
+    # Shut is dropped where the door is closed, so that nothing is entered.
+    waiting = subprocess.Popen(
+        [one.binaries.mediatorctl, "emit", "door", "Shut", "--wait", "Open", "--timeout", "60"],
+        env=one.client_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 20
+    while json.loads(one.ctl("show", "door", "--json").stdout)["system"]["summary"]["counters"]["events"] == 0:
+        assert time.monotonic() < deadline
+    one.signal(signal.SIGTERM)
+    output, error = waiting.communicate(timeout=60)
+    assert waiting.returncode == 69 and not output, (output, error)
+    assert "it was sent, but what came of it cannot be seen: " in error, error
+
+
+def test_a_directory_to_plan_has_no_nul_in_its_name(one: Daemon) -> None:
+    with VarlinkSocket(one.socket) as client:
+        client.call("io.mediatord.Control.Plan", {"directory": f"{one.config}\0x"})
+        reply = client.reply()
+    assert reply == {"error": "org.varlink.service.InvalidParameter", "parameters": {"parameter": "directory"}}, reply

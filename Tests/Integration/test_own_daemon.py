@@ -176,6 +176,14 @@ def test_its_side_effect_is_used_by_configured_systems(
     validator = Draft202012Validator(schema)
     assert [list(validator.iter_errors(document)) for document in documents(doorbell)] == [[]]
     assert list(validator.iter_errors(documents(doorbell.replace("strokes: 2", "strokse: 2"))[0]))
+    # The daemon itself tells the same to whoever asks it, so nothing has to be written into files.
+    for paths in ([], [one.config], ["--config", one.config]):
+        asked = run(binaries.mediatorctl, "validate", *paths, "--socket", one.socket, "--deny-warnings")
+        assert asked.returncode == 0, asked.stdout
+    assert json.loads(run(binaries.mediatorctl, "schema", "--socket", one.socket).stdout) == schema
+    assert run(binaries.mediatorctl, "graph", "--config", one.config, "--socket", one.socket).stdout == (
+        run(binaries.mediatorctl, "graph", "--config", one.config, "--kinds", kinds).stdout
+    )  # fmt: skip
     # Its parameters are checked like those of others: where they are written, or as a fault where they are computed.
     path = one.config / "doorbell.yaml"
     for wrong, said in (("strokse: two", "did you mean 'strokes'"), ("strokes: 20", "'strokes' must be from 1 to 12")):

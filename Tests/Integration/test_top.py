@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -167,3 +171,28 @@ def test_without_a_terminal_it_writes_objects(one: Daemon) -> None:
     lines = one.ctl("top", "--json", "--count", "2", "--interval", "100ms").stdout.splitlines()
     assert len(lines) == 2 and all('"parts":[' in line for line in lines)
     assert "door" in one.ctl("top", "--count", "1", "--interval", "100ms").stdout
+
+
+def test_it_ends_by_a_signal_also_where_the_terminal_stands_still(one: Daemon) -> None:
+    leader, follower = pty.openpty()
+    try:
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 250, 0, 0))
+        before = termios.tcgetattr(follower)
+        process = subprocess.Popen(
+            [one.binaries.mediatorctl, "top"], env={**one.client_environment, "TERM": "xterm"},
+            stdin=follower, stdout=follower, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        # Once it has drawn something nobody reads on; a screen is longer than what the kernel keeps.
+        assert os.read(leader, 8)
+        deadline = time.monotonic() + 20
+        tasks = Path(f"/proc/{process.pid}/task")
+        # A thread of it waits in write(1, …).
+        while not any(task.joinpath("syscall").read_text().startswith("1 0x1 ") for task in tasks.iterdir()):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert termios.tcgetattr(follower) == before
+    finally:
+        os.close(leader)
+        os.close(follower)

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -283,6 +284,10 @@ def test_the_log_level_is_set_while_the_daemon_runs(daemon: Callable[..., Daemon
 
 def test_figures_are_those_that_prometheus_gets(daemon: Callable[..., Daemon]) -> None:
     one = daemon()
+    # The heart has beaten once at least.
+    deadline = time.monotonic() + 20
+    while json.loads(one.ctl("show", "heartbeat", "--json").stdout)["system"]["summary"]["counters"]["events"] == 0:
+        assert time.monotonic() < deadline
     with varlink.Client.new_with_address(f"unix:{one.socket}") as client, client.open("io.systemd.Metrics") as metrics:
         figures = list(metrics.List(_more=True))
         families = {family["name"]: family for family in metrics.Describe(_more=True)}
