@@ -45,9 +45,14 @@ def shape(text: str) -> list[str]:
 
 
 @pytest.fixture
-def shipped(daemon: Callable[..., Daemon]) -> Iterator[Daemon]:
-    """The shipped configuration, when the speaker has come to rest and the disk has been measured."""
-    one = daemon(SHIPPED)
+def shipped(daemon: Callable[..., Daemon], tmp_path: Path) -> Iterator[Daemon]:
+    """The shipped configuration on a disk with room, when the speaker has come to rest and the disk has been measured."""
+    # The pages show such a disk; that of this machine may be full.
+    df = tmp_path / "bin" / "df"
+    df.parent.mkdir()
+    df.write_text("#!/bin/sh\nprintf 'Use%%\\n 16%%\\n'\n")
+    df.chmod(0o755)
+    one = daemon(SHIPPED, environment={"PATH": f"{df.parent}:{os.environ['PATH']}"})
     one.wait_log("volume: 15, target: 15")
     yield one
 
@@ -530,12 +535,16 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
         assert (path.parent / target).exists(), target
 
 
-def test_the_shipped_systems_do_what_they_say(shipped: Daemon) -> None:
-    # The disk guard has measured the disk this machine has.
+def test_the_shipped_disk_guard_measures_the_disk_of_this_machine(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(SHIPPED)
+    line = one.wait_log("event=Measured system=disk-guard")
     usage = shutil.disk_usage("/")
-    used = shipped.ctl("show", "disk-guard", "--json").stdout
-    percent = int(re.search(r'"used":(\d+)', used).group(1))
+    percent = int(re.search(r"used: (\d+)", line).group(1))
     assert abs(percent - 100 * usage.used / (usage.used + usage.free)) <= 3
+    assert f"→ {'Full' if percent >= 95 else 'Filling' if percent >= 80 else 'Normal'} " in line
+
+
+def test_the_shipped_systems_do_what_they_say(shipped: Daemon) -> None:
     # The housekeeping counts: told to begin now, it finds a file that is a week old.
     old = Path("/tmp") / f"mediatord-test-{os.getpid()}"
     old.touch()

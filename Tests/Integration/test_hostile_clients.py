@@ -330,15 +330,15 @@ def test_what_many_clients_leave_unread_is_bounded_in_all(
     assert len(one.ctl("list", "systems", "--json").stdout) > 800_000
     call = b'{"method":"io.mediatord.Control.ListSystems"}\0'
     with ExitStack() as held:
-        clients = [held.enter_context(VarlinkSocket(one.socket)) for _ in range(500)]
-        # 425 MB of replies, of which 64 MiB may lie there beside what every client may leave.
+        clients = [held.enter_context(VarlinkSocket(one.socket, 60)) for _ in range(160)]
+        # 136 MB of replies, of which 64 MiB may lie there beside what every client may leave.
         with unharmed(one, 250_000):
             for client in clients:
                 client.send(call)
-            one.wait_log("the replies that clients leave unread are more than there is room for", timeout=60)
+            one.wait_log("the replies that clients leave unread are more than there is room for", timeout=120)
         # Who was there first gets an answer, also late.
         answered = sum(client.reply() is not None for client in clients)
-        assert 100 <= answered <= 400, answered
+        assert 50 <= answered < 160, answered
     # What they held is there again for others.
     for _ in range(3):
         assert one.ctl("list", "systems", "--json").stdout

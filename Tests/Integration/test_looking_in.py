@@ -320,7 +320,7 @@ def test_what_is_wrong_with_another_machine_is_told(
 
 @pytest.fixture
 def ssh_server(one: Daemon, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """A real server on the loopback, for this user with a key of the test's."""
+    """A real server, for this user with a key of the test's."""
     server = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
     if not server:
         if os.environ.get("CI") == "true":
@@ -330,33 +330,21 @@ def ssh_server(one: Daemon, tmp_path: Path) -> Iterator[dict[str, str]]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
     shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
     Path("/run/sshd").mkdir(exist_ok=True)
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     (tmp_path / "sshd.conf").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/authorized\n"
+        f"HostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/authorized\n"
         f"PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n"
         f'SetEnv PATH="{one.binaries.mediatorctl.parent}:/usr/bin:/bin" MEDIATORD_SOCKET={one.socket}\n'
     )
-    process = subprocess.Popen(
-        [server, "-D", "-e", "-f", tmp_path / "sshd.conf"], stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "Server listening" in line:
-            break
+    # A server for each connection, over pipes: a port of the machine could be somebody else's by the time it is used.
     client = tmp_path / "ssh"
     client.write_text(
-        f"#!/bin/sh\nexec ssh -F none -p {port} -i {tmp_path}/user -o IdentitiesOnly=yes -o BatchMode=yes "
+        f"#!/bin/sh\nexec ssh -F none -i {tmp_path}/user -o IdentitiesOnly=yes -o BatchMode=yes "
+        f"-o 'ProxyCommand={server} -i -f {tmp_path}/sshd.conf -E {tmp_path}/sshd.log' "
         f'-o UserKnownHostsFile={tmp_path}/known -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR "$@"\n'
     )
     client.chmod(0o755)
-    try:
-        yield {"MEDIATORCTL_SSH": str(client)}
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
+    yield {"MEDIATORCTL_SSH": str(client)}
+    print((tmp_path / "sshd.log").read_text())
 
 
 def test_a_real_ssh_carries_everything(one: Daemon, ssh_server: dict[str, str]) -> None:
