@@ -584,7 +584,7 @@ public final class LinkDefinition: Sendable {
     /// What it emits, as written (one line).
     public let emits: String
     /// How often it may fire as part of a loop; nil: it is part of none, or another link of the loop has a limit.
-    public let loop: RateLimit?
+    public let loop: LoopLimit?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written;
     /// systems and buses count by name: 32 hexadecimal digits.
     public var fingerprint: String { lazyFingerprint.text }
@@ -595,7 +595,7 @@ public final class LinkDefinition: Sendable {
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: RateLimit?, fingerprint: LazyFingerprint, trigger: LinkTrigger?
+        emits: String, loop: LoopLimit?, fingerprint: LazyFingerprint, trigger: LinkTrigger?
     ) {
         self.trigger = trigger
         self.name = name

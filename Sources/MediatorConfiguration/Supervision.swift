@@ -13,8 +13,33 @@ public struct RateLimit: Sendable, Hashable {
         self.period = period
     }
 
+}
+
+/// How far a link may go on as part of a loop.
+public struct LoopLimit: Sendable, Hashable {
+    /// The range of ``hops``.
+    static let hopRange = 1...10_000
+
+    /// How often it may fire.
+    public var rate: RateLimit
+    /// How many links an event may have come over since it began outside, this link included, for it to pass; nil: any number.
+    public var hops: Int?
+
+    /// A limit.
+    public init(rate: RateLimit, hops: Int? = nil) {
+        self.rate = rate
+        self.hops = hops
+    }
+
     /// In the place of one that cannot be read, which has been reported.
-    static let unreadable = TimeSpan(seconds: 1, nanoseconds: 0).map { RateLimit(count: 1, period: $0) }
+    static let unreadable = TimeSpan(seconds: 1, nanoseconds: 0).map {
+        LoopLimit(rate: RateLimit(count: 1, period: $0))
+    }
+}
+
+extension RateLimit: CustomStringConvertible {
+    /// As it is written: `10 per 1s`.
+    public var description: String { "\(count) per \(period.brief)" }
 }
 
 /// What is done about a system in which something has failed.

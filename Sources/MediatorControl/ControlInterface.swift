@@ -173,7 +173,8 @@ public enum ControlInterface {
         type LinkOrigin (written, attached, changed)
 
         # A link at a glance; description is one line for people. It is open while it is
-        # held back, because it would fire more often than its loop may; dropped counts.
+        # held back, because it would fire more often than its loop may, or for what has
+        # come over too many links; dropped counts.
         type LinkSummary (
           name: string,
           form: LinkForm,

@@ -36,7 +36,7 @@ public struct LinkSummary: Codable, Sendable, Hashable {
     public var fired: Int
     /// When it fired last (RFC 3339, UTC).
     public var lastFired: String?
-    /// Whether it is held back, because it would fire more often than its loop may.
+    /// Whether it is held back, because it would fire more often than its loop may, or for what has come over too many links.
     public var open: Bool
     /// How often it was held back.
     public var dropped: Int

@@ -154,7 +154,7 @@ extension Supervision {
     init(_ policy: SupervisionPolicy) {
         self.init(
             onFault: policy.onFault.rawValue, delay: policy.delay.brief, maxDelay: policy.maxDelay.brief,
-            limit: "\(policy.limit.count) per \(policy.limit.period.brief)", beyond: policy.beyond.rawValue)
+            limit: policy.limit.description, beyond: policy.beyond.rawValue)
     }
 }
 

@@ -57,11 +57,12 @@ final class EffectRunner: Sendable {
     ) {
         self.ended = ended
         let isTick = definition.schedule.hasTicks
+        let isLasting = implementation?.schema.isLasting ?? false
         ownSource = FeedbackSource(definition.name, outcome: nil, isTick: isTick)
         let outcomes = Set(definition.outcomes.values.flatMap(\.keys)).subtracting([EffectSchema.emit.name])
         sources = Dictionary(
             uniqueKeysWithValues: outcomes.map {
-                ($0, FeedbackSource(definition.name, outcome: $0, isTick: isTick))
+                ($0, FeedbackSource(definition.name, outcome: $0, isTick: isTick, isLasting: isLasting))
             })
         self.publish = publish
         self.figures = figures

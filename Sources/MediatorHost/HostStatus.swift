@@ -96,7 +96,7 @@ public struct LinkStatus: Sendable {
     public let fired: UInt64
     /// When it fired last.
     public let lastFired: Timestamp?
-    /// Whether it is held back, because it would fire more often than its loop may.
+    /// Whether it is held back, because it would fire more often than its loop may, or for what has come over too many links.
     public let isOpen: Bool
     /// How often it was held back.
     public let dropped: UInt64

@@ -68,7 +68,7 @@ final class HostedLink: Sendable {
             self.bus = nil
             origin = ObjectIdentifier(system)
             end = .outlet { [weak system] link, state in
-                guard let (value, now) = link.emit(state, selector, programs, { system }) else { return }
+                guard let (value, now) = link.emit(state, selector, programs, cause, { system }) else { return }
                 bus.send(value, at: now, because: cause, of: state.record)
             }
         case .systemToSystem(let target, let selector, let events):
@@ -80,7 +80,7 @@ final class HostedLink: Sendable {
             end = .outlet { [weak system, weak target = systems[target]] link, state in
                 guard let target, let event = indices[state.index],
                     let (data, _) = link.emit(
-                        state, selector, programs, { system }, as: target.definition.events[event])
+                        state, selector, programs, cause, { system }, as: target.definition.events[event])
                 else { return }
                 target.loop.send(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
             }
@@ -111,12 +111,31 @@ final class HostedLink: Sendable {
         return status.withLock { ($0.breaker?.isOpen(at: elapsed) ?? false, $0.dropped) }
     }
 
+    /// Why it is open, as a clause; nil: it is not.
+    var heldSince: String? {
+        guard let limit = definition.loop else { return nil }
+        let elapsed = time.elapsed()
+        let excess = status.withLock { $0.breaker?.isOpen(at: elapsed) == true ? $0.breaker?.excess : nil }
+        return excess.map { Self.text($0, limit) }
+    }
+
+    private static func text(_ excess: LinkBreaker.Excess, _ limit: LoopLimit) -> String {
+        switch excess {
+        case .rate: "it would fire more often than \(limit.rate)"
+        case .hops: "it would fire for what has come over more than \(limit.hops ?? 0) links"
+        }
+    }
+
     /// Counts that it fires; `false` if it must not.
-    private func fires(at now: Timestamp, because cause: @autoclosure () -> String?) -> Bool {
+    ///
+    /// - Parameter hops: how many links have been come over, this one included.
+    private func fires(
+        at now: Timestamp, hops: @autoclosure () -> UInt32, because cause: @autoclosure () -> String?
+    ) -> Bool {
         // Most links are part of no loop, and need not know how late it is.
-        let elapsed = definition.loop == nil ? .zero : time.elapsed()
+        let (elapsed, hops) = definition.loop == nil ? (.zero, 0) : (time.elapsed(), hops())
         let verdict = status.withLock { status in
-            let verdict = status.breaker?.attempt(at: elapsed) ?? .fires
+            let verdict = status.breaker?.attempt(at: elapsed, hops: hops) ?? .fires
             switch verdict {
             case .fires, .closes:
                 status.fired += 1
@@ -130,12 +149,21 @@ final class HostedLink: Sendable {
         case .closes:
             logger.notice(
                 "the link fires again, after a quiet period", metadata: .about(.linkFires, because: cause()))
-        case .opens:
-            let limit = definition.loop.map { "\($0.count) per \($0.period.brief)" } ?? ""
+        case .opens(let excess):
+            let (reason, limit) =
+                switch excess {
+                case .rate: ("the link would fire more often than its loop may", definition.loop?.rate.description)
+                case .hops:
+                    (
+                        "what comes round has come over more links than it may",
+                        definition.loop?.hops.map { "\($0) hops" }
+                    )
+                }
             logger.warning(
-                "the link would fire more often than its loop may; it is held back until it has been quiet for a period",
+                "\(reason); it is held back until it has been quiet for a period",
                 metadata: .about(
-                    .linkHeldBack, because: cause(), ["limit": "\(limit)", "link-source": "\(definition.source)"]))
+                    .linkHeldBack, because: cause(),
+                    ["limit": "\(limit ?? "")", "link-source": "\(definition.source)"]))
             return false
         case .holds: return false
         }
@@ -174,7 +202,7 @@ final class HostedLink: Sendable {
             if let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(Fault(place: place, message: breach.description))
             }
-            guard fires(at: now, because: item.cause.id) else { return }
+            guard fires(at: now, hops: item.cause.hops.oneMore, because: item.cause.id) else { return }
             firings.tell(
                 LinkFiring(value: data, event: system.definition.events[event.event].name, time: now))
             let event = SystemEvent(
@@ -194,7 +222,7 @@ final class HostedLink: Sendable {
     ///
     /// - Parameter system: asked only where something is to be noted.
     private func emit(
-        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>,
+        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ cause: Cause.LinkOrigin,
         _ system: () -> HostedSystem?, as event: EventDefinition? = nil
     ) -> (value: Value, time: Timestamp)? {
         let now = time.now()
@@ -208,7 +236,7 @@ final class HostedLink: Sendable {
                 system()?.note(Fault(place: place, message: breach.description))
                 return nil
             }
-            guard fires(at: now, because: state.id) else { return nil }
+            guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, event: event?.name, time: now))
             return (value, now)
         } catch {

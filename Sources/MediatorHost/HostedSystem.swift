@@ -895,7 +895,7 @@ final class HostedSystem: Sendable {
             logger.critical(
                 "the daemon ends on account of this system",
                 metadata: told(
-                    .systemEscalates, isLimit ? ["limit": "\(limit.count) per \(limit.period.brief)"] : [:]))
+                    .systemEscalates, isLimit ? ["limit": "\(limit)"] : [:]))
         }
         supervise(claim, decision, elapsed)
     }
@@ -1010,7 +1010,7 @@ extension Health {
 
 extension RateLimit {
     /// The how many-th time: `2 of 10 per 600s`.
-    fileprivate func text(_ attempt: Int) -> String { "\(attempt) of \(count) per \(period.brief)" }
+    fileprivate func text(_ attempt: Int) -> String { "\(attempt) of \(self)" }
 
     /// That a system ends on account of a fault, or of more than the limit.
     fileprivate func ending(_ isLimit: Bool) -> String {

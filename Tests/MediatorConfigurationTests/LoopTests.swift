@@ -236,11 +236,12 @@ import Testing
         let result = compile(Self.lamps + limited)
         #expect(result.diagnostics == [])
         let link = try #require(result.graph?.links.first { $0.name == "off-there" })
-        #expect(link.loop?.count == 10)
-        #expect(link.loop?.period.seconds == 1)
-        let whole = compile(Self.lamps + "loop: { limit: 3 per 500ms }\n" + Self.blinking)
+        #expect(link.loop?.rate.count == 10)
+        #expect(link.loop?.rate.period.seconds == 1)
+        #expect(link.loop?.hops == nil)
+        let whole = compile(Self.lamps + "loop: { limit: 3 per 500ms, hops: 20 }\n" + Self.blinking)
         #expect(whole.diagnostics == [])
-        #expect(whole.graph?.links.allSatisfy { $0.loop?.count == 3 } == true)
+        #expect(whole.graph?.links.allSatisfy { $0.loop?.rate.count == 3 && $0.loop?.hops == 20 } == true)
     }
 
     @Test func `a limit outside of every loop is needless`() {

@@ -7,30 +7,129 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `The breaker of a link` {
     /// Ten times in a second.
-    static func make(_ count: Int) throws -> LinkBreaker {
-        LinkBreaker(RateLimit(count: count, period: try #require(TimeSpan(seconds: 1, nanoseconds: 0))))
+    static func make(_ count: Int, hops: Int? = nil) throws -> LinkBreaker {
+        let second = try #require(TimeSpan(seconds: 1, nanoseconds: 0))
+        return LinkBreaker(LoopLimit(rate: RateLimit(count: count, period: second), hops: hops))
     }
 
     @Test func `counts in every period, not from one full second to the next`() throws {
         var breaker = try Self.make(3)
         // Times in tenths of a second.
         let attempts: [(Int, LinkBreaker.Verdict)] = [
-            (0, .fires), (8, .fires), (9, .fires), (10, .fires), (17, .opens), (18, .holds), (27, .holds), (36, .holds),
-            (46, .closes), (46, .fires), (47, .fires), (55, .opens), (65, .closes),
+            (0, .fires), (8, .fires), (9, .fires), (10, .fires), (17, .opens(.rate)), (18, .holds), (27, .holds),
+            (36, .holds),
+            (46, .closes), (46, .fires), (47, .fires), (55, .opens(.rate)), (65, .closes),
         ]
         for (time, verdict) in attempts {
-            #expect(breaker.attempt(at: .milliseconds(time * 100)) == verdict, "at \(time)")
+            #expect(breaker.attempt(at: .milliseconds(time * 100), hops: 1) == verdict, "at \(time)")
         }
         #expect(!breaker.isOpen(at: .seconds(100)))
     }
 
     @Test func `is open until a whole period has passed without an attempt`() throws {
         var breaker = try Self.make(1)
-        #expect(breaker.attempt(at: .zero) == .fires)
+        #expect(breaker.attempt(at: .zero, hops: .max) == .fires)
         #expect(!breaker.isOpen(at: .zero))
-        #expect(breaker.attempt(at: .milliseconds(999)) == .opens)
+        #expect(breaker.attempt(at: .milliseconds(999), hops: 1) == .opens(.rate))
         #expect(breaker.isOpen(at: .milliseconds(1998)))
         #expect(!breaker.isOpen(at: .milliseconds(1999)))
+    }
+
+    @Test func `opens for what has come over too many links, also when that comes slowly`() throws {
+        var breaker = try Self.make(2, hops: 4)
+        let attempts: [(Int, UInt32, LinkBreaker.Verdict)] = [
+            (0, 2, .fires), (20, 4, .fires), (40, 5, .opens(.hops)), (45, 1, .holds), (54, 6, .holds), (64, 1, .closes),
+            // Nothing is counted of what did not fire.
+            (64, 4, .fires), (65, 1, .opens(.rate)), (75, 9, .opens(.hops)), (85, 4, .closes),
+        ]
+        for (time, hops, verdict) in attempts {
+            #expect(breaker.attempt(at: .milliseconds(time * 100), hops: hops) == verdict, "at \(time)")
+        }
+        #expect(breaker.excess == .hops)
+    }
+
+    /// Two systems that ask each other, of which the second waits for a minute; a bus in between, over which the answer comes.
+    static let slow = """
+        system: a
+        states: { Here: { n: int } }
+        events: { Ask: {} }
+        external: any
+        initialState: { Here: { n: 0 } }
+        transitions: { Here: { Ask: { to: Here, set: { n: "${state.n + 1}" } } } }
+        ---
+        system: b
+        states: { Idle: {}, Waiting: {}, Due: {} }
+        events: { Ask: {}, Time: {}, Tick: {} }
+        initialState: Idle
+        feedbacks:
+          wait: { onState: Waiting, after: 1m, emit: Time }
+        transitions:
+          any: { Ask: Waiting, Time: Due, Tick: Waiting }
+        ---
+        buses:
+          answers: { kind: passthrough, value: bool }
+        links:
+          ask: { attach: a, toSystem: b, onState: Here, when: state.n > 0, emitEvent: Ask }
+          answer: { attach: b, to: answers, onState: Due, emitValue: true }
+          again: { attach: a, to: answers, onValue: true, emitEvent: Ask, loop: { limit: 10 per 1s, hops: 9 } }
+        """
+
+    /// Has a host run, and a clock go on by minutes.
+    private static func run(
+        _ configuration: String, _ body: (Host, _ pass: (Int) async -> Void) async throws -> Void
+    ) async throws {
+        let clock = ManualClock()
+        let now = try #require(Timestamp(seconds: 0, nanoseconds: 0))
+        let host = try Host(
+            graph: try graph(configuration), effects: EffectCatalogue([]),
+            time: HostTime(clock: clock) { now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        func settle() async {
+            for _ in 0..<30 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        }
+        host.start()
+        await settle()
+        try await body(host) { minutes in
+            await settle()
+            for _ in 0..<minutes {
+                clock.advance(by: .seconds(60))
+                await settle()
+            }
+        }
+        await host.stop(within: .zero)
+    }
+
+    @Test func `ends a slow circle after so many links`() async throws {
+        try await Self.run(Self.slow) { host, pass in
+            try host.emit("Ask", to: "a", fields: [])
+            // Each round is three links; the third of them may be passed for the third time, and not for the fourth.
+            await pass(3)
+            #expect(try host.linkStatus("again").fired == 3 && !host.linkStatus("again").isOpen)
+            await pass(1)
+            var again = try host.linkStatus("again")
+            #expect(again.fired == 3 && again.dropped == 1 && again.isOpen)
+            let sender = try host.whyNot("a", event: "Ask").senders.first { $0.name == "again" }
+            #expect(
+                sender?.reasons.first == "it is held back, since it would fire for what has come over more than 9 links"
+            )
+            await pass(5)
+            again = try host.linkStatus("again")
+            #expect(again.dropped == 1 && !again.isOpen)
+            // What begins outside begins to count.
+            try host.emit("Ask", to: "a", fields: [])
+            await pass(3)
+            again = try host.linkStatus("again")
+            #expect(again.fired == 6 && again.dropped == 1)
+        }
+    }
+
+    @Test func `lets a circle go on that the clock begins anew`() async throws {
+        let ticking = Self.slow.replacing("after: 1m, emit: Time", with: "every: 1m, emit: Time")
+        try await Self.run(ticking) { host, pass in
+            try host.emit("Ask", to: "a", fields: [])
+            await pass(12)
+            let again = try host.linkStatus("again")
+            #expect(again.fired >= 6 && again.dropped == 0)
+        }
     }
 
     @Test func `cuts a loop that turns too fast, and lets it go on later`() async throws {

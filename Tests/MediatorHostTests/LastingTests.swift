@@ -158,4 +158,40 @@ private func system(_ strategy: String, path: String = "/a") -> String {
         #expect(result.diagnostics.filter { $0.severity == .error }.map(\.code.rawValue) == [code])
         #expect(result.graph == nil)
     }
+
+    @Test func `tells of what is outside, where the links of a circle begin to be counted`() async throws {
+        let fixture = try Fixture(
+            """
+            system: watch
+            states: { Off: {}, On: {} }
+            events: { Sensed: {}, Go: {} }
+            initialState: Off
+            feedbacks:
+              sense: { onState: Off, strategy: cancelOnNewState, sense: /a, onSense: Sensed }
+            transitions: { Off: { Sensed: On }, On: { Go: Off } }
+            ---
+            system: other
+            states: { Asked: {}, Idle: {} }
+            events: { Ask: {} }
+            initialState: Idle
+            transitions: { any: { Ask: Asked } }
+            ---
+            links:
+              there: { attach: watch, toSystem: other, onState: On, emitEvent: Ask }
+              back: { attach: other, toSystem: watch, onState: Asked, emitEvent: Go, loop: { limit: 100 per 1s, hops: 4 } }
+            """)
+        fixture.host.start()
+        for round in 1...6 {
+            // It begins anew after a pause.
+            for _ in 0..<100 where fixture.begun < round {
+                fixture.clock.advance(by: .seconds(60))
+                await fixture.settle()
+            }
+            if try fixture.host.linkStatus("back").dropped > 0 { break }
+            await fixture.until { fixture.begun >= round }
+        }
+        let back = try fixture.host.linkStatus("back")
+        #expect(back.fired >= 5 && back.dropped == 0)
+        await fixture.host.stop(within: .zero)
+    }
 }

@@ -211,6 +211,7 @@ struct Completer: Sendable {
         let names = Set(given.map { $0.prefix { $0 != "=" } })
         let keys = [
             "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop.limit",
+            "loop.hops",
         ]
         return keys.filter { !names.contains($0[...]) }.map { Candidate(text: "\($0)=") }
     }

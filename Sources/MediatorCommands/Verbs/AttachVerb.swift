@@ -64,6 +64,11 @@ struct AttachVerb: ControlVerb {
             "How often it may fire as part of a loop (loop.limit), such as '10 per 1s'.", valueName: "limit"))
     var loop: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How many links what comes round may have come over, this one included (loop.hops).", valueName: "count"))
+    var hops: Int?
+
     @OptionGroup var change: ChangeOptions
 
     @OptionGroup var options: CommandOptions
@@ -75,6 +80,7 @@ struct AttachVerb: ControlVerb {
             ("attach", system), ("to", to), ("toSystem", toSystem), ("onState", onState), ("onValue", onValue),
             ("when", when.map(expression)), ("emitValue", emitValue),
             ("emitEvent", emitEvent), ("loop.limit", loop),
+            ("loop.hops", hops.map(String.init)),
         ]
         return pairs.compactMap { key, value in value.map { Setting(key: key, value: $0) } }
     }

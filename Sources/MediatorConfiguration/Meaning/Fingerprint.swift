@@ -174,7 +174,7 @@ struct Fingerprinter {
         of(session) { printer in
             for text in [link.name.text, link.system.text] { printer.print.add(text) }
             printer.print.add(link.condition?.text)
-            printer.print.add(link.loop.map { "\($0.count) \($0.period)" })
+            printer.print.add(link.loop.map { "\($0.rate.count) \($0.rate.period) \($0.hops ?? 0)" })
             switch link.form {
             case .systemToBus(let bus, let selector, let value):
                 printer.add(["systemToBus", bus.text])

@@ -98,7 +98,7 @@ extension ConfigurationSchema {
             "when": SchemaNode.reference("condition").described("It fires only if this holds."),
             "emitValue": .object([("description", "What it puts on the bus.")]),
             "emitEvent": SchemaNode.reference("construct").described("What it sends."),
-            "loop": SchemaNode.reference("loop").described("How often it may fire as part of a loop."),
+            "loop": SchemaNode.reference("loop").described("How far it may go on as part of a loop."),
         ],
         more: [
             (
@@ -120,8 +120,15 @@ extension ConfigurationSchema {
 
     /// A limit of a loop.
     static let loop = keyed(
-        WiringDecoder.loopKeys, required: WiringDecoder.loopKeys,
-        ["limit": rate])
+        WiringDecoder.loopKeys, required: ["limit"],
+        [
+            "limit": rate.described("How often it may fire."),
+            "hops": SchemaNode.object([
+                ("type", "integer"), ("minimum", .int(LoopLimit.hopRange.lowerBound)),
+                ("maximum", .int(LoopLimit.hopRange.upperBound)),
+            ]).described(
+                "How many links an event may have come over since it began outside, this one included."),
+        ])
 
     /// A number of times per duration.
     static let rate: SchemaNode = [

@@ -11,7 +11,7 @@ struct WiringDecoder {
         "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
     ]
     /// The keys of a loop.
-    static let loopKeys = ["limit"]
+    static let loopKeys = ["limit", "hops"]
     private let decoder: Decoder
 
     /// A decoder for a file.
@@ -31,7 +31,7 @@ struct WiringDecoder {
             }
         }
         var links: [WrittenLink] = []
-        let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         if let node = keyed["links"], !node.isNull {
             links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
         }
@@ -85,21 +85,24 @@ struct WiringDecoder {
         return bus
     }
 
-    /// How often links may fire as parts of loops: `{ limit: 10 per 1s }`.
-    private func loop(_ node: Node) -> RateLimit? {
+    /// How far links may go on as parts of loops: `{ limit: 10 per 1s, hops: 20 }`.
+    private func loop(_ node: Node) -> LoopLimit? {
         let hint = "write loop: { limit: 10 per 1s }"
         guard case .mapping = node.content else {
             decoder.report(.wrongShape, at: node.mark, "'loop' must be a mapping, not \(node.kind)", hint: hint)
             return nil
         }
-        guard let keyed = decoder.keyed(node, "a loop", known: Self.loopKeys),
-            keyed["limit"] != nil || keyed.entries.isEmpty,
-            let limit = decoder.required("limit", of: keyed, "a loop", hint: hint)
+        guard let keyed = decoder.keyed(node, "a loop", known: Self.loopKeys) else { return nil }
+        let hops = keyed["hops"].flatMap { decoder.integer($0, "'hops' of a loop", in: LoopLimit.hopRange) }
+        // A key without a meaning was probably meant to be this one.
+        guard keyed["limit"] != nil || !keyed.hasForeign,
+            let limit = decoder.required("limit", of: keyed, "a loop", hint: hint),
+            let rate = decoder.rate(limit, "the limit of a loop", hint: hint)
         else { return nil }
-        return decoder.rate(limit, "the limit of a loop", hint: hint)
+        return LoopLimit(rate: rate, hops: hops)
     }
 
-    private func link(_ entry: Node.Entry, _ shared: RateLimit?) -> WrittenLink? {
+    private func link(_ entry: Node.Entry, _ shared: LoopLimit?) -> WrittenLink? {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
@@ -112,7 +115,7 @@ struct WiringDecoder {
         let system = attach.flatMap { decoder.scalar($0, "'attach'") }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         // One that cannot be read is a mistake, but there is one.
-        let loop = keyed["loop"].flatMap { self.loop($0) ?? RateLimit.unreadable }
+        let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         guard let form = form(keyed, what) else { return nil }
         return WrittenLink(
             source: decoder.source, name: entry.key, system: system ?? entry.key, isSystemBroken: system == nil,

@@ -55,8 +55,8 @@ struct WrittenLink: Sendable {
     /// Whether there is a condition that could not be read.
     var isConditionBroken = false
     var form: Form
-    /// How often it may fire as part of a loop.
-    var loop: RateLimit?
+    /// How far it may go on as part of a loop.
+    var loop: LoopLimit?
     /// Where that is written on the link itself.
     var loopKey: Scalar?
     /// The feedback that makes it fire; nil: states and values do.

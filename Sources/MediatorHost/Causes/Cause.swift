@@ -20,6 +20,8 @@ package final class Cause: Sendable {
     let time: Timestamp?
     /// The value of the bus, or the result of a side effect.
     let value: Value
+    /// How many links what it brings about has come over since it began outside.
+    let hops: UInt32
 
     /// Takes of the chain behind it what there is room for.
     ///
@@ -30,8 +32,10 @@ package final class Cause: Sendable {
         self.value = value
         guard let record else {
             self.record = nil
+            hops = 0
             return
         }
+        hops = origin.hops(after: record.hops)
         // The state that it leads to counts too. What the clock does is where a chain ends.
         self.record =
             origin.isTick
@@ -42,6 +46,7 @@ package final class Cause: Sendable {
         origin = cause.origin
         time = cause.time
         value = cause.value
+        hops = cause.hops
         self.record = record
     }
 
@@ -59,6 +64,8 @@ extension Cause {
         var bus: String? { get }
         /// Whether it does so because of the clock, rather than because of a state: then the chain ends.
         var isTick: Bool { get }
+        /// How many links what it brings about has come over, where the state that was seen had come over so many.
+        func hops(after hops: UInt32) -> UInt32
     }
 
     /// A link that fires, since it saw a state, or since a feedback was due by the clock.
@@ -72,6 +79,8 @@ extension Cause {
             self.bus = bus
             self.isTick = isTick
         }
+
+        func hops(after hops: UInt32) -> UInt32 { isTick ? 1 : hops.oneMore }
     }
 
     /// A feedback that emits by itself, or on an outcome, since it saw a state.
@@ -88,6 +97,8 @@ extension Cause {
 
         var bus: String? { nil }
         var isTick: Bool { source.isTick }
+
+        func hops(after hops: UInt32) -> UInt32 { source.isOutside ? 0 : hops }
     }
 
     /// A client, or the program of which the host is a part.
@@ -110,6 +121,8 @@ extension Cause {
         }
 
         var isTick: Bool { false }
+
+        func hops(after hops: UInt32) -> UInt32 { 0 }
     }
 
     /// A fault, and what was done about it.
@@ -129,6 +142,8 @@ extension Cause {
 
         var bus: String? { nil }
         var isTick: Bool { false }
+
+        func hops(after hops: UInt32) -> UInt32 { 0 }
     }
 
     /// What a system, or the value of a bus, begins with.
@@ -155,7 +170,14 @@ extension Cause {
         }
 
         var isTick: Bool { false }
+
+        func hops(after hops: UInt32) -> UInt32 { hops }
     }
+}
+
+extension UInt32 {
+    /// One more, as long as there is a number for it.
+    var oneMore: UInt32 { self == .max ? .max : self + 1 }
 }
 
 /// A feedback that emits, and on which outcome. Made once for all events.
@@ -166,11 +188,15 @@ final class FeedbackSource: Sendable {
     let outcome: String?
     /// Whether it runs because of the clock, rather than because of a state.
     let isTick: Bool
+    /// Whether it tells of what happens outside, again and again: what it emits begins there.
+    let isOutside: Bool
 
-    init(_ name: String, outcome: String?, isTick: Bool) {
+    /// - Parameter isLasting: whether its side effect goes on until it is ended, and reports again and again.
+    init(_ name: String, outcome: String?, isTick: Bool, isLasting: Bool = false) {
         self.name = name
         self.outcome = outcome
         self.isTick = isTick
+        isOutside = isTick || isLasting
     }
 }
 

@@ -79,6 +79,8 @@ package final class StateRecord: Sendable {
     fileprivate let origin: SystemEvent?
     /// How many states there are in the chain of causes that ends with it, at least 1.
     let length: Int
+    /// How many links its event had come over since it began outside.
+    let hops: UInt32
     /// Whether there was more of the chain, of which it is the far end.
     let isCut: Bool
 
@@ -95,6 +97,7 @@ package final class StateRecord: Sendable {
         self.serial = serial
         self.original = original
         length = 1 + (origin?.seen?.length ?? 0)
+        hops = origin?.hops ?? 0
         isCut = false
     }
 
@@ -111,6 +114,7 @@ package final class StateRecord: Sendable {
         serial = record.serial
         self.original = original
         length = 1 + (origin?.seen?.length ?? 0)
+        hops = record.hops
         self.isCut = isCut || record.isCut
     }
 
@@ -206,6 +210,12 @@ public struct SystemEvent: Sendable {
 
     /// The state that what brought it about saw.
     fileprivate var seen: StateRecord? { contents.cause?.record }
+
+    /// How many links it has come over since it began outside.
+    fileprivate var hops: UInt32 {
+        guard let cause = contents.cause else { return 0 }
+        return contents.via == nil ? cause.hops : cause.hops.oneMore
+    }
 
     /// Whether it is known what brought it about.
     fileprivate var hasCause: Bool { contents.cause != nil }

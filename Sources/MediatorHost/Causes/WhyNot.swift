@@ -151,10 +151,7 @@ extension HostedSet {
                 reasons += source.obstacles(to: selector, only: Set(matching.keys), now)
                 waits = "it fires when such a state of \(source.definition.name) is entered" + last
             }
-            if link.held.isOpen, let limit = definition.loop {
-                reasons.append(
-                    "it is held back, since it would fire more often than \(limit.count) per \(limit.period.brief)")
-            }
+            if let since = link.heldSince { reasons.append("it is held back, since \(since)") }
             return WhyNot.Sender(
                 isLink: true, name: definition.name, summary: definition.summary, source: definition.source,
                 reasons: reasons, waits: waits)

@@ -116,7 +116,7 @@ package enum MessageID: String, Sendable, CaseIterable {
 
     // Links.
 
-    /// A link is held back, since it would fire too often.
+    /// A link is held back, since it would fire too often, or for what has come over too many links.
     case linkHeldBack = "f98cadcb973d423289d693c86ef210e1"
     /// A link that was held back fires again.
     case linkFires = "54dd1833e4674da1a7b34f25fa952246"

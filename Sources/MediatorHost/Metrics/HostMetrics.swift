@@ -123,7 +123,8 @@ private enum LinkMetrics {
     static func all(_ set: HostedSet) -> [Metric] {
         var fired = Metric("mediatord_link_fired_total", .counter, "How often the link has fired.")
         var held = Metric(
-            "mediatord_link_held_back_total", .counter, "How often it was held back, so as not to fire too often.")
+            "mediatord_link_held_back_total", .counter,
+            "How often it was held back, so that its loop goes no further than it may.")
         var open = Metric("mediatord_link_open", .gauge, "1 while the link is held back.")
         for link in set.links {
             let labels = [Metric.Label("link", link.definition.name)]
