@@ -57,10 +57,15 @@ struct Assembly {
         for file in files { findings.add(file.findings) }
         let broken = files.flatMap(\.written.brokenSystems)
         var table = InstanceTable(session, broken: broken, mayHideSystems: mayHideSystems)
-        for place in unique(places(\.systems) { ($0.name, $0.source) }, "system") { addTemplate(place, to: &table) }
+        let templates = unique(places(\.systems) { ($0.name, $0.source) }, "system")
+        for place in templates.kept { addTemplate(place, to: &table) }
+        // Mistakes are told of what counts and of what does not.
+        var aside = table
+        for place in templates.others { aside.add(files[place.file].written.systems[place.index]) }
         var sources: [Place] = []
         for (number, file) in files.enumerated() {
             for (index, system) in file.systems.enumerated() {
+                findings.add(system.findings)
                 sources.append(Place(name: system.name, source: system.source, file: number, index: index))
             }
         }
@@ -68,16 +73,15 @@ struct Assembly {
         sources += places(\.instances, areInstances: true) { ($0.name, $0.source) }
         let named = unique(sources, "system")
         var systems: [String: WiringCompiler.System] = [:]
-        systems.reserveCapacity(named.count)
+        systems.reserveCapacity(named.kept.count)
         for name in broken { systems[name] = WiringCompiler.System(scope: SystemScope(brokenName: name), index: 0) }
         var whole = AnalysedConfiguration()
-        whole.systems.reserveCapacity(named.count)
-        for each in named {
+        whole.systems.reserveCapacity(named.kept.count)
+        for each in named.kept {
             let compiled: AnalysedSystem
             if !each.isInstance {
                 let plain = files[each.file].systems[each.index]
                 compiled = plain.analysed
-                findings.add(plain.findings)
                 if !plain.unavailable.isEmpty { session.unavailable.formUnion(plain.unavailable) }
             } else {
                 let written = files[each.file].written.instances[each.index]
@@ -88,6 +92,12 @@ struct Assembly {
             let scope = each.isDoubled ? SystemScope(brokenName: compiled.scope.name) : compiled.scope
             systems[compiled.scope.name] = WiringCompiler.System(scope: scope, index: whole.systems.count)
             whole.systems.append(compiled)
+        }
+        aside = table
+        for each in named.others where each.isInstance {
+            let written = files[each.file].written.instances[each.index]
+            let instance = aside.add(written, systems: plainNames)
+            _ = compiled(written, instance, files[each.file], mayBeKnown: false)
         }
         addWiring(to: &whole, systems, table)
         let groups = groups(systems)
@@ -109,7 +119,7 @@ struct Assembly {
     /// The groups; of one with a mistake, what is right of it.
     private func groups(_ systems: [String: WiringCompiler.System]) -> [GroupDefinition] {
         var taken: [String: String] = [:]
-        return unique(places(\.groups) { ($0.name, $0.source) }, "group").map { place in
+        return unique(places(\.groups) { ($0.name, $0.source) }, "group").kept.map { place in
             let written = files[place.file].written.groups[place.index]
             let lookup = Lookup(session: session, source: written.source)
             var members: [Int] = []
@@ -222,7 +232,8 @@ struct Assembly {
         let wiring = WiringCompiler(
             systems: systems, templateNames: Set(instances.templates.keys), mayHideSystems: mayHideSystems,
             mayHideBuses: mayHideBuses || findings.errors > before, session: session)
-        for (index, place) in unique(places, "bus").enumerated() {
+        let buses = unique(places, "bus")
+        for (index, place) in buses.kept.enumerated() {
             let each = expanded[place.index]
             let written = each.bus
             table.names.append(written.name.text)
@@ -238,9 +249,20 @@ struct Assembly {
                 place.isDoubled ? BusScope(index: index, type: .dyn, isBroken: true) : bus.scope
             whole.buses.append(AnalysedBus(definition: bus.definition, written: written))
         }
-        let links = unique(self.places(\.links) { ($0.name, $0.source) }, "link").map { place in
+        for place in buses.others where !expanded[place.index].isBroken {
+            let each = expanded[place.index]
+            session.withConstants(each.constants, of: each.instance, isChecked: false) {
+                _ = wiring.bus(each.bus, index: table.names.count)
+            }
+        }
+        let named = unique(self.places(\.links) { ($0.name, $0.source) }, "link")
+        let links = named.kept.map { place in
             let written = files[place.file].written.links[place.index]
             return Link(file: place.file, index: place.index, expanded: instances.expanded(written))
+        }
+        for place in named.others where !place.name.text.contains("/") {
+            let written = files[place.file].written.links[place.index]
+            if instances.expanded(written) == nil { _ = wiring.link(written, buses: table) }
         }
         let compiled = compiled(links, wiring, table)
         whole.links = compiled.map(\.link)
@@ -330,7 +352,7 @@ struct Assembly {
 
     /// Things sorted by name, each name once; of two, the first in the order of files counts, though nobody knows which is
     /// meant where the name is used.
-    private func unique(_ places: [Place], _ what: String) -> [Place] {
+    private func unique(_ places: [Place], _ what: String) -> (kept: [Place], others: [Place]) {
         var first: [String: Int] = [:]
         var doubled: Set<Int> = []
         first.reserveCapacity(places.count)
@@ -350,10 +372,12 @@ struct Assembly {
         // As a rule they come sorted, for files are.
         let names = places.map(\.name.text)
         let indices = places.indices.filter { first[names[$0]] == $0 }
-        return indices.sorted { names[$0] < names[$1] }.map { index in
+        let kept = indices.sorted { names[$0] < names[$1] }.map { index in
             var place = places[index]
             place.isDoubled = doubled.contains(index)
             return place
         }
+        guard kept.count < places.count else { return (kept, []) }
+        return (kept, places.indices.filter { first[names[$0]] != $0 }.map { places[$0] })
     }
 }
