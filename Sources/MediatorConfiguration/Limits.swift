@@ -31,6 +31,8 @@ public enum ConfigurationLimits {
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.
     public static let bufferLimit = 1_000_000
+    /// Bytes that the data of the events may hold that wait in one mailbox; events with no more than 1 KiB are not counted.
+    public static let mailboxBytes = 64 << 20
     /// Calendar times of one feedback.
     public static let calendarTimes = 64
     /// The shortest period of `every`, in nanoseconds: 1 ms.

@@ -945,7 +945,12 @@ final class HostedSystem: Sendable {
     }
 
     /// What is said where its mailbox has no room.
-    var fullness: String { "its mailbox is full (\(definition.mailbox.limit) events)" }
+    var fullness: String {
+        let (waiting, limit) = (loop.snapshot.waiting, definition.mailbox.limit)
+        guard waiting < limit else { return "its mailbox is full (\(limit) events)" }
+        let room = "\(ConfigurationLimits.mailboxBytes >> 20) MiB"
+        return "its mailbox has no room for so much data beside the \(waiting) events that wait (\(room) in all)"
+    }
 
     /// Why it takes no events now though it runs: it has no room for them, or does not come to them; nil: it takes them.
     var reluctance: String? {

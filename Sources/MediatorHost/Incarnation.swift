@@ -49,6 +49,9 @@ final class Incarnation: Sendable {
     private let gate = PauseGate()
     private let time: HostTime
 
+    /// How many bytes the events may hold that wait.
+    private static let size = MailboxSize<SystemEvent>(limit: ConfigurationLimits.mailboxBytes) { $0.size }
+
     /// Makes one; nothing is started.
     ///
     /// - Parameters:
@@ -78,7 +81,8 @@ final class Incarnation: Sendable {
             executor: CountingExecutor(base: executor, turns: turns),
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
-            overflow: Overflow(definition.mailbox.overflow)
+            overflow: Overflow(definition.mailbox.overflow),
+            size: Self.size
         ) { state, event in
             if event.isReset {
                 wasReset()

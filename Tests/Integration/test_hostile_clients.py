@@ -381,3 +381,49 @@ def test_clients_that_do_everything_at_once_do_no_harm(one: Daemon) -> None:
         for thread in threads:
             thread.join()
     assert not errors
+
+
+def test_what_waits_for_a_system_is_bounded_by_its_bytes(daemon: Callable[..., Daemon]) -> None:
+    sink = """\
+system: sink
+states: { Taking: { taken: int } }
+events: { Take: { text: string } }
+external: any
+initialState: { Taking: { taken: 0 } }
+transitions: { Taking: { Take: { to: Taking, set: { taken: "${state.taken + 1}" } } } }
+---
+buses: { texts: { kind: passthrough, value: string, external: write } }
+links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" } } } }
+"""
+    one = daemon(CONFIGURATION | {"sink.yaml": sink})
+    one.ctl("pause", "sink")
+    text = "x" * 900_000
+    # 90 MB are sent, of which 64 MiB may wait.
+    with unharmed(one, 150_000), VarlinkSocket(one.socket, 60) as client:
+        accepted = 0
+        for _ in range(80):
+            client.call("io.mediatord.Control.Emit", {"system": "sink", "event": "Take", "data": {"text": text}})
+            reply = client.reply()
+            assert reply is not None
+            if "error" not in reply:
+                accepted += 1
+                continue
+            assert reply["error"] == "io.mediatord.Control.NotAccepted", reply["error"]
+            assert reply["parameters"]["obstacle"] == "full"
+        assert accepted == 74
+        for _ in range(20):
+            client.call("io.mediatord.Control.Publish", {"bus": "texts", "value": text})
+            assert "error" not in (client.reply() or {})
+        # What is small has room all the same.
+        one.ctl("emit", "sink", "Take", "text=x")
+        refused = [one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", check=False) for _ in range(6)][-1]
+        assert refused.returncode == 1 and "no room for so much data" in refused.stderr, refused
+    shown = json.loads(one.ctl("show", "sink", "--json").stdout)["system"]["summary"]
+    assert shown["counters"]["dropped"] >= 20, shown
+    taken = shown["waiting"]
+    assert accepted < taken <= accepted + 6
+    one.ctl("resume", "sink")
+    # There is room again.
+    for _ in range(8):
+        one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", "--wait", "Taking")
+    assert f"taken={taken + 8}" in one.ctl("show", "sink").stdout

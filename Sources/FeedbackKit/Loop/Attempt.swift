@@ -69,10 +69,20 @@ public struct LoopFault: Error, Sendable, CustomStringConvertible {
 public struct MailboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many events it can hold.
     public let limit: Int
+    /// How many bytes its events can hold, if it was for these that it had no room.
+    package let bytes: Int?
+
+    init(limit: Int, bytes: Int?) {
+        self.limit = limit
+        self.bytes = bytes
+    }
 
     /// What happened.
     public var description: String {
-        "its mailbox, which holds \(limit == 1 ? "one event" : "\(limit) events"), was sent one more"
+        guard let bytes else {
+            return "its mailbox, which holds \(limit == 1 ? "one event" : "\(limit) events"), was sent one more"
+        }
+        return "its mailbox, whose events hold \(bytes) bytes together, was sent more"
     }
 }
 

@@ -44,6 +44,17 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             overflow: overflow, observer: observer, reduce: reduce)
     }
 
+    /// The same, with a bound on how many bytes the events may hold that wait.
+    package init(
+        initial: State, feedbacks: [Feedback<State, Event>] = [], executor: any LoopExecutor,
+        clock: any Clock<Duration>, mailboxLimit: Int, overflow: Overflow, size: MailboxSize<Event>,
+        reduce: @escaping @Sendable (inout State, Event) -> Reduction
+    ) {
+        core = LoopCore(
+            initial: initial, feedbacks: feedbacks, executor: executor, clock: clock, mailboxLimit: mailboxLimit,
+            overflow: overflow, size: size, reduce: reduce)
+    }
+
     deinit {
         core.abandon()
     }

@@ -105,6 +105,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     ///   - clock: what time it is.
     ///   - mailboxLimit: how many events may wait, at least 1.
     ///   - overflow: what happens beyond the limit.
+    ///   - size: how many bytes the events may hold that wait; nil: that is not counted.
     ///   - observer: sees what happens inside.
     ///   - reduce: changes the state on an event and says whether it had a rule for it; called on the loop's turn,
     ///     one event at a time. What it does to the state counts only if it answers ``Reduction/handled``.
@@ -116,10 +117,11 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         mailboxLimit: Int = .max,
         overflow: Overflow = .dropNewest,
+        size: MailboxSize<Event>? = nil,
         observer: (any LoopObserver<State, Event>)? = nil,
         reduce: @escaping @Sendable (inout State, Event) -> Reduction
     ) {
-        var machine = Machine(state: initial, limit: mailboxLimit, overflow: overflow)
+        var machine = Machine(state: initial, limit: mailboxLimit, overflow: overflow, size: size)
         for feedback in feedbacks {
             for part in feedback.parts() { _ = machine.add(part) }
         }
@@ -372,7 +374,10 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         }
         for tell in sent.told { tell(.dropped(.mailboxFull)) }
         if sent.mustFail {
-            fail(LoopFault(feedback: "", error: MailboxFull(limit: guarded.withLock { $0.machine.limit })))
+            let full = guarded.withLock {
+                MailboxFull(limit: $0.machine.limit, bytes: sent.isOfBytes ? $0.machine.size?.limit : nil)
+            }
+            fail(LoopFault(feedback: "", error: full))
         }
     }
 
@@ -460,7 +465,8 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     func start() -> Bool {
         let started: Bool? = guarded.withLock { guarded in
             let needsTurn = guarded.machine.start()
-            let takesLetters = guarded.surroundings.executor != nil && guarded.machine.limit == .max
+            let takesLetters =
+                guarded.surroundings.executor != nil && guarded.machine.limit == .max && guarded.machine.size == nil
             if needsTurn != nil, takesLetters { inbox.open() }
             return needsTurn
         }

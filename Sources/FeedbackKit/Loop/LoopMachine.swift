@@ -212,13 +212,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline package internal(set) var watchers: [Watcher] = []
     @usableFromInline let limit: Int
     @usableFromInline let overflow: Overflow
+    /// How many bytes the events may hold that wait; nil: that is not counted.
+    @usableFromInline let size: MailboxSize<Event>?
+    /// How many bytes those hold that wait.
+    @usableFromInline var waitingBytes = 0
 
     @inlinable
-    package init(state: State, limit: Int, overflow: Overflow) {
+    package init(state: State, limit: Int, overflow: Overflow, size: MailboxSize<Event>? = nil) {
         precondition(limit >= 1, "a mailbox needs room for at least one event, not \(limit)")
         self.state = state
         self.limit = limit
         self.overflow = overflow
+        self.size = size
     }
 
     // MARK: Sending
@@ -235,6 +240,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var told: [@Sendable (SendResult) -> Void] = []
         /// The loop must be cancelled: its mailbox has overflowed, and that is a failure.
         @usableFromInline package var mustFail = false
+        /// What it had no room for were bytes.
+        @usableFromInline package var isOfBytes = false
 
         @inlinable
         init(_ result: SendResult) {
@@ -258,8 +265,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 return Sent(.dropped(.cancelled))
             }
             var sent = Sent(.accepted)
-            if waitingEvents >= limit {
-                makeRoom(&sent)
+            if isFull(for: event) {
+                makeRoom(for: event, &sent)
                 if sent.result != .accepted { return sent }
             }
             append(event, origin)
@@ -272,7 +279,36 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     mutating func append(_ event: Event, _ origin: Origin?) {
         if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
         mailbox.append(.event(event, origin))
+        noteWaiting(event)
+    }
+
+    /// Counts an event that waits.
+    @inlinable
+    mutating func noteWaiting(_ event: Event) {
         waitingEvents += 1
+        if let size { waitingBytes += size.of(event) }
+    }
+
+    /// Counts an event that no longer waits.
+    @inlinable
+    mutating func noteLeft(_ event: Event) {
+        waitingEvents -= 1
+        if let size { waitingBytes -= size.of(event) }
+    }
+
+    /// Whether there is no room for an event.
+    @inlinable
+    func isFull(for event: Event) -> Bool {
+        waitingEvents >= limit || (size != nil && isTooLarge(event))
+    }
+
+    /// Whether an event would hold more bytes than there is room for beside those that wait. One that holds none has room, and
+    /// so has any where none waits.
+    @usableFromInline
+    func isTooLarge(_ event: Event) -> Bool {
+        guard let size, waitingBytes > 0 else { return false }
+        let more = size.of(event)
+        return more > 0 && waitingBytes + more > size.limit
     }
 
     /// An event arrives that goes before all that waits, and has a place beyond the limit.
@@ -295,13 +331,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         _ event: Event, origin: Origin?, always: Bool, tell: @escaping @Sendable (SendResult) -> Void
     ) -> (sent: Sent, waits: Bool) {
         let mayWait = always || overflow == .block
-        guard mayWait, waitingEvents >= limit, phase == .notStarted || phase == .running else {
+        guard mayWait, isFull(for: event), phase == .notStarted || phase == .running else {
             return (send(event, origin: origin, holdBeforeStart: true), false)
         }
         if let origin, isOver(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
         if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
         mailbox.append(.control(.waiting(event, origin, tell)))
-        waitingEvents += 1
+        noteWaiting(event)
         waitingSenders += 1
         var sent = Sent(.accepted)
         sent.needsTurn = wake()
@@ -322,20 +358,23 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// The mailbox is full: what becomes of the new event, and of those that wait.
     @usableFromInline
-    mutating func makeRoom(_ sent: inout Sent) {
+    mutating func makeRoom(for event: Event, _ sent: inout Sent) {
         switch overflow {
         case .dropNewest, .block:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
         case .dropOldest:
             // Those who wait have places beyond the limit, and keep them.
-            if waitingEvents - waitingSenders >= limit { removeOldestEvent(sparingSenders: true, into: &sent) }
+            while waitingEvents > waitingSenders, waitingEvents - waitingSenders >= limit || isTooLarge(event) {
+                removeOldestEvent(sparingSenders: true, into: &sent)
+            }
         case .keepLatest:
             while waitingEvents > 0 { removeOldestEvent(sparingSenders: false, into: &sent) }
         case .fail:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
             sent.mustFail = true
+            sent.isOfBytes = waitingEvents < limit
         }
     }
 
@@ -360,15 +399,16 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         switch item {
         case .event(let event, let origin):
             sent.evicted.append(event)
+            noteLeft(event)
             noteTaken(origin)
         case .control(.waiting(let event, let origin, let tell)):
             sent.evicted.append(event)
             sent.told.append(tell)
             waitingSenders -= 1
+            noteLeft(event)
             noteTaken(origin)
         case .control: return
         }
-        waitingEvents -= 1
         counters.droppedByLimit += 1
     }
 
@@ -522,7 +562,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
         switch item {
         case .event(let taken, let origin):
-            waitingEvents -= 1
+            noteLeft(taken)
             if let origin, isStale(origin) {
                 counters.withdrawn += 1
                 other = .withdrawn(taken)
@@ -568,7 +608,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.events += 1
             return .waited(event, isWithdrawn: false) { _ in }
         case .waiting(let event, let origin, let tell):
-            waitingEvents -= 1
+            noteLeft(event)
             waitingSenders -= 1
             let isWithdrawn = origin.map { isStale($0) } ?? false
             if isWithdrawn { counters.withdrawn += 1 } else { counters.events += 1 }
@@ -1128,6 +1168,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
         mailbox.removeAll()
         waitingEvents = 0
+        waitingBytes = 0
         waitingSenders = 0
         mustBegin = false
     }

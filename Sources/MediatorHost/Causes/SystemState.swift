@@ -163,8 +163,10 @@ public struct SystemEvent: Sendable {
         let original: (any AnyObject & Sendable)?
         let via: Via?
         let cause: Cause?
+        let size: Int
 
-        init(index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?) {
+        init(index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?, size: Int?) {
+            self.size = size ?? SystemEvent.size(of: data)
             self.index = index
             self.data = data
             self.original = original
@@ -184,18 +186,35 @@ public struct SystemEvent: Sendable {
     var original: (any AnyObject & Sendable)? { contents.original }
     /// The link that made it of a value of a bus.
     var via: Via? { contents.via }
+    /// How many bytes its data holds, about; 0: they are too few to be counted.
+    var size: Int { contents.size }
     /// What brought it about: of the value of a bus, what put that there; nil: that is not known outside the system.
     var cause: Cause? { contents.cause }
 
     init(
         index: Int, data: Value, original: (any AnyObject & Sendable)? = nil, via: Via? = nil, cause: Cause?
     ) {
-        contents = Contents(index: index, data: data, original: original, via: via, cause: cause)
+        self.init(index: index, data: data, original: original, via: via, cause: cause, size: nil)
+    }
+
+    private init(
+        index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?, size: Int?
+    ) {
+        contents = Contents(index: index, data: data, original: original, via: via, cause: cause, size: size)
+    }
+
+    /// With so few bytes an event counts as one only: as many as a mailbox may hold are no danger.
+    private static let smallSize = 1024
+
+    /// How many bytes count.
+    private static func size(of data: Value) -> Int {
+        let held = data.heldBytes
+        return held > smallSize ? held : 0
     }
 
     /// The same event with what brought it about.
     func caused(by cause: Cause) -> SystemEvent {
-        SystemEvent(index: index, data: data, original: original, via: via, cause: cause)
+        SystemEvent(index: index, data: data, original: original, via: via, cause: cause, size: size)
     }
 
     /// Why a system begins, in the place of an event that it does not have.
@@ -222,15 +241,18 @@ public struct SystemEvent: Sendable {
 
     /// What is told of it when it has been taken: all but the Swift value.
     fileprivate var told: SystemEvent {
-        contents.original == nil ? self : SystemEvent(index: index, data: data, via: via, cause: cause)
+        contents.original == nil
+            ? self : SystemEvent(index: index, data: data, original: nil, via: via, cause: cause, size: size)
     }
 
     /// The same without what brought it about.
-    fileprivate var withoutCause: SystemEvent { SystemEvent(index: index, data: data, via: via, cause: nil) }
+    fileprivate var withoutCause: SystemEvent {
+        SystemEvent(index: index, data: data, original: nil, via: via, cause: nil, size: size)
+    }
 
     /// The same, brought about by what has seen another copy of the state.
     fileprivate func seeing(_ record: StateRecord) -> SystemEvent {
-        SystemEvent(index: index, data: data, via: via, cause: cause?.seeing(record))
+        SystemEvent(index: index, data: data, original: nil, via: via, cause: cause?.seeing(record), size: size)
     }
 
     /// Sends a system to its initial state.

@@ -1,0 +1,44 @@
+extension Value {
+    /// How many parts of a value are looked at to tell how much it holds.
+    private static let mostParts = 10_000
+
+    /// About how many bytes of memory it holds beside itself. Of what is shared with others all is counted. Of a value with more
+    /// than ten thousand parts the rest is counted as if it held nothing beside itself.
+    ///
+    /// - Complexity: O(size), at most ten thousand parts.
+    package var heldBytes: Int {
+        var parts = Self.mostParts
+        return heldBytes(&parts)
+    }
+
+    private func heldBytes(_ parts: inout Int) -> Int {
+        switch self {
+        case .null, .bool, .int, .uint, .double, .timestamp, .duration, .typeValue: return 0
+        case .string(let string): return string.utf8.count
+        case .bytes(let bytes): return bytes.count
+        case .list(let list): return Self.heldBytes(list, &parts)
+        case .structure(let structure): return Self.heldBytes(structure.fields, &parts)
+        case .map(let map):
+            var bytes = 2 * map.capacity * MemoryLayout<Value>.stride
+            for (key, value) in map {
+                guard parts > 0 else { break }
+                parts -= 2
+                bytes += key.heldBytes(&parts) + value.heldBytes(&parts)
+            }
+            return bytes
+        case .optional(let value):
+            parts -= 1
+            return MemoryLayout<Value>.stride + (value?.heldBytes(&parts) ?? 0)
+        }
+    }
+
+    private static func heldBytes(_ values: [Value], _ parts: inout Int) -> Int {
+        var bytes = values.count * MemoryLayout<Value>.stride
+        for value in values {
+            guard parts > 0 else { break }
+            parts -= 1
+            bytes += value.heldBytes(&parts)
+        }
+        return bytes
+    }
+}
