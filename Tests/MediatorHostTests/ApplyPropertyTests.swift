@@ -120,6 +120,76 @@ private struct RandomConfiguration {
         #expect(keptWays > 0)
     }
 
+    @Test func `that cannot become another goes on as if nobody had tried`() async throws {
+        var dice = Dice(state: 20_261_123)
+        var ways = 0
+        for _ in 0..<(20 * soakFactor) {
+            let seed = dice.state
+            let (old, new) = (RandomConfiguration(&dice).text, RandomConfiguration(&dice).text)
+            // What cannot begin comes first or last of all.
+            let broken = """
+                ---
+                system: \(Bool.random(using: &dice) ? "a" : "z")
+                states: { At: { n: int } }
+                initialState: { At: { n: "${1 / (now.getFullYear() - 1970)}" } }
+                """
+            let failing = try graph(new + "\n" + broken)
+            ways += try await runInVain(try graph(old), failing, "seed \(seed)\n\(old)\n=====\n\(new)")
+        }
+        #expect(ways > 0)
+    }
+
+    /// Has a host fail to become another, under traffic and without; how many ways of its numbers there are.
+    private func runInVain(_ old: Graph, _ new: Graph, _ note: String) async throws -> Int {
+        let time = HostTime(clock: ContinuousClock()) { Timestamp.epoch }
+        let host = try Host(
+            graph: old, effects: EffectCatalogue([]), time: time,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        host.start()
+        @Sendable func fail() async {
+            do {
+                _ = try await host.apply(new)
+                Issue.record("it was applied: \(note)")
+            } catch ApplyError.initialState {
+            } catch {
+                Issue.record("\(error) \(note)")
+            }
+        }
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        await withTaskGroup(of: Void.self) { group in
+            for source in RandomConfiguration.sources {
+                group.addTask { await Self.send(to: source, host) { begin.finish() } }
+            }
+            group.addTask {
+                for await _ in begun {}
+                for _ in 0..<3 { await fail() }
+            }
+        }
+        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(60)).isEmpty) }
+        func numbers(_ name: String) throws -> [Value] {
+            guard case .structure(let data) = try host.systemStatus(name).state.data else { return [] }
+            return Array(data.fields.prefix(2))
+        }
+        let all = Int64(Self.ticks)
+        let names = Set(old.systems.map(\.name))
+        for source in RandomConfiguration.sources where names.contains(source) {
+            #expect(try host.systemStatus(source).state.serial == UInt64(all) + 1, "\(source) \(note)")
+            #expect(try numbers(source) == [.int(all), .int(0)], "\(source) \(note)")
+        }
+        let links = Set(old.links.map(\.name))
+        var ways = 0
+        for (number, target) in RandomConfiguration.targets.enumerated()
+        where links.contains("over\(number)") || links.contains("up\(number)") {
+            #expect(try numbers(target) == [.int(all), .int(0)], "\(target) \(note)")
+            ways += 1
+        }
+        let before = host.digest
+        await fail()
+        #expect(host.digest == before, "\(note)")
+        await host.stop(within: .seconds(1))
+        return ways
+    }
+
     private func run(_ old: Graph, _ new: Graph, _ note: String) async throws -> (Applied, ways: Int) {
         let time = HostTime(clock: ContinuousClock()) { Timestamp.epoch }
         let host = try Host(

@@ -59,17 +59,21 @@ private final class Fixture: Sendable {
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
-    /// Everything that can be seen of the host.
+    var digest: String { host.digest }
+}
+
+extension Host {
+    /// Everything that can be seen of it.
     var digest: String {
-        let systems = host.systemStatuses.map {
+        let systems = systemStatuses.map {
             "\($0.definition.name) \($0.definition.fingerprint) \($0.definition.source) \($0.health) \($0.state) "
                 + "\($0.loop.counters) \($0.faults) \($0.links)"
         }
-        let buses = host.busStatuses.map {
+        let buses = busStatuses.map {
             "\($0.definition.fingerprint) \($0.value as Any) \($0.since as Any) \($0.mediator)"
         }
-        let links = host.linkStatuses.map { "\($0.definition.fingerprint) \($0.fired) \($0.lastFired as Any)" }
-        return (systems + buses + links + ["\(host.generation) \(host.statusText)"]).joined(separator: "\n")
+        let links = linkStatuses.map { "\($0.definition.fingerprint) \($0.fired) \($0.lastFired as Any)" }
+        return (systems + buses + links + ["\(generation) \(statusText)"]).joined(separator: "\n")
     }
 }
 
