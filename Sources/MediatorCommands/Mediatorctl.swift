@@ -145,7 +145,8 @@ public enum Mediatorctl {
             return .success
         } catch {
             let error = CommandError(error, place: place, environment)
-            environment.writeError(error.text(isJSON: verb.options.json))
+            // Some have a form of output of their own.
+            environment.writeError(error.text(isJSON: (verb as? any LocalVerb)?.isJSON ?? verb.options.json))
             return error.status
         }
     }

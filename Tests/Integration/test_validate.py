@@ -133,3 +133,16 @@ def test_nothing_is_run_or_written(binaries: Binaries, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(text)
     assert validate(binaries, tmp_path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
+
+
+def test_a_form_of_output_is_kept_for_errors_too(binaries: Binaries, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    nowhere = ("--socket", tmp_path / "nowhere")
+    for arguments in (["validate", tmp_path, "--format", "json"], ["graph", "--format", "json"], ["graph", "--json"]):
+        result = subprocess.run(
+            [binaries.mediatorctl, *arguments, *nowhere], capture_output=True, text=True, timeout=20
+        )
+        assert result.returncode == 69 and not result.stdout, result
+        assert "nowhere" in json.loads(result.stderr)["error"]["message"]
+    plain = subprocess.run([binaries.mediatorctl, "graph", *nowhere], capture_output=True, text=True, timeout=20)
+    assert plain.returncode == 69 and not plain.stderr.startswith("{"), plain
