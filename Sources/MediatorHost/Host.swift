@@ -263,11 +263,12 @@ public final class Host: Sendable {
         // Unless it is paused the event is taken soon: the time need not be asked for.
         let cause = Cause(
             Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
-        switch system.loop.send(SystemEvent(index: index, data: data, cause: cause)) {
+        let made = SystemEvent(index: index, data: data, cause: cause)
+        switch system.loop.send(made) {
         case .accepted: break
         case .dropped(.mailboxFull):
             throw .notAccepted(
-                system: name, obstacle: .full, reason: system.fullness)
+                system: name, obstacle: .full, reason: system.fullness(for: made))
         case .dropped: throw Self.refusal(by: system)
         }
     }

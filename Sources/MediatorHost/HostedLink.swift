@@ -108,21 +108,21 @@ final class HostedLink: Sendable {
     var held: (isOpen: Bool, count: UInt64) {
         guard definition.loop != nil else { return (false, 0) }
         let elapsed = time.elapsed()
-        return status.withLock { ($0.breaker?.isOpen(at: elapsed) ?? false, $0.dropped) }
+        return status.withLock { ($0.breaker?.excess(at: elapsed) != nil, $0.dropped) }
     }
 
     /// Why it is open, as a clause; nil: it is not.
     var heldSince: String? {
         guard let limit = definition.loop else { return nil }
         let elapsed = time.elapsed()
-        let excess = status.withLock { $0.breaker?.isOpen(at: elapsed) == true ? $0.breaker?.excess : nil }
+        let excess = status.withLock { $0.breaker?.excess(at: elapsed) }
         return excess.map { Self.text($0, limit) }
     }
 
     private static func text(_ excess: LinkBreaker.Excess, _ limit: LoopLimit) -> String {
         switch excess {
         case .rate: "it would fire more often than \(limit.rate)"
-        case .hops: "it would fire for what has come over more than \(limit.hops ?? 0) links"
+        case .hops: "what came round had come over more than \(limit.hops ?? 0) links, and is not passed on"
         }
     }
 
@@ -150,17 +150,21 @@ final class HostedLink: Sendable {
             logger.notice(
                 "the link fires again, after a quiet period", metadata: .about(.linkFires, because: cause()))
         case .opens(let excess):
-            let (reason, limit) =
+            let (message, limit) =
                 switch excess {
-                case .rate: ("the link would fire more often than its loop may", definition.loop?.rate.description)
+                case .rate:
+                    (
+                        "the link would fire more often than its loop may; it is held back until it has been quiet for a "
+                            + "period", definition.loop?.rate.description
+                    )
                 case .hops:
                     (
-                        "what comes round has come over more links than it may",
+                        "what comes round has come over more links than it may, and is not passed on",
                         definition.loop?.hops.map { "\($0) hops" }
                     )
                 }
             logger.warning(
-                "\(reason); it is held back until it has been quiet for a period",
+                "\(message)",
                 metadata: .about(
                     .linkHeldBack, because: cause(),
                     ["limit": "\(limit ?? "")", "link-source": "\(definition.source)"]))
@@ -202,7 +206,9 @@ final class HostedLink: Sendable {
             if let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(Fault(place: place, message: breach.description))
             }
-            guard fires(at: now, hops: item.cause.hops.oneMore, because: item.cause.id) else { return }
+            guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
+                return
+            }
             firings.tell(
                 LinkFiring(value: data, event: system.definition.events[event.event].name, time: now))
             let event = SystemEvent(

@@ -945,11 +945,13 @@ final class HostedSystem: Sendable {
     }
 
     /// What is said where its mailbox has no room.
-    var fullness: String {
-        let (waiting, limit) = (loop.snapshot.waiting, definition.mailbox.limit)
-        guard waiting < limit else { return "its mailbox is full (\(limit) events)" }
+    var fullness: String { "its mailbox is full (\(definition.mailbox.limit) events)" }
+
+    /// What is said where its mailbox has no room for an event.
+    func fullness(for event: SystemEvent) -> String {
+        guard event.size > 0 else { return fullness }
         let room = "\(ConfigurationLimits.mailboxBytes >> 20) MiB"
-        return "its mailbox has no room for so much data beside the \(waiting) events that wait (\(room) in all)"
+        return "its mailbox has no room for so much (\(definition.mailbox.limit) events, or \(room) of data)"
     }
 
     /// Why it takes no events now though it runs: it has no room for them, or does not come to them; nil: it takes them.

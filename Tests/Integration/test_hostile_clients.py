@@ -417,7 +417,7 @@ links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" 
         # What is small has room all the same.
         one.ctl("emit", "sink", "Take", "text=x")
         refused = [one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", check=False) for _ in range(6)][-1]
-        assert refused.returncode == 1 and "no room for so much data" in refused.stderr, refused
+        assert refused.returncode == 1 and "no room for so much (10000 events, or 64 MiB of data)" in refused.stderr, refused
     shown = json.loads(one.ctl("show", "sink", "--json").stdout)["system"]["summary"]
     assert shown["counters"]["dropped"] >= 20, shown
     taken = shown["waiting"]

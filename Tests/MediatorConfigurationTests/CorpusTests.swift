@@ -85,7 +85,7 @@ import Testing
     /// Those with several mistakes.
     private static let several: Set<String> = [
         "expression-constant-beside-a-name", "expression-constants-that-fail", "files-broken-hides-names",
-        "files-doubled-with-mistakes", "files-duplicate-hides-what-follows",
+        "files-doubled-for-instances", "files-doubled-with-mistakes", "files-duplicate-hides-what-follows",
         "files-duplicate-names", "files-one-encoding",
         "files-sorted", "kind-with-states",
         "several-documents",

@@ -23,29 +23,32 @@ import Testing
         for (time, verdict) in attempts {
             #expect(breaker.attempt(at: .milliseconds(time * 100), hops: 1) == verdict, "at \(time)")
         }
-        #expect(!breaker.isOpen(at: .seconds(100)))
+        #expect(breaker.excess(at: .seconds(100)) == nil)
     }
 
     @Test func `is open until a whole period has passed without an attempt`() throws {
         var breaker = try Self.make(1)
         #expect(breaker.attempt(at: .zero, hops: .max) == .fires)
-        #expect(!breaker.isOpen(at: .zero))
+        #expect(breaker.excess(at: .zero) == nil)
         #expect(breaker.attempt(at: .milliseconds(999), hops: 1) == .opens(.rate))
-        #expect(breaker.isOpen(at: .milliseconds(1998)))
-        #expect(!breaker.isOpen(at: .milliseconds(1999)))
+        #expect(breaker.excess(at: .milliseconds(1998)) == .rate)
+        #expect(breaker.excess(at: .milliseconds(1999)) == nil)
     }
 
     @Test func `opens for what has come over too many links, also when that comes slowly`() throws {
         var breaker = try Self.make(2, hops: 4)
         let attempts: [(Int, UInt32, LinkBreaker.Verdict)] = [
-            (0, 2, .fires), (20, 4, .fires), (40, 5, .opens(.hops)), (45, 1, .holds), (54, 6, .holds), (64, 1, .closes),
-            // Nothing is counted of what did not fire.
-            (64, 4, .fires), (65, 1, .opens(.rate)), (75, 9, .opens(.hops)), (85, 4, .closes),
+            // What has not come so far passes all the while.
+            (0, 2, .fires), (20, 4, .fires), (40, 5, .opens(.hops)), (45, 1, .fires), (49, 6, .holds), (58, 5, .holds),
+            (68, 5, .opens(.hops)),
+            // Nothing is counted of what did not fire. What fires too often holds back everything.
+            (80, 4, .fires), (81, 1, .fires), (82, 1, .opens(.rate)), (91, 9, .holds), (101, 9, .opens(.hops)),
+            (102, 1, .closes),
         ]
         for (time, hops, verdict) in attempts {
             #expect(breaker.attempt(at: .milliseconds(time * 100), hops: hops) == verdict, "at \(time)")
         }
-        #expect(breaker.excess == .hops)
+        #expect(breaker.excess(at: .milliseconds(11_099)) == .hops && breaker.excess(at: .milliseconds(11_100)) == nil)
     }
 
     /// Two systems that ask each other, of which the second waits for a minute; a bus in between, over which the answer comes.
@@ -109,16 +112,27 @@ import Testing
             #expect(again.fired == 3 && again.dropped == 1 && again.isOpen)
             let sender = try host.whyNot("a", event: "Ask").senders.first { $0.name == "again" }
             #expect(
-                sender?.reasons.first == "it is held back, since it would fire for what has come over more than 9 links"
+                sender?.reasons.first
+                    == "it is held back, since what came round had come over more than 9 links, and is not passed on"
             )
-            await pass(5)
-            again = try host.linkStatus("again")
-            #expect(again.dropped == 1 && !again.isOpen)
-            // What begins outside begins to count.
+            // What begins outside begins to count, and passes.
             try host.emit("Ask", to: "a", fields: [])
             await pass(3)
             again = try host.linkStatus("again")
             #expect(again.fired == 6 && again.dropped == 1)
+        }
+    }
+
+    @Test func `lets pass what a bus shows anew to a system that begins`() async throws {
+        let remembering = Self.slow.replacing(
+            "{ kind: passthrough, value: bool }", with: "{ kind: currentValue, value: bool, initial: false }")
+        try await Self.run(remembering) { host, pass in
+            try host.emit("Ask", to: "a", fields: [])
+            await pass(4)
+            #expect(try host.linkStatus("again").fired == 3 && host.linkStatus("again").dropped == 1)
+            try await host.restart("a")
+            await pass(0)
+            #expect(try host.linkStatus("again").fired == 4 && host.linkStatus("again").dropped == 1)
         }
     }
 

@@ -82,7 +82,7 @@ public struct MailboxFull: Error, Sendable, Hashable, CustomStringConvertible {
         guard let bytes else {
             return "its mailbox, which holds \(limit == 1 ? "one event" : "\(limit) events"), was sent one more"
         }
-        return "its mailbox, whose events hold \(bytes) bytes together, was sent more"
+        return "its mailbox, which holds \(bytes) bytes of data, was sent more"
     }
 }
 

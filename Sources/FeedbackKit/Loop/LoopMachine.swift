@@ -365,9 +365,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             sent.result = .dropped(.mailboxFull)
         case .dropOldest:
             // Those who wait have places beyond the limit, and keep them.
-            while waitingEvents > waitingSenders, waitingEvents - waitingSenders >= limit || isTooLarge(event) {
-                removeOldestEvent(sparingSenders: true, into: &sent)
-            }
+            if waitingEvents - waitingSenders >= limit { removeOldestEvent(sparingSenders: true, into: &sent) }
+            // Those that hold nothing make no room for bytes.
+            while isTooLarge(event), removeOldestEvent(sparingSenders: true, ofSize: true, into: &sent) {}
         case .keepLatest:
             while waitingEvents > 0 { removeOldestEvent(sparingSenders: false, into: &sent) }
         case .fail:
@@ -378,12 +378,15 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
-    /// Takes the oldest event out of the mailbox; control items before it stay.
-    @usableFromInline
-    mutating func removeOldestEvent(sparingSenders: Bool, into sent: inout Sent) {
+    /// Takes the oldest event out of the mailbox; control items before it stay. `false`: there is none.
+    ///
+    /// - Parameter ofSize: whether only one that holds bytes will do.
+    /// - Complexity: O(number of items before it).
+    @usableFromInline @discardableResult
+    mutating func removeOldestEvent(sparingSenders: Bool, ofSize: Bool = false, into sent: inout Sent) -> Bool {
         func isOldest(_ item: Item) -> Bool {
             switch item {
-            case .event: true
+            case .event(let event, _): !ofSize || (size?.of(event) ?? 0) > 0
             case .control(.waiting): !sparingSenders
             case .control: false
             }
@@ -394,7 +397,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         } else if let index = mailbox.firstIndex(where: isOldest) {
             item = mailbox.remove(at: index)
         } else {
-            return
+            return false
         }
         switch item {
         case .event(let event, let origin):
@@ -407,9 +410,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             waitingSenders -= 1
             noteLeft(event)
             noteTaken(origin)
-        case .control: return
+        case .control: return false
         }
         counters.droppedByLimit += 1
+        return true
     }
 
     /// Notes that there is something to do; `true` if a turn must be scheduled for it.

@@ -66,7 +66,8 @@ struct AttachVerb: ControlVerb {
 
     @Option(
         help: ArgumentHelp(
-            "How many links what comes round may have come over, this one included (loop.hops).", valueName: "count"))
+            "How many links what comes round may have come over, this one included (loop.hops); needs --loop.",
+            valueName: "count"))
     var hops: Int?
 
     @OptionGroup var change: ChangeOptions

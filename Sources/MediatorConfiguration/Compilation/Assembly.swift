@@ -56,12 +56,15 @@ struct Assembly {
     mutating func graph(now: Timestamp?) -> Graph? {
         for file in files { findings.add(file.findings) }
         let broken = files.flatMap(\.written.brokenSystems)
-        var table = InstanceTable(session, broken: broken, mayHideSystems: mayHideSystems)
         let templates = unique(places(\.systems) { ($0.name, $0.source) }, "system")
-        for place in templates.kept { addTemplate(place, to: &table) }
+        // Of two nobody knows which is meant.
+        let doubled = templates.kept.filter(\.isDoubled)
+        var table = InstanceTable(
+            session, broken: broken + doubled.map(\.name.text), mayHideSystems: mayHideSystems)
+        for place in templates.kept where !place.isDoubled { addTemplate(place, to: &table) }
         // Mistakes are told of what counts and of what does not.
         var aside = table
-        for place in templates.others { aside.add(files[place.file].written.systems[place.index]) }
+        for place in doubled + templates.others { aside.add(files[place.file].written.systems[place.index]) }
         var sources: [Place] = []
         for (number, file) in files.enumerated() {
             for (index, system) in file.systems.enumerated() {
@@ -119,7 +122,16 @@ struct Assembly {
     /// The groups; of one with a mistake, what is right of it.
     private func groups(_ systems: [String: WiringCompiler.System]) -> [GroupDefinition] {
         var taken: [String: String] = [:]
-        return unique(places(\.groups) { ($0.name, $0.source) }, "group").kept.map { place in
+        let named = unique(places(\.groups) { ($0.name, $0.source) }, "group")
+        for place in named.others where !mayHideSystems {
+            let written = files[place.file].written.groups[place.index]
+            for name in written.systems where systems[name.text] == nil {
+                Lookup(session: session, source: written.source).report(
+                    .unknownSystem, at: name.span, "there is no system '\(name.text)'",
+                    hint: Names.hint(for: name.text, among: systems.keys.sorted()))
+            }
+        }
+        return named.kept.map { place in
             let written = files[place.file].written.groups[place.index]
             let lookup = Lookup(session: session, source: written.source)
             var members: [Int] = []
@@ -260,9 +272,23 @@ struct Assembly {
             let written = files[place.file].written.links[place.index]
             return Link(file: place.file, index: place.index, expanded: instances.expanded(written))
         }
-        for place in named.others where !place.name.text.contains("/") {
+        for place in named.others {
             let written = files[place.file].written.links[place.index]
-            if instances.expanded(written) == nil { _ = wiring.link(written, buses: table) }
+            guard let expanded = instances.expanded(written) else {
+                _ = wiring.link(written, buses: table)
+                continue
+            }
+            let errors = findings.errors
+            if let generic = expanded.generic {
+                session.withConstants(generic.constants, isGeneric: true) {
+                    _ = wiring.link(generic.link, buses: table, template: generic.template)
+                }
+            }
+            for link in expanded.links where findings.errors == errors {
+                session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
+                    _ = wiring.link(link.link, buses: table)
+                }
+            }
         }
         let compiled = compiled(links, wiring, table)
         whole.links = compiled.map(\.link)

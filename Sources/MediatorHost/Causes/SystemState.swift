@@ -203,7 +203,8 @@ public struct SystemEvent: Sendable {
         contents = Contents(index: index, data: data, original: original, via: via, cause: cause, size: size)
     }
 
-    /// With so few bytes an event counts as one only: as many as a mailbox may hold are no danger.
+    /// With so few bytes an event counts as one only, so that it has room beside large ones: as many as a mailbox holds by default
+    /// are no danger.
     private static let smallSize = 1024
 
     /// How many bytes count.
@@ -233,7 +234,9 @@ public struct SystemEvent: Sendable {
     /// How many links it has come over since it began outside.
     fileprivate var hops: UInt32 {
         guard let cause = contents.cause else { return 0 }
-        return contents.via == nil ? cause.hops : cause.hops.oneMore
+        guard let via = contents.via else { return cause.hops }
+        // What is shown anew begins anew.
+        return via.isReplay ? 1 : cause.hops.oneMore
     }
 
     /// Whether it is known what brought it about.
