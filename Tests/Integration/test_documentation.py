@@ -97,6 +97,32 @@ def test_the_python_of_the_readme(shipped: Daemon) -> None:
     assert output.getvalue() in ("normal (as it was)\n", "filling (as it was)\n", "full (as it was)\n")
 
 
+def test_the_limits_of_loops_in_the_guide_are_valid(binaries: Binaries, tmp_path: Path) -> None:
+    # Links alone; what they join is named in them.
+    systems = """\
+system: a
+states: { Idle: {}, Asked: {} }
+events: { Ask: {} }
+external: any
+initialState: Idle
+feedbacks: { calm: { onState: Asked, after: 1s, emit: Ask } }
+transitions: { Idle: { Ask: Asked }, Asked: { Ask: Idle } }
+"""
+    copy = systems.replace("system: a", "system: copy").replace("Asked", "Failed")
+    takers = "".join(
+        f"---\nsystem: {name}\nstates: {{ S: {{}} }}\nevents: {{ {event}: {{}} }}\ninitialState: S\n"
+        f"transitions: {{ S: {{ {event}: S }} }}\n"
+        for name, event in (("b", "Answer"), ("plan", "Replan"))
+    )
+    found = [text for text in re.findall(r"^```\n(.*?)^```$", CONFIGURATION, re.MULTILINE | re.DOTALL) if "loop:" in text]
+    assert len(found) == 2
+    for text in found:
+        (tmp_path / "a.yaml").write_text(f"{systems}---\n{copy}{takers}---\n{text}")
+        result = subprocess.run([binaries.mediatorctl, "validate", tmp_path], capture_output=True, text=True, timeout=20)
+        # That they are part of no loop here is a warning.
+        assert result.returncode == 0 and "[needless-loop]" in result.stdout, result
+
+
 def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
