@@ -59,18 +59,18 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
-# The log of tests with thousands of arguments has a million lines, so only what matters of it is shown. The library's
-# tests, some of which speak to a server or hold many threads, are run apart from those; so are those of side effects, which keep
-# the processors busy, and of their check, which looks at the memory, descriptors and threads of its process.
+# Each module's tests by themselves: all tests of a run go on beside each other, and those that keep the processors busy for
+# a minute would keep others past their limits. The tests of side effects take a process each, and of their check one runs at
+# a time, as it looks at the memory, descriptors and threads of its process. The log of tests with thousands of arguments
+# has a million lines, so only what matters of it is shown.
 test: build-tests ## run the tests written in Swift
-	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test*.log"
-	@for part in '--skip FeedbackKit --skip DocumentExamples --skip SideEffectsTests --skip MediatorEffectTestingTests' \
-		'--filter FeedbackKit --filter DocumentExamples' '--parallel --filter SideEffectsTests' \
-		'--no-parallel --filter MediatorEffectTestingTests'; do \
-		log=.build/test$${part%% *}.log; \
-		swift test --skip-build $$part >$$log 2>&1 || { \
+	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test-*.log"
+	@for module in $(notdir $(wildcard Tests/*Tests)); do \
+		log=.build/test-$$module.log; \
+		case $$module in SideEffectsTests) how=--parallel;; MediatorEffectTestingTests) how=--no-parallel;; *) how=;; esac; \
+		swift test --skip-build $$how --filter "^$$module\\." >$$log 2>&1 && grep -qa 'Test run with [1-9]' $$log || { \
 			grep -aE -A 3 '^✘|Fatal error|error:' $$log | cut -c 1-1000 | tail -n 300; exit 1; }; \
-		grep -aE '^(✔|━) (Suite|Test run)' $$log; \
+		grep -aE '^(✔|━) Test run' $$log | sed "s/Test run/$$module/"; \
 	done
 
 # The numbers of the promises (ten million events, ten thousand starts) are for the ordinary tests, and so is what looks at files.

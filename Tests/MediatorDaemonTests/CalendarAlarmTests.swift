@@ -4,7 +4,7 @@ import MediatorConfiguration
 import MediatorDaemon
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The calendar's alarm` {
+@Suite(.timeLimit(.minutes(5))) struct `The calendar's alarm` {
     private static func now() throws -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -14,7 +14,7 @@ private struct Place: Equatable {
 }
 
 /// Real threads.
-@Suite(.timeLimit(.minutes(1))) struct `The pool of the configured systems` {
+@Suite(.timeLimit(.minutes(5))) struct `The pool of the configured systems` {
     /// Those of two systems.
     private let pool = HostPool()
     private let other = HostPool()

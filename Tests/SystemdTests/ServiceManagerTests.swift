@@ -47,7 +47,7 @@ private func error(of states: AsyncThrowingStream<UnitState, any Error>) async -
 
 private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `The service manager` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The service manager` {
     @Test func `without a bus cannot be reached, and says where it was looked for`() async {
         let manager = ServiceManager(address: "unix:path=/nowhere/bus")
         let failure = await error(of: manager.states(of: "a.service"))

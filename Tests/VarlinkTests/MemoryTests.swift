@@ -33,7 +33,6 @@ struct MemoryTests {
             configuration.authorize = { request, peer in
                 request == .connection ? peer.userID != 3 : peer.isMember(ofGroup: 7)
             }
-            configuration.unwelcomeLimit = .seconds(3_600)
         }
         let member = try await example.service.connect(
             as: VarlinkPeer(processID: 1, userID: 2, groupID: 1, groups: [5, 7]))

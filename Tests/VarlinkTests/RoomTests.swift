@@ -19,8 +19,6 @@ struct RoomTests {
     private static func service(_ configure: (inout ServiceConfiguration) -> Void) async throws -> ExampleService {
         try await ExampleService(.nowhere) { configuration in
             configuration.hasPrecedence = { $0.userID == 0 }
-            configuration.messageLimit = .seconds(3_600)
-            configuration.unwelcomeLimit = .seconds(3_600)
             configure(&configuration)
         }
     }

@@ -254,7 +254,7 @@ struct ServiceTests {
     @Test(arguments: 1...10)
     func `answers arrive whole although the client has ended its side before it read them`(count: Int) async throws {
         // The client may be slow to come to it: a machine that runs all tests at once has much else to do.
-        let example = try await start { $0.unreadLimit = .seconds(3600) }
+        let example = try await start()
         let client = try await RawClient(directory.socket, reads: false)
         let call = #"{"method":"org.example.test.Echo","parameters":{"text":"0123456789","times":4000}}"# + "\0"
         client.write(String(repeating: call, count: count))
@@ -347,7 +347,6 @@ struct ServiceTests {
     @Test func `a peer that may not connect is denied once and closed`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
-            $0.unwelcomeLimit = .seconds(3_600)
         }
         let client = try await RawClient(directory.socket)
         let call = #"{"method":"org.varlink.service.GetInfo"}"# + "\0"
@@ -365,7 +364,6 @@ struct ServiceTests {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
             $0.maximumUnwelcomeConnections = 3
-            $0.unwelcomeLimit = .seconds(3_600)
         }
         var clients: [RawClient] = []
         for _ in 0..<3 { clients.append(try await RawClient(directory.socket)) }

@@ -232,6 +232,10 @@ final class ExampleService: Sendable {
             case .abandoned(let count): events.record("abandoned \(count)")
             }
         }
+        // Whichever test is about a limit sets it: a busy machine must not end the others' connections.
+        configuration.unwelcomeLimit = .seconds(3_600)
+        configuration.messageLimit = .seconds(3_600)
+        configuration.unreadLimit = .seconds(3_600)
         configure(&configuration)
         service = try await VarlinkService.start(
             at: address,
