@@ -101,10 +101,8 @@ final class Findings {
         gathered.append(diagnostic)
     }
 
-    /// The files in which there are errors.
-    var filesWithErrors: Set<String> {
-        Set(gathered.lazy.filter { $0.severity == .error }.compactMap { $0.location?.file })
-    }
+    /// The errors that are told.
+    var errorsTold: some Sequence<Diagnostic> { gathered.lazy.filter { $0.severity == .error } }
 
     /// What was found in a part of the work.
     struct Part: Sendable {

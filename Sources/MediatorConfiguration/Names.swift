@@ -32,7 +32,14 @@ enum Names {
 
     /// `[A-Za-z][A-Za-z0-9._-]*`: systems, buses, links, feedbacks.
     static func isPublicName(_ name: String) -> Bool {
-        isName(name) { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+        isName(name) { isMark($0) }
+    }
+
+    /// Whether a byte may be part of such a name.
+    static func isPublic(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || isMark(byte) }
+
+    private static func isMark(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
 
     /// `[A-Za-z][A-Za-z0-9_]*`: states, events, fields.

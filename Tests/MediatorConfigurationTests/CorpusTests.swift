@@ -90,6 +90,7 @@ import Testing
         "files-sorted", "kind-with-states",
         "several-documents",
         "several-errors-of-the-whole", "several-everywhere", "several-in-a-system", "several-on-one-line",
+        "several-warnings-beside-a-wrong-name", "several-warnings-beside-errors",
         "system-mailbox-words",
         "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
         "whole-loop-limited-in-one-place", "whole-loop-of-a-name-with-a-tab", "whole-two-loops",

@@ -5,24 +5,25 @@ import CommonExpression
 struct GraphAnalysis {
     private let whole: AnalysedConfiguration
     private let findings: Findings
+    private let doubt: Doubt
     /// By system, which states can be reached; empty if something is wrong with the system.
     private let reachable: [[Bool]]
 
     /// A check of everything.
-    init(_ whole: AnalysedConfiguration, _ findings: Findings) {
+    init(_ whole: AnalysedConfiguration, _ findings: Findings, _ doubt: Doubt) {
         self.whole = whole
         self.findings = findings
+        self.doubt = doubt
         reachable = whole.systems.map(\.reachable)
     }
 
-    /// Reports everything. Errors are told whatever is wrong elsewhere, since no other part can undo them; warnings need every
-    /// part to be known.
+    /// Reports everything. Errors are told whatever is wrong elsewhere, since no other part can undo them; warnings only where
+    /// nothing that is wrong may have to do with them.
     ///
     /// - Parameters:
     ///   - now: The time at which initial states are computed; nil: they are not.
     ///   - threads: How many threads may work at once.
     func run(now: Timestamp?, threads: Int) {
-        let isKnown = !findings.hasErrors
         findings.saysOnce = true
         defer { findings.saysOnce = false }
         let aside = Findings(continuing: findings.part)
@@ -30,33 +31,24 @@ struct GraphAnalysis {
         let loops = { LoopFinder(whole, reachable, aside).report() }
         let others = {
             if let now { checkInitialStates(now) }
-            let broken = isKnown ? [] : filesWithErrors()
-            for index in whole.systems.indices where !isWritten(index, in: broken) { checkFeedbacks(index) }
-            guard isKnown else { return }
-            for index in whole.systems.indices { checkStates(index) }
+            for index in whole.systems.indices where !isInDoubt(index) {
+                checkFeedbacks(index)
+                checkStates(index)
+            }
             checkEvents()
-            for link in whole.links { check(link) }
+            for link in whole.links where !doubt.isAbout(link.written.source) { check(link) }
             checkBuses()
         }
         let (looping, _) = Concurrency.both(threads, loops, others)
         findings.add(aside.part)
-        guard isKnown else { return }
+        // A loop may lead through anything.
+        guard doubt.isNone else { return }
         for link in whole.links { checkLoop(link, isLooping: looping.contains(link.definition.name)) }
     }
 
-    /// The names of files in which something is wrong, or in a drop-in of theirs: a feedback there may lack what makes it wait.
-    private func filesWithErrors() -> Set<Substring> {
-        Set(
-            findings.filesWithErrors.flatMap { path -> [Substring] in
-                let parts = path.split(separator: "/")
-                let folder = parts.dropLast().last.flatMap { $0.hasSuffix(".d") ? $0.dropLast(2) : nil }
-                return parts.suffix(1) + (folder.map { [$0] } ?? [])
-            })
-    }
-
-    private func isWritten(_ index: Int, in files: Set<Substring>) -> Bool {
-        guard !files.isEmpty, let written = whole.systems[index].written else { return false }
-        return written.source.path.split(separator: "/").last.map(files.contains) ?? false
+    /// Whether a system may be another than it looks.
+    private func isInDoubt(_ index: Int) -> Bool {
+        whole.systems[index].written.map(doubt.isAbout) ?? true
     }
 
     private func warn(
@@ -163,12 +155,16 @@ struct GraphAnalysis {
     /// By system, which events feedbacks, links or the outside cause.
     private func caused() -> [[Bool]] {
         var caused = whole.systems.map(\.caused)
+        // Of a system with a mistake nothing is known.
+        func cause(_ event: Int, in system: Int) {
+            if caused[system].indices.contains(event) { caused[system][event] = true }
+        }
         for link in whole.links {
             switch link.definition.form {
             case .systemToBus: break
-            case .busToSystem(_, _, let event): caused[link.definition.system][event.event] = true
+            case .busToSystem(_, _, let event): cause(event.event, in: link.definition.system)
             case .systemToSystem(let target, _, let events):
-                for event in events.values { caused[target][event.event] = true }
+                for event in events.values { cause(event.event, in: target) }
             }
         }
         return caused
@@ -177,12 +173,13 @@ struct GraphAnalysis {
     private func checkEvents() {
         let caused = caused()
         // What an instance of a kind emits and handles is the kind's matter; its events are not written.
-        for (index, system) in whole.systems.enumerated() {
+        for (index, system) in whole.systems.enumerated() where !isInDoubt(index) {
             guard let definition = system.definition, let written = system.written, let events = written.events
             else { continue }
             for (event, record) in events.enumerated() {
                 let name = record.name.text
                 guard caused[index][event] else {
+                    guard !doubt.mayConcern(definition.name) else { continue }
                     warn(
                         .uncausedEvent, in: written.source, at: record.name.span,
                         "nothing causes the event '\(name)': no feedback and no link emits it",
@@ -218,6 +215,7 @@ struct GraphAnalysis {
         let states = selector.states.filter { reachable[system][$0] }
         // Where no state is reached, each state is told, and its links with it.
         guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
+        guard !isInDoubt(system) else { return }
         let known = whole.systems[system].entries
         let isPossible = states.contains { state in known[state].contains { selector.picks(state, $0) != false } }
         if isPossible { return }
@@ -240,7 +238,9 @@ struct GraphAnalysis {
             }
         }
         for (index, bus) in whole.buses.enumerated() {
-            guard let definition = bus.definition else { continue }
+            guard let definition = bus.definition, !doubt.isAbout(bus.written.source),
+                !doubt.mayConcern(definition.name)
+            else { continue }
             let use = bus.written.external
             let isWritten = !writers[index].isEmpty || use == .write || use == .both
             let isRead = !readers[index].isEmpty || use == .read || use == .both

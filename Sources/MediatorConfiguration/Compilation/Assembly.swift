@@ -112,7 +112,10 @@ struct Assembly {
                 session: session, systems: mayHideSystems ? nil : systems.keys.sorted(),
                 buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
             ).rules(grants)
-        GraphAnalysis(whole, findings).run(now: now, threads: threads)
+        let doubledNames = (doubled + named.kept.filter(\.isDoubled)).map(\.name.text)
+        let doubt = Doubt(
+            whole, of: files, findings, doubled: doubledNames, mayHideNames: mayHideSystems || mayHideBuses)
+        GraphAnalysis(whole, findings, doubt).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
         return Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
