@@ -57,7 +57,7 @@ public enum ControlInterface {
 
         # A system at a glance; since is when its state was entered. healthSince is since
         # when it has been healthy or not, healthReason why it is not. waiting counts the
-        # events in its mailbox.
+        # events in its mailbox, waitingBytes the data of those that hold more than 1 KiB.
         type SystemSummary (
           name: string,
           description: ?string,
@@ -71,6 +71,7 @@ public enum ControlInterface {
           effectsWaiting: int,
           begins: ?string,
           waiting: int,
+          waitingBytes: int,
           paused: ?Pause
         )
 

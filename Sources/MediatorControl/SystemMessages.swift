@@ -131,6 +131,8 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var begins: String?
     /// How many events wait in its mailbox.
     public var waiting: Int
+    /// How many bytes of data those of them hold that have more than 1 KiB.
+    public var waitingBytes: Int
     /// That it is paused.
     public var paused: Pause?
 
@@ -148,9 +150,11 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         effectsWaiting: Int = 0,
         begins: String? = nil,
         waiting: Int = 0,
+        waitingBytes: Int = 0,
         paused: Pause? = nil
     ) {
         self.waiting = waiting
+        self.waitingBytes = waitingBytes
         self.paused = paused
         self.name = name
         self.description = description

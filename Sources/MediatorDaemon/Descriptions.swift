@@ -80,6 +80,7 @@ extension SystemSummary {
             effectsWaiting: status.runs.reduce(0) { $0 + $1.waiting },
             begins: status.begins.map { "\($0)" },
             waiting: status.loop.waiting,
+            waitingBytes: status.waitingBytes,
             paused: status.pause.map {
                 MediatorControl.Pause(since: "\($0.since)", uid: Int($0.user), user: $0.userName)
             })

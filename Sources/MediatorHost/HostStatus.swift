@@ -17,6 +17,8 @@ public struct SystemStatus: Sendable {
     /// Where its loop stands in its life, what has been counted, and which side effects run. What has been counted is
     /// since the host has the system, however often it has been restarted.
     public let loop: LoopSnapshot
+    /// How many bytes of data the events hold that wait in its mailbox; those of up to 1 KiB are not counted.
+    public let waitingBytes: Int
     /// How often it has been restarted, on account of faults or as asked.
     public let restarts: UInt64
     /// How often it has been reset.

@@ -105,6 +105,7 @@ final class HostedSet: Sendable {
             healthReason: wellness.reason,
             state: system.loop.state,
             loop: system.snapshot,
+            waitingBytes: system.loop.waitingBytes,
             restarts: system.treatments.restarts,
             resets: system.treatments.resets,
             faults: faults.count,

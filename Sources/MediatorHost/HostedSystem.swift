@@ -949,23 +949,32 @@ final class HostedSystem: Sendable {
 
     /// What is said where its mailbox has no room for an event.
     func fullness(for event: SystemEvent) -> String {
-        guard event.size > 0 else { return fullness }
+        event.size > 0 ? lackOfRoom : fullness
+    }
+
+    private var lackOfRoom: String {
         let room = "\(ConfigurationLimits.mailboxBytes >> 20) MiB"
         return "its mailbox has no room for so much (\(definition.mailbox.limit) events, or \(room) of data)"
     }
 
-    /// Why it takes no events now though it runs: it has no room for them, or does not come to them; nil: it takes them.
-    var reluctance: String? {
+    /// Why it does not take an event now though it runs: it has no room for it, or does not come to it; nil: it takes it.
+    ///
+    /// - Parameter size: how many bytes of its data count.
+    func reluctance(ofSize size: Int) -> String? {
         let (pause, late) = status.withLock { ($0.pause, $0.watch.late) }
         let mailbox = definition.mailbox
-        let hasRoom =
-            switch mailbox.overflow {
-            case .dropOldest: true
-            default: loop.snapshot.waiting < mailbox.limit
+        let bytes = loop.waitingBytes
+        var lack: String?
+        if mailbox.overflow != .dropOldest {
+            if loop.snapshot.waiting >= mailbox.limit {
+                lack = fullness
+            } else if size > 0, bytes > 0, bytes + size > ConfigurationLimits.mailboxBytes {
+                lack = lackOfRoom
             }
+        }
         let reasons = [
             pause.map { "it is paused by \($0.by)" }, late?.reason,
-            hasRoom ? nil : fullness,
+            lack,
         ].compactMap { $0 }
         return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import socket
 import stat
@@ -422,8 +423,17 @@ links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" 
     assert shown["counters"]["dropped"] >= 20, shown
     taken = shown["waiting"]
     assert accepted < taken <= accepted + 6
+    assert accepted * 900_000 < shown["waitingBytes"] <= 64 << 20, shown
+    assert re.search(r"paused +since .*; [0-9]+ events wait with 6[34]\.[0-9] MiB of data", one.ctl("show", "sink").stdout)
+    assert f'mediatord_system_mailbox_bytes{{system="sink"}} {shown["waitingBytes"]}' in one.ctl("metrics").stdout
+    assert 'mediatord_system_mailbox_bytes_limit{system="sink"} 67108864' in one.ctl("metrics").stdout
+    # Why a large event is not taken, though a small one is.
+    large, small = (one.ctl("why-not", "sink", "Take", f"text={text[:size]}").stdout for size in (100_000, 10))
+    assert "is paused" in large and "no room for so much (10000 events, or 64 MiB of data)" in large, large
+    assert "is paused" in small and "no room" not in small, small
     one.ctl("resume", "sink")
     # There is room again.
     for _ in range(8):
         one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", "--wait", "Taking")
     assert f"taken={taken + 8}" in one.ctl("show", "sink").stdout
+    assert json.loads(one.ctl("show", "sink", "--json").stdout)["system"]["summary"]["waitingBytes"] == 0

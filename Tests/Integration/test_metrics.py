@@ -91,6 +91,7 @@ def test_what_is_counted(one: Daemon) -> None:
     assert value(text, "mediatord_system_health", system="counter", health="healthy") == 0
     assert value(text, "mediatord_system_state", system="counter", state="Here") == 1
     assert value(text, "mediatord_system_mailbox_limit", system="counter") == 50
+    assert value(text, "mediatord_system_mailbox_bytes", system="counter") == 0
     assert value(text, "mediatord_feedback_outcomes_total", **feedback, outcome="onSuccess") == 1
     assert value(text, "mediatord_bus_values_total", bus="values") == 1
     assert value(text, "mediatord_bus_links", bus="values") == 0

@@ -36,6 +36,7 @@ struct DefinitionTests {
         effectsWaiting: 2,
         begins: "2026-01-02T03:04:06Z",
         waiting: 3,
+        waitingBytes: 70_000,
         paused: Pause(since: "2026-01-02T03:04:07Z", uid: 1_000, user: "alice")
     )
     static let system = SystemDescription(

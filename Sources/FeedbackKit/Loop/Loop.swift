@@ -79,6 +79,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     public var snapshot: LoopSnapshot { core.snapshot }
 
+    /// How many bytes the events that wait hold; 0 if those are not bounded.
+    package var waitingBytes: Int { core.waitingBytes }
+
     /// What the loop has counted.
     @inlinable
     public var counters: LoopCounters { core.counters }

@@ -160,6 +160,9 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// - Complexity: O(number of feedbacks), and printing the state.
     @usableFromInline var snapshot: LoopSnapshot { withMailbox { $0.machine }.snapshot() }
 
+    /// How many bytes the events that wait hold; 0 if those are not bounded.
+    var waitingBytes: Int { guarded.withLock { $0.machine.waitingBytes } }
+
     /// What the loop has counted.
     @inlinable
     var counters: LoopCounters { guarded.withLock { $0.machine.counters } }

@@ -46,6 +46,7 @@ enum ShowReport: Report {
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
                         + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
+                ("mailbox", summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) : nil),
                 ("effects", "\(summary.effectsRunning) running, \(summary.effectsWaiting) waiting"),
                 ("on faults", PlainText.cleaned(Self.supervision(system.supervision))),
                 ("ready", system.ready.map { PlainText.cleaned(Self.readiness($0)) }),
@@ -138,8 +139,15 @@ enum ShowReport: Report {
     }
 
     private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {
-        let waiting = Count.text(summary.waiting, "event waits", "events wait")
-        return style.colored("\(PauseText.text(pause, style)); \(waiting)", .yellow)
+        style.colored("\(PauseText.text(pause, style)); \(waiting(summary))", .yellow)
+    }
+
+    /// How many events wait, and how much those hold that are large.
+    private static func waiting(_ summary: SystemSummary) -> String {
+        let events = Count.text(summary.waiting, "event waits", "events wait")
+        guard summary.waitingBytes > 0 else { return events }
+        let tenths = (summary.waitingBytes * 10 + (1 << 19)) >> 20
+        return "\(events) with \(tenths / 10).\(tenths % 10) MiB of data"
     }
 
     /// What a new state does to a run, and another run, where that is not nothing.

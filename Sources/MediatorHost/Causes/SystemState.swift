@@ -207,8 +207,8 @@ public struct SystemEvent: Sendable {
     /// are no danger.
     private static let smallSize = 1024
 
-    /// How many bytes count.
-    private static func size(of data: Value) -> Int {
+    /// How many bytes of an event's data count.
+    static func size(of data: Value) -> Int {
         let held = data.heldBytes
         return held > smallSize ? held : 0
     }

@@ -117,7 +117,8 @@ extension HostedSet {
         }
         return WhyNot(
             definition: definition, state: state,
-            obstacle: system.phase == .running ? system.reluctance : Host.obstacle(to: system).text,
+            obstacle: system.phase == .running
+                ? system.reluctance(ofSize: SystemEvent.size(of: sketch.data)) : Host.obstacle(to: system).text,
             transitions: WhyNot.Candidate.all(rules, of: definition, state.index, event, variables, sketch),
             otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
             senders: links(sending: event, to: number, now)

@@ -25,6 +25,10 @@ private struct SystemMetrics {
     private var paused = Metric("mediatord_system_paused", .gauge, "1 while the system is paused.")
     private var waiting = Metric("mediatord_system_mailbox_events", .gauge, "Events that wait in the mailbox.")
     private var limit = Metric("mediatord_system_mailbox_limit", .gauge, "How many events may wait in the mailbox.")
+    private var bytes = Metric(
+        "mediatord_system_mailbox_bytes", .gauge, "What events of more than 1 KiB hold that wait in the mailbox.")
+    private var bytesLimit = Metric(
+        "mediatord_system_mailbox_bytes_limit", .gauge, "How much such events may hold that wait in the mailbox.")
     private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that are at work.")
     private var pending = Metric(
         "mediatord_feedback_waiting", .gauge, "Side effects that wait for their time or their turn.")
@@ -38,7 +42,8 @@ private struct SystemMetrics {
         for system in set.systems { all.add(system) }
         return [
             all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
-            all.resets, all.paused, all.waiting, all.limit, all.running, all.pending, all.outcomes, all.retries,
+            all.resets, all.paused, all.waiting, all.limit, all.bytes, all.bytesLimit, all.running, all.pending,
+            all.outcomes, all.retries,
             all.durations,
         ]
     }
@@ -64,6 +69,8 @@ private struct SystemMetrics {
         paused.add(system.pauseState == nil ? 0.0 : 1.0, labels)
         waiting.add(Double(snapshot.waiting), labels)
         limit.add(Double(definition.mailbox.limit), labels)
+        bytes.add(Double(system.loop.waitingBytes), labels)
+        bytesLimit.add(Double(ConfigurationLimits.mailboxBytes), labels)
         let runs = system.runs
         for (feedback, figures) in zip(definition.feedbacks, system.figures) {
             let labels = labels + [.init("feedback", feedback.name), .init("effect", feedback.effect)]
