@@ -62,16 +62,20 @@ public struct AttachParameters: Codable, Sendable, Hashable {
     public var persist: Bool?
     /// Whether to tell only what would be done.
     public var dryRun: Bool?
+    /// Whether what is kept has steps, too.
+    public var all: Bool?
 
     /// A new link.
     public init(
-        link: String, definition: String? = nil, settings: [Setting] = [], persist: Bool? = nil, dryRun: Bool? = nil
+        link: String, definition: String? = nil, settings: [Setting] = [], persist: Bool? = nil, dryRun: Bool? = nil,
+        all: Bool? = nil
     ) {
         self.link = link
         self.definition = definition
         self.settings = settings
         self.persist = persist
         self.dryRun = dryRun
+        self.all = all
     }
 }
 
@@ -83,12 +87,15 @@ public struct DetachParameters: Codable, Sendable, Hashable {
     public var persist: Bool?
     /// Whether to tell only what would be done.
     public var dryRun: Bool?
+    /// Whether what is kept has steps, too.
+    public var all: Bool?
 
     /// A link that is to go.
-    public init(link: String, persist: Bool? = nil, dryRun: Bool? = nil) {
+    public init(link: String, persist: Bool? = nil, dryRun: Bool? = nil, all: Bool? = nil) {
         self.link = link
         self.persist = persist
         self.dryRun = dryRun
+        self.all = all
     }
 }
 
@@ -102,13 +109,16 @@ public struct SetParameters: Codable, Sendable, Hashable {
     public var persist: Bool?
     /// Whether to tell only what would be done.
     public var dryRun: Bool?
+    /// Whether what is kept has steps, too.
+    public var all: Bool?
 
     /// A link that is to be another.
-    public init(link: String, settings: [Setting], persist: Bool? = nil, dryRun: Bool? = nil) {
+    public init(link: String, settings: [Setting], persist: Bool? = nil, dryRun: Bool? = nil, all: Bool? = nil) {
         self.link = link
         self.settings = settings
         self.persist = persist
         self.dryRun = dryRun
+        self.all = all
     }
 }
 

@@ -154,13 +154,24 @@ public struct ControlClient: Sendable {
     }
 
     /// Compares what runs with what is written, in the daemon's own directories or another.
-    public func plan(directory: String? = nil, dropTransient: Bool? = nil) async throws -> PlanReply {
-        try await call("Plan", PlanParameters(directory: directory, dropTransient: dropTransient))
+    ///
+    /// - Parameters:
+    ///   - directory: the directory to read, absolute; nil: those of the daemon.
+    ///   - dropTransient: whether the changes of links that are in no file would be forgotten.
+    ///   - all: whether what is kept has steps, too.
+    public func plan(
+        directory: String? = nil, dropTransient: Bool? = nil, all: Bool? = nil
+    ) async throws -> PlanReply {
+        try await call("Plan", PlanParameters(directory: directory, dropTransient: dropTransient, all: all))
     }
 
     /// Makes what runs into what is written.
-    public func reload(dropTransient: Bool? = nil) async throws -> ReloadReply {
-        try await call("Reload", ReloadParameters(dropTransient: dropTransient))
+    ///
+    /// - Parameters:
+    ///   - dropTransient: whether to forget the changes of links that are in no file.
+    ///   - all: whether what is kept has steps, too.
+    public func reload(dropTransient: Bool? = nil, all: Bool? = nil) async throws -> ReloadReply {
+        try await call("Reload", ReloadParameters(dropTransient: dropTransient, all: all))
     }
 
     /// The changes of links that are in no file, by link.

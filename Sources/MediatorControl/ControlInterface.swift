@@ -350,8 +350,8 @@ public enum ControlInterface {
         # instead of the daemon's own. A configuration with errors has no steps. At most
         # 200 findings are told; errors and warnings count all. transient names the links
         # whose changes, which are in no file, would stay in force on top of what is written;
-        # with dropTransient they do not.
-        method Plan(directory: ?string, dropTransient: ?bool) -> (
+        # with dropTransient they do not. With all, what is kept has steps, too.
+        method Plan(directory: ?string, dropTransient: ?bool, all: ?bool) -> (
           valid: bool,
           summary: string,
           steps: []PlanStep,
@@ -366,8 +366,8 @@ public enum ControlInterface {
         # restarted systems that were not ready in time, or are failed, and lateReasons tells
         # of each how it is, and why; leftBehind names the old ones whose side effects did not
         # end in time. Changes of links that are in no file stay in force unless dropTransient forgets them;
-        # transient names the links.
-        method Reload(dropTransient: ?bool) -> (
+        # transient names the links. With all, what is kept has steps, too.
+        method Reload(dropTransient: ?bool, all: ?bool) -> (
           applied: bool,
           generation: int,
           summary: string,
@@ -390,13 +390,15 @@ public enum ControlInterface {
         # ends with the daemon, unless persist writes it into one. With dryRun nothing is
         # done. If applied is false nothing has changed; if changed is false there was
         # nothing to do. findings has the errors, and the warnings that there were not
-        # before; file is what was written, or would be.
+        # before; file is what was written, or would be. With all, what is kept has steps,
+        # too.
         method AttachLink(
           link: string,
           definition: ?string,
           settings: []Setting,
           persist: ?bool,
-          dryRun: ?bool
+          dryRun: ?bool,
+          all: ?bool
         ) -> (
           valid: bool,
           applied: bool,
@@ -414,7 +416,7 @@ public enum ControlInterface {
         )
 
         # Takes a link away, as AttachLink adds one.
-        method DetachLink(link: string, persist: ?bool, dryRun: ?bool) -> (
+        method DetachLink(link: string, persist: ?bool, dryRun: ?bool, all: ?bool) -> (
           valid: bool,
           applied: bool,
           changed: bool,
@@ -436,7 +438,8 @@ public enum ControlInterface {
           link: string,
           settings: []Setting,
           persist: ?bool,
-          dryRun: ?bool
+          dryRun: ?bool,
+          all: ?bool
         ) -> (
           valid: bool,
           applied: bool,

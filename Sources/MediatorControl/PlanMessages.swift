@@ -170,10 +170,13 @@ public struct ReloadCounters: Codable, Sendable, Hashable {
 public struct ReloadParameters: Codable, Sendable, Hashable {
     /// Whether to forget the changes of links that are in no file.
     public var dropTransient: Bool?
+    /// Whether what is kept has steps, too.
+    public var all: Bool?
 
     /// A request.
-    public init(dropTransient: Bool? = nil) {
+    public init(dropTransient: Bool? = nil, all: Bool? = nil) {
         self.dropTransient = dropTransient
+        self.all = all
     }
 }
 
@@ -183,11 +186,14 @@ public struct PlanParameters: Codable, Sendable, Hashable {
     public var directory: String?
     /// Whether the changes of links that are in no file would be forgotten.
     public var dropTransient: Bool?
+    /// Whether what is kept has steps, too.
+    public var all: Bool?
 
     /// A question.
-    public init(directory: String? = nil, dropTransient: Bool? = nil) {
+    public init(directory: String? = nil, dropTransient: Bool? = nil, all: Bool? = nil) {
         self.directory = directory
         self.dropTransient = dropTransient
+        self.all = all
     }
 }
 
@@ -231,7 +237,7 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     public var generation: Int
     /// What was done, or why not, in a line.
     public var summary: String
-    /// What became of every part.
+    /// What became of every part; of those that are kept only where that was asked for.
     public var steps: [PlanStep]
     /// How many errors there are.
     public var errors: Int

@@ -250,7 +250,9 @@ def test_a_dry_run_tells_and_does_nothing(one: Daemon) -> None:
     assert "      toSystem: bell" in result.stdout
     plan = json.loads(one.ctl("detach", "ring", "--dry-run", "--json").stdout)
     assert plan["valid"] and not plan["applied"]
-    assert [(step["name"], step["fate"]) for step in plan["steps"] if step["fate"] != "keep"] == [("ring", "remove")]
+    assert [(step["name"], step["fate"]) for step in plan["steps"]] == [("ring", "remove")]
+    plan = json.loads(one.ctl("detach", "ring", "--dry-run", "--json", "--all").stdout)
+    assert {step["fate"] for step in plan["steps"]} == {"keep", "remove"}
     assert sorted(links(one)) == ["announce", "ring"]
     assert files(one) == CONFIGURATION
     assert status(one)["generation"] == 1 and status(one)["reloads"] == {"applied": 0, "rejected": 0}
@@ -366,7 +368,7 @@ def test_what_is_persisted_is_what_runs(
     assert now[written].startswith("# Written by mediatorctl")
     assert f"{arguments[0]} {arguments[1]}, asked for by user {os.getuid()} at 20" in now[written]
     assert "nothing to do" in one.ctl("plan").stdout
-    assert [step for step in json.loads(one.ctl("reload", "--json").stdout)["steps"] if step["fate"] != "keep"] == []
+    assert json.loads(one.ctl("reload", "--json").stdout)["steps"] == []
     before = {name: {**link, "fired": 0, "lastFired": None} for name, link in links(one).items()}
     assert one.ctl("validate", str(one.config), "--quiet").stdout == ""
     # And so it is after a new start.
@@ -586,7 +588,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
             looking.call("io.mediatord.Control.ListChanges", {})
             reply = looking.reply()
             assert reply is not None and reply["parameters"] == {"changes": []}
-            looking.call("io.mediatord.Control.Plan", {})
+            looking.call("io.mediatord.Control.Plan", {"all": True})
             reply = looking.reply()
             assert reply is not None and {step["fate"] for step in reply["parameters"]["steps"]} == {"keep"}
         # Who goes before it is their turn has nothing done.

@@ -46,8 +46,11 @@ final class SampleHandler: ControlHandler {
         for watch in watches { watch.finish(throwing: error) }
     }
 
-    static let steps = [
-        PlanStep(kind: .system, name: "backup", fate: .keep),
+    private static func steps(_ all: Bool?) -> [PlanStep] {
+        (all == true ? [PlanStep(kind: .system, name: "backup", fate: .keep)] : []) + changes
+    }
+
+    private static let changes = [
         PlanStep(
             kind: .system, name: "disk-guard", fate: .restart,
             reason: "it is in the state 'Full', which there is no more",
@@ -393,14 +396,16 @@ final class SampleHandler: ControlHandler {
                         text: "a.yaml:1:1: error: wrong\n  sytem: x\n  ^")
                 ])
         }
-        return PlanReply(valid: true, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
+        return PlanReply(valid: true, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps(parameters.all))
     }
 
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
         if parameters.dropTransient == true { return ReloadReply(applied: true, generation: 2, summary: "dropped") }
         return switch health {
         case .healthy:
-            ReloadReply(applied: true, generation: 2, summary: "1 kept, 1 restarted; 1 bus changed", steps: Self.steps)
+            ReloadReply(
+                applied: true, generation: 2, summary: "1 kept, 1 restarted; 1 bus changed",
+                steps: Self.steps(parameters.all))
         case .failed:
             ReloadReply(applied: false, generation: 1, summary: "everything is being stopped")
         default:

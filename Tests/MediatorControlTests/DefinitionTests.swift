@@ -181,13 +181,13 @@ struct DefinitionTests {
         ("ResetSystem", NameParameters(name: "disk"), Nothing()),
         ("ReadMetrics", Nothing(), ReadMetricsReply(text: "x 1")),
         (
-            "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true),
+            "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true, all: true),
             PlanReply(
                 valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, findings: [finding],
                 transient: ["tell"])
         ),
         (
-            "Reload", ReloadParameters(dropTransient: true),
+            "Reload", ReloadParameters(dropTransient: true, all: true),
             ReloadReply(
                 applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
                 findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], leftBehind: ["backup"],
@@ -201,13 +201,14 @@ struct DefinitionTests {
             "AttachLink",
             AttachParameters(
                 link: "tell", definition: "{}", settings: [Setting(key: "when", value: "true")], persist: true,
-                dryRun: true), change
+                dryRun: true, all: true), change
         ),
-        ("DetachLink", DetachParameters(link: "tell", persist: true, dryRun: true), change),
+        ("DetachLink", DetachParameters(link: "tell", persist: true, dryRun: true, all: true), change),
         (
             "SetLink",
             SetParameters(
-                link: "tell", settings: [Setting(key: "when", value: "true")], persist: true, dryRun: true), change
+                link: "tell", settings: [Setting(key: "when", value: "true")], persist: true, dryRun: true, all: true),
+            change
         ),
         (
             "ReadConfiguration", Nothing(),

@@ -7,7 +7,6 @@ struct ChangeReport: Report {
     /// What is done, such as `attached`.
     let done: String
     let isDryRun: Bool
-    let listsKept: Bool
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
@@ -20,7 +19,7 @@ struct ChangeReport: Report {
         }
         guard reply.changed else { return "nothing \(isDryRun ? "would change" : "has changed"): \(summary)\n" }
         let name = PlainText.cleaned(link)
-        var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
+        var lines = findings + StepTable.text(reply.steps, style)
         if isDryRun {
             lines += "link '\(name)' would be \(done): \(summary)\n"
             if let file = reply.file {

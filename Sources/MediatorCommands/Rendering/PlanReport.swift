@@ -3,14 +3,13 @@ import MediatorControl
 /// The answer of `plan`.
 struct PlanReport: Report {
     let reply: PlanReply
-    let listsKept: Bool
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
         let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
         guard reply.valid else { return findings + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n" }
-        let steps = StepTable.text(reply.steps, listsKept: listsKept, style)
+        let steps = StepTable.text(reply.steps, style)
         let isEmpty = reply.steps.allSatisfy { $0.fate == .keep }
         let summary = PlainText.cleaned(reply.summary)
         let links = reply.transient
@@ -23,7 +22,6 @@ struct PlanReport: Report {
 /// The answer of `reload`.
 struct ReloadReport: Report {
     let reply: ReloadReply
-    let listsKept: Bool
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
@@ -31,7 +29,7 @@ struct ReloadReport: Report {
         let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
         let summary = PlainText.cleaned(reply.summary)
         guard reply.applied else { return findings + "reload rejected, nothing has changed: \(summary)\n" }
-        var lines = findings + StepTable.text(reply.steps, listsKept: listsKept, style)
+        var lines = findings + StepTable.text(reply.steps, style)
         lines += "reloaded: \(summary)\n"
         lines += LateText.text(reply.late, reply.lateReasons)
         if !reply.leftBehind.isEmpty {
@@ -62,13 +60,12 @@ enum LateText {
 
 /// The steps of a plan as a table.
 enum StepTable {
-    static func text(_ steps: [PlanStep], listsKept: Bool, _ style: TextStyle) -> String {
-        let listed = steps.filter { listsKept || $0.fate != .keep }
-        guard !listed.isEmpty else { return "" }
+    static func text(_ steps: [PlanStep], _ style: TextStyle) -> String {
+        guard !steps.isEmpty else { return "" }
         let columns: [Table.Column] = [
             .text("PART"), .text("NAME"), .text("FATE"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
         ]
-        let rows = listed.map { step -> [Table.Cell] in
+        let rows = steps.map { step -> [Table.Cell] in
             [
                 .init(step.kind.rawValue), .init(step.name), .init(step.fate.rawValue, color(step.fate)),
                 .init(step.value?.rawValue ?? ""), .init(step.ending.joined(separator: ", ")),

@@ -94,11 +94,12 @@ struct AttachVerb: ControlVerb {
         }
         do {
             let parameters = AttachParameters(
-                link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun)
+                link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun,
+                all: change.all)
             let reply = try await change.make(in: session) { try await $0.attach(parameters) }
             return try finish(
                 ChangeReport(
-                    reply: reply, link: link, done: "attached", isDryRun: change.dryRun, listsKept: change.all),
+                    reply: reply, link: link, done: "attached", isDryRun: change.dryRun),
                 in: session)
         } catch ControlError.noSuchLink(let name, let nearest) {
             // Only without a definition is there to be one already.

@@ -32,11 +32,11 @@ struct DetachVerb: ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         let link = try linkName(name)
-        let parameters = DetachParameters(link: link, persist: change.persist, dryRun: change.dryRun)
+        let parameters = DetachParameters(link: link, persist: change.persist, dryRun: change.dryRun, all: change.all)
         let reply = try await change.make(in: session) { try await $0.detach(parameters) }
         return try finish(
             ChangeReport(
-                reply: reply, link: link, done: "detached", isDryRun: change.dryRun, listsKept: change.all), in: session
+                reply: reply, link: link, done: "detached", isDryRun: change.dryRun), in: session
         )
     }
 }

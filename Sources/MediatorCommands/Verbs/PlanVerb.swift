@@ -37,8 +37,8 @@ struct PlanVerb: ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         let reply = try await session.client.plan(
-            directory: try directory.map(Self.absolute), dropTransient: dropTransient)
-        try session.show(PlanReport(reply: reply, listsKept: all))
+            directory: try directory.map(Self.absolute), dropTransient: dropTransient, all: all)
+        try session.show(PlanReport(reply: reply))
         return reply.valid ? .success : .refused
     }
 

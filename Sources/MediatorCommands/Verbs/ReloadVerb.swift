@@ -36,8 +36,8 @@ struct ReloadVerb: ControlVerb {
     var patience: Double { Self.patience }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let reply = try await session.act { try await $0.reload(dropTransient: dropTransient) }
-        try session.show(ReloadReport(reply: reply, listsKept: all))
+        let reply = try await session.act { try await $0.reload(dropTransient: dropTransient, all: all) }
+        try session.show(ReloadReport(reply: reply))
         guard reply.applied else { return .refused }
         return reply.late.isEmpty ? .success : .appliedLate
     }

@@ -56,10 +56,10 @@ struct SetVerb: ControlVerb {
             return Setting(key: String(parts[0]), value: parts[0] == "when" ? expression(value) : value)
         }
         let parameters = SetParameters(
-            link: link, settings: settings, persist: change.persist, dryRun: change.dryRun)
+            link: link, settings: settings, persist: change.persist, dryRun: change.dryRun, all: change.all)
         let reply = try await change.make(in: session) { try await $0.set(parameters) }
         return try finish(
             ChangeReport(
-                reply: reply, link: link, done: "changed", isDryRun: change.dryRun, listsKept: change.all), in: session)
+                reply: reply, link: link, done: "changed", isDryRun: change.dryRun), in: session)
     }
 }
