@@ -56,6 +56,17 @@ public enum ConfigurationCompiler {
             compiled = parts.flatMap { $0 }
             threads = threads ?? Concurrency.threads(for: sorted.count)
         }
+        let continued =
+            findings.hasErrors
+            ? nil
+            : Continuation.outcome(
+                of: compiled, after: known, setting, Session(Findings(), values, kinds, known.types, now: now), now: now
+            )
+        if let continued {
+            findings.add(continued.findings)
+            return CompilationResult(
+                graph: continued.graph, diagnostics: findings.sorted(), files: paths.sorted(), parts: continued.parts)
+        }
         var assembly = Assembly(
             compiled, Session(findings, values, kinds, known.types, now: now), setting, known: known,
             isIncomplete: unreadable.contains { $0.severity == .error }, threads: threads ?? 1)

@@ -1,8 +1,24 @@
+/// What of a whole a finding is about that concerns more than a file.
+enum Concern: Sendable, Hashable {
+    /// A system, by its index.
+    case system(Int)
+    /// A bus, by its index.
+    case bus(Int)
+    /// A link, by its name.
+    case link(String)
+    /// What goes round in circles.
+    case loops
+    /// Anything else, such as a template.
+    case other
+}
+
 /// Gathers what is found. One mistake is to be reported once, where it was made.
 final class Findings {
     /// Characters of a message or hint; of longer ones the middle is left out.
     private static let longestMessage = 600
     private var gathered: [Diagnostic] = []
+    /// What of that is about a part of the whole.
+    private(set) var told: [Concern: [Diagnostic]] = [:]
     private var counts: [String: Int] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
@@ -89,6 +105,16 @@ final class Findings {
         }
     }
 
+    /// How many findings there are to be told.
+    var count: Int { gathered.count }
+
+    /// Does something whose findings are about a part of the whole.
+    func about<Result>(_ concern: Concern, _ body: () -> Result) -> Result {
+        let before = gathered.count
+        defer { if gathered.count > before { told[concern, default: []] += gathered[before...] } }
+        return body()
+    }
+
     /// Lets nothing more be said about what begins at an offset.
     func silence(_ offset: Int, in source: SourceText) {
         tagged[source.path, default: []].insert(offset)
@@ -110,6 +136,12 @@ final class Findings {
         fileprivate var errors: Int
         fileprivate var counts: [String: Int]
         fileprivate var tagged: [String: Set<Int>]
+        fileprivate var told: [Concern: [Diagnostic]]
+
+        /// Whether there is nothing to be told.
+        var isEmpty: Bool { gathered.isEmpty }
+        /// Whether there are errors.
+        var hasErrors: Bool { errors > 0 }
     }
 
     /// No findings.
@@ -123,7 +155,7 @@ final class Findings {
     }
 
     /// What was found until now.
-    var part: Part { Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged) }
+    var part: Part { Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged, told: told) }
 
     /// Adds what was found in a part that deals with files of its own.
     func add(_ part: Part) {
@@ -131,6 +163,7 @@ final class Findings {
         errors += part.errors
         if !part.counts.isEmpty { counts.merge(part.counts) { max($0, $1) } }
         if !part.tagged.isEmpty { tagged.merge(part.tagged) { $0.union($1) } }
+        if !part.told.isEmpty { told.merge(part.told) { $0 + $1 } }
     }
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.

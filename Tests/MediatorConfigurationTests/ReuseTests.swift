@@ -136,23 +136,6 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         ),
     ]
 
-    /// All there is to be told of a graph but its programs, which fingerprints stand for.
-    private static func digest(_ graph: Graph?) -> [String] {
-        guard let graph else { return [] }
-        return graph.systems.map { "\($0.name) \($0.fingerprint) \($0.source) \($0.rules.map { $0.map(\.count) })" }
-            + graph.buses.map { "\($0.name) \($0.fingerprint) \($0.source) \($0.initial.map { "\($0)" } ?? "")" }
-            + graph.links.map { link in
-                let ends =
-                    switch link.form {
-                    case .systemToBus(let bus, let selector, _): "\(bus) \(selector.states)"
-                    case .busToSystem(let bus, _, let event): "\(bus) \(event.event)"
-                    case .systemToSystem(let target, let selector, let event):
-                        "\(target) \(selector.states) \(event.mapValues(\.event).sorted { $0.key < $1.key })"
-                    }
-                return "\(link.name) \(link.fingerprint) \(link.source) \(link.system) \(ends) \(link.summary)"
-            }
-    }
-
     @Test(arguments: 0..<40 * soakFactor)
     func `changes nothing of what comes out`(seed: Int) {
         var random = Random(state: UInt64(seed))
@@ -185,7 +168,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             let anew = compiled(CompiledParts())
             let again = compiled(parts)
             #expect(again.diagnostics == anew.diagnostics, "\(chosen) \(environment)")
-            #expect(Self.digest(again.graph) == Self.digest(anew.graph), "\(chosen) \(environment)")
+            #expect(digest(of: again.graph) == digest(of: anew.graph), "\(chosen) \(environment)")
             #expect(again.unavailable == anew.unavailable)
             if anew.graph != nil { graphs += 1 }
             parts = again.parts

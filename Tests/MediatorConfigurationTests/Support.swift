@@ -108,3 +108,20 @@ struct Random: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+/// All there is to be told of a graph but its programs, which fingerprints stand for.
+func digest(of graph: Graph?) -> [String] {
+    guard let graph else { return [] }
+    return graph.systems.map { "\($0.name) \($0.fingerprint) \($0.source) \($0.rules.map { $0.map(\.count) })" }
+        + graph.buses.map { "\($0.name) \($0.fingerprint) \($0.source) \($0.initial.map { "\($0)" } ?? "")" }
+        + graph.links.map { link in
+            let ends =
+                switch link.form {
+                case .systemToBus(let bus, let selector, _): "\(bus) \(selector.states)"
+                case .busToSystem(let bus, _, let event): "\(bus) \(event.event)"
+                case .systemToSystem(let target, let selector, let event):
+                    "\(target) \(selector.states) \(event.mapValues(\.event).sorted { $0.key < $1.key })"
+                }
+            return "\(link.name) \(link.fingerprint) \(link.source) \(link.system) \(ends) \(link.summary)"
+        } + graph.groups.map { "\($0)" }
+}

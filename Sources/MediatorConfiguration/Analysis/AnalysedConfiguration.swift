@@ -1,7 +1,7 @@
 import Synchronization
 
 /// All that was compiled, beside what was written of it: what the checks of the whole look at.
-struct AnalysedConfiguration {
+struct AnalysedConfiguration: Sendable {
     /// By the index that links use.
     var systems: [AnalysedSystem] = []
     /// By the index that links use.
@@ -25,6 +25,10 @@ final class AnalysedSystem: Sendable {
     let caused: [Bool]
     /// By event, in which of the states that can be reached nothing handles it; empty if something is wrong with it.
     let deaf: [[Int]]
+    /// Whether feedbacks that emit at once may keep it going by themselves.
+    let isRestless: Bool
+    /// Whether its initial state is the same at whatever time it is computed.
+    let beginsAlike: Bool
     private let known: Mutex<[[Known]]?>
     /// Up to so many rules what is known of the data is worked out at once, while they are at hand.
     private static let fewRules = 64
@@ -42,6 +46,8 @@ final class AnalysedSystem: Sendable {
         self.reachable = reachable
         let rules = definition?.rules.reduce(0) { $1.reduce($0) { $0 + $1.count } } ?? 0
         known = Mutex(rules <= Self.fewRules ? definition?.entries(reachable) : nil)
+        isRestless = definition?.isRestless(reachable) ?? false
+        beginsAlike = definition?.initialState.isConstant ?? true
         caused = definition.map { Self.caused($0, written, scope) } ?? []
         deaf =
             definition.map { definition in
@@ -82,7 +88,7 @@ final class AnalysedSystem: Sendable {
 }
 
 /// A bus, compiled and as written.
-struct AnalysedBus {
+struct AnalysedBus: Sendable {
     /// Nil if something is wrong with it.
     let definition: BusDefinition?
     let written: WrittenBus

@@ -42,3 +42,25 @@ func stronglyConnectedComponents(_ edges: [[Int]]) -> [Int] {
     }
     return component
 }
+
+/// Sets of numbers that are joined two by two (union by halved paths: R. Tarjan and J. van Leeuwen, "Worst-case analysis
+/// of set union algorithms", 1984). About linear in what is asked.
+struct DisjointSets {
+    private var parents: [Int]
+
+    /// Each number below a count in a set of its own.
+    init(_ count: Int) { parents = Array(0..<count) }
+
+    /// A number that stands for the set in which one is.
+    mutating func root(of number: Int) -> Int {
+        var number = number
+        while parents[number] != number {
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        }
+        return number
+    }
+
+    /// Makes one of two numbers' sets.
+    mutating func join(_ first: Int, _ second: Int) { parents[root(of: first)] = root(of: second) }
+}

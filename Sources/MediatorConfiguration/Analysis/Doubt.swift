@@ -12,6 +12,9 @@ struct Doubt {
     /// Whether there is none: no error.
     let isNone: Bool
 
+    /// None at all.
+    init() { isNone = true }
+
     /// - Parameters:
     ///   - whole: what has come of the files.
     ///   - files: all files.

@@ -23,7 +23,6 @@ struct FiringGraph {
     private static let budget = 4_000_000
 
     private let whole: AnalysedConfiguration
-    private let reachable: [[Bool]]
     /// The systems that are looked at.
     private let systems: Set<Int>
     /// Whether feedbacks that wait or run something count like those that emit at once.
@@ -37,15 +36,12 @@ struct FiringGraph {
     /// By bus, what its values make fire.
     private var onBus: [Int: [(firing: Int, filter: ValueFilter)]] = [:]
 
-    /// The graph of some systems and the links between them. Nil if it is too large.
-    init?(_ systems: Set<Int>, of whole: AnalysedConfiguration, _ reachable: [[Bool]], waits: Bool = false) {
+    /// The graph of some systems, with the links attached to them. Nil if it is too large.
+    init?(_ systems: Set<Int>, _ links: [Int], of whole: AnalysedConfiguration, waits: Bool = false) {
         self.whole = whole
-        self.reachable = reachable
         self.systems = systems
         self.waits = waits
-        for (index, link) in whole.links.enumerated() where systems.contains(link.definition.system) {
-            addFirings(of: link, index)
-        }
+        for link in links { addFirings(of: whole.links[link], link) }
         let emissions = addEmissions()
         steps = Array(repeating: [], count: firings.count)
         var budget = Self.budget
@@ -96,7 +92,8 @@ struct FiringGraph {
         switch definition.form {
         case .systemToSystem(let target, _, _) where whole.systems[target].definition == nil: return
         case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _):
-            for state in selector.states where reachable[system][state] && selector.picks(state, .nothing) != false {
+            for state in selector.states
+            where whole.systems[system].reachable[state] && selector.picks(state, .nothing) != false {
                 _ = add(Firing(link: index, state: state, system: system, source: definition.source), selector)
             }
         case .busToSystem(let bus, let filter, _):
@@ -146,7 +143,7 @@ struct FiringGraph {
         for system in systems.sorted() {
             guard let definition = whole.systems[system].definition else { continue }
             for (index, feedback) in definition.feedbacks.enumerated() where waits || feedback.emitsAtOnce {
-                for state in feedback.selector.states where reachable[system][state] {
+                for state in feedback.selector.states where whole.systems[system].reachable[state] {
                     for rule in (feedback.outcomes[state] ?? [:]).values.joined() {
                         let firing = add(
                             Firing(
@@ -170,7 +167,7 @@ struct FiringGraph {
     ) {
         guard let definition = whole.systems[system].definition else { return }
         let data = Known(event.data)
-        for from in definition.states.indices where reachable[system][from] && (state ?? from) == from {
+        for from in definition.states.indices where whole.systems[system].reachable[from] && (state ?? from) == from {
             guard budget > 0 else { return }
             for target in definition.targets(from: from, on: event.event, data) {
                 budget -= 1
@@ -191,5 +188,34 @@ extension FeedbackDefinition {
     var emitsAtOnce: Bool {
         guard case .atOnce = schedule, pace == nil else { return false }
         return effect == EffectSchema.emit.name
+    }
+}
+
+extension SystemDefinition {
+    /// Whether feedbacks that emit at once may keep it going by themselves.
+    ///
+    /// - Parameter reachable: By state, whether it can be reached.
+    func isRestless(_ reachable: [Bool]) -> Bool {
+        let feedbacks = feedbacks.filter(\.emitsAtOnce)
+        guard !feedbacks.isEmpty else { return false }
+        var emitted: Set<Int> = []
+        for feedback in feedbacks {
+            for rules in feedback.outcomes.values {
+                for rule in rules.values.joined() { emitted.insert(rule.event.event) }
+            }
+        }
+        let edges = states.indices.map { state in
+            reachable[state] ? emitted.flatMap { targets(from: state, on: $0).map(\.state) } : []
+        }
+        return !LoopFinder.cyclic(stronglyConnectedComponents(edges), edges).isEmpty
+    }
+}
+
+extension StateProgram {
+    /// Whether it gives the same whenever it runs.
+    var isConstant: Bool {
+        fields.allSatisfy { field in
+            if case .data(.constant) = field { true } else { false }
+        }
     }
 }

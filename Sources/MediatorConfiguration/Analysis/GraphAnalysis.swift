@@ -4,17 +4,16 @@ import CommonExpression
 /// goes round in circles.
 struct GraphAnalysis {
     private let whole: AnalysedConfiguration
+    private let joints: Joints
     private let findings: Findings
     private let doubt: Doubt
-    /// By system, which states can be reached; empty if something is wrong with the system.
-    private let reachable: [[Bool]]
 
     /// A check of everything.
-    init(_ whole: AnalysedConfiguration, _ findings: Findings, _ doubt: Doubt) {
+    init(_ whole: AnalysedConfiguration, _ joints: Joints, _ findings: Findings, _ doubt: Doubt) {
         self.whole = whole
+        self.joints = joints
         self.findings = findings
         self.doubt = doubt
-        reachable = whole.systems.map(\.reachable)
     }
 
     /// Reports everything. Errors are told whatever is wrong elsewhere, since no other part can undo them; warnings only where
@@ -23,27 +22,64 @@ struct GraphAnalysis {
     /// - Parameters:
     ///   - now: The time at which initial states are computed; nil: they are not.
     ///   - threads: How many threads may work at once.
-    func run(now: Timestamp?, threads: Int) {
+    /// - Returns: What was looked at to find loops.
+    func run(now: Timestamp?, threads: Int) -> LoopFinder.Survey {
         findings.saysOnce = true
         defer { findings.saysOnce = false }
         let aside = Findings(continuing: findings.part)
         aside.saysOnce = true
-        let loops = { LoopFinder(whole, reachable, aside).report() }
+        let loops = { aside.about(.loops) { LoopFinder(whole, joints, aside).survey() } }
         let others = {
-            if let now { checkInitialStates(now) }
-            for index in whole.systems.indices where !isInDoubt(index) {
-                checkFeedbacks(index)
-                checkStates(index)
+            for system in whole.systems.indices {
+                findings.about(.system(system)) {
+                    if let now { checkInitialState(system, now) }
+                    checkSystem(system)
+                }
             }
-            checkEvents()
-            for link in whole.links where !doubt.isAbout(link.written.source) { check(link) }
-            checkBuses()
+            for link in whole.links { findings.about(.link(link.definition.name)) { check(link) } }
+            for bus in whole.buses.indices { findings.about(.bus(bus)) { checkBus(bus) } }
         }
-        let (looping, _) = Concurrency.both(threads, loops, others)
+        let (survey, _) = Concurrency.both(threads, loops, others)
         findings.add(aside.part)
         // A loop may lead through anything.
-        guard doubt.isNone else { return }
-        for link in whole.links { checkLoop(link, isLooping: looping.contains(link.definition.name)) }
+        if doubt.isNone { checkLimits(survey) }
+        return survey
+    }
+
+    /// Reports what has changed since a check that found no error. What was found then, and is no concern of what has
+    /// changed, is not reported.
+    ///
+    /// - Parameters:
+    ///   - survey: What was looked at then to find loops.
+    ///   - changes: What has changed.
+    ///   - now: The time at which initial states are computed; nil: they are not.
+    /// - Returns: What was looked at to find loops.
+    func run(since survey: LoopFinder.Survey, _ changes: Changes, now: Timestamp?) -> LoopFinder.Survey {
+        findings.saysOnce = true
+        defer { findings.saysOnce = false }
+        if let now {
+            for (index, system) in whole.systems.enumerated()
+            where !system.beginsAlike || changes.systems.contains(index) {
+                findings.about(.system(index)) { checkInitialState(index, now) }
+            }
+        }
+        for system in changes.systems { findings.about(.system(system)) { checkSystem(system) } }
+        for link in changes.links {
+            findings.about(.link(whole.links[link].definition.name)) { check(whole.links[link]) }
+        }
+        for bus in changes.buses { findings.about(.bus(bus)) { checkBus(bus) } }
+        let survey = findings.about(.loops) {
+            LoopFinder(whole, joints, findings).survey(since: (survey, changes))
+        }
+        checkLimits(survey)
+        return survey
+    }
+
+    private func checkSystem(_ index: Int) {
+        guard !isInDoubt(index) else { return }
+        checkFeedbacks(index)
+        checkStates(index)
+        checkEvents(index)
     }
 
     /// Whether a system may be another than it looks.
@@ -59,20 +95,19 @@ struct GraphAnalysis {
 
     // Systems
 
-    private func checkInitialStates(_ now: Timestamp) {
-        for system in whole.systems {
-            guard let definition = system.definition, let written = system.written, let initial = written.initialState,
-                system.initialOrigin != .missing
-            else { continue }
-            do throws(EvaluationError) {
-                _ = try definition.initialData(now: now)
-            } catch {
-                findings.report(
-                    .initialState, in: written.source, at: initial.name.span,
-                    system.initialOrigin == .written
-                        ? "the initial state of '\(definition.name)' cannot be computed: \(error.message)"
-                        : "the initial state of '\(definition.name)' cannot be computed of what comes from elsewhere")
-            }
+    private func checkInitialState(_ index: Int, _ now: Timestamp) {
+        let system = whole.systems[index]
+        guard let definition = system.definition, let written = system.written, let initial = written.initialState,
+            system.initialOrigin != .missing
+        else { return }
+        do throws(EvaluationError) {
+            _ = try definition.initialData(now: now)
+        } catch {
+            findings.report(
+                .initialState, in: written.source, at: initial.name.span,
+                system.initialOrigin == .written
+                    ? "the initial state of '\(definition.name)' cannot be computed: \(error.message)"
+                    : "the initial state of '\(definition.name)' cannot be computed of what comes from elsewhere")
         }
     }
 
@@ -80,7 +115,7 @@ struct GraphAnalysis {
         let system = whole.systems[index]
         guard let definition = system.definition, let written = system.written, let states = written.states
         else { return }
-        for (state, record) in states.enumerated() where !reachable[index][state] {
+        for (state, record) in states.enumerated() where !whole.systems[index].reachable[state] {
             let hint =
                 definition.transitions.isEmpty
                 ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
@@ -94,13 +129,13 @@ struct GraphAnalysis {
     /// Feedbacks and links that look only at states that are never reached, of which this is the first.
     private func bystanders(of state: Int, in system: Int) -> [Diagnostic.Note] {
         func waits(_ selector: StateSelector) -> Bool {
-            selector.states.first == state && !selector.states.contains { reachable[system][$0] }
+            selector.states.first == state && !selector.states.contains { whole.systems[system].reachable[$0] }
         }
         let feedbacks = whole.systems[system].definition?.feedbacks.filter { waits($0.selector) } ?? []
         var notes = feedbacks.map {
             Diagnostic.Note(location: $0.source, message: "so the feedback '\($0.name)' never runs")
         }
-        for link in whole.links where link.definition.system == system && link.definition.trigger == nil {
+        for link in joints.attached[system].map({ whole.links[$0] }) where link.definition.trigger == nil {
             guard let selector = link.definition.selector, waits(selector) else { continue }
             let message = "so the link '\(link.definition.name)' never fires"
             notes.append(Diagnostic.Note(location: link.definition.source, message: message))
@@ -114,7 +149,7 @@ struct GraphAnalysis {
         let system = whole.systems[index]
         guard let definition = system.definition, let written = system.written, definition.kind == nil else { return }
         var next: [Int: (feedback: Int, state: Int)] = [:]
-        for state in definition.states.indices where reachable[index][state] {
+        for state in definition.states.indices where whole.systems[index].reachable[state] {
             let feedbacks = definition.feedbacks.indices.filter {
                 definition.feedbacks[$0].emitsAtOnce && definition.feedbacks[$0].selector.states.contains(state)
             }
@@ -152,67 +187,71 @@ struct GraphAnalysis {
         }
     }
 
-    /// By system, which events feedbacks, links or the outside cause.
-    private func caused() -> [[Bool]] {
-        var caused = whole.systems.map(\.caused)
+    /// By event, whether feedbacks, links or the outside cause it.
+    private func caused(_ index: Int) -> [Bool] {
+        var caused = whole.systems[index].caused
         // Of a system with a mistake nothing is known.
-        func cause(_ event: Int, in system: Int) {
-            if caused[system].indices.contains(event) { caused[system][event] = true }
+        func cause(_ event: Int) { if caused.indices.contains(event) { caused[event] = true } }
+        for link in joints.attached[index] {
+            if case .busToSystem(_, _, let event) = whole.links[link].definition.form { cause(event.event) }
         }
-        for link in whole.links {
-            switch link.definition.form {
-            case .systemToBus: break
-            case .busToSystem(_, _, let event): cause(event.event, in: link.definition.system)
-            case .systemToSystem(let target, _, let events):
-                for event in events.values { cause(event.event, in: target) }
-            }
+        for link in joints.targeting[index] {
+            guard case .systemToSystem(_, _, let events) = whole.links[link].definition.form else { continue }
+            for event in events.values { cause(event.event) }
         }
         return caused
     }
 
-    private func checkEvents() {
-        let caused = caused()
+    private func checkEvents(_ index: Int) {
+        let system = whole.systems[index]
         // What an instance of a kind emits and handles is the kind's matter; its events are not written.
-        for (index, system) in whole.systems.enumerated() where !isInDoubt(index) {
-            guard let definition = system.definition, let written = system.written, let events = written.events
-            else { continue }
-            for (event, record) in events.enumerated() {
-                let name = record.name.text
-                guard caused[index][event] else {
-                    guard !doubt.mayConcern(definition.name) else { continue }
-                    warn(
-                        .uncausedEvent, in: written.source, at: record.name.span,
-                        "nothing causes the event '\(name)': no feedback and no link emits it",
-                        hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
-                    continue
-                }
-                let deaf = system.deaf[event]
-                let isDeaf = deaf.count == reachable[index].count { $0 }
-                guard isDeaf || (!deaf.isEmpty && definition.unhandled == .warn) else { continue }
-                let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
-                let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
+        guard let definition = system.definition, let written = system.written, let events = written.events else {
+            return
+        }
+        let caused = caused(index)
+        for (event, record) in events.enumerated() {
+            let name = record.name.text
+            guard caused[event] else {
+                guard !doubt.mayConcern(definition.name) else { continue }
                 warn(
-                    .unhandledEvent, in: written.source, at: record.name.span,
-                    isDeaf ? "the event '\(name)' is handled \(place)" : "the event '\(name)' is not handled \(place)",
-                    hint: "where nothing is to change write \(name): stay")
+                    .uncausedEvent, in: written.source, at: record.name.span,
+                    "nothing causes the event '\(name)': no feedback and no link emits it",
+                    hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
+                continue
             }
+            let deaf = system.deaf[event]
+            let isDeaf = deaf.count == system.reachable.count { $0 }
+            guard isDeaf || (!deaf.isEmpty && definition.unhandled == .warn) else { continue }
+            let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
+            let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
+            warn(
+                .unhandledEvent, in: written.source, at: record.name.span,
+                isDeaf ? "the event '\(name)' is handled \(place)" : "the event '\(name)' is not handled \(place)",
+                hint: "where nothing is to change write \(name): stay")
         }
     }
 
     // Links
 
-    private func checkLoop(_ link: AnalysedLink, isLooping: Bool) {
-        guard let key = link.written.loopKey, !isLooping else { return }
-        warn(
-            .needlessLoop, in: link.written.source, at: key.span,
-            "the link '\(link.definition.name)' is part of no loop", hint: "leave 'loop' out")
+    /// Warns of limits on links that are part of no loop.
+    private func checkLimits(_ survey: LoopFinder.Survey) {
+        guard !joints.limited.isEmpty else { return }
+        let looping = survey.limited
+        for link in joints.limited.map({ whole.links[$0] }) where !looping.contains(link.definition.name) {
+            guard let key = link.written.loopKey else { continue }
+            findings.about(.loops) {
+                warn(
+                    .needlessLoop, in: link.written.source, at: key.span,
+                    "the link '\(link.definition.name)' is part of no loop", hint: "leave 'loop' out")
+            }
+        }
     }
 
     private func check(_ link: AnalysedLink) {
-        if link.isConstant { return }
+        if link.isConstant || doubt.isAbout(link.written.source) { return }
         let system = link.definition.system
         guard let selector = link.definition.selector, let definition = whole.systems[system].definition else { return }
-        let states = selector.states.filter { reachable[system][$0] }
+        let states = selector.states.filter { whole.systems[system].reachable[$0] }
         // Where no state is reached, each state is told, and its links with it.
         guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
         guard !isInDoubt(system) else { return }
@@ -227,41 +266,32 @@ struct GraphAnalysis {
 
     // Buses
 
-    private func checkBuses() {
-        var writers = whole.buses.map { _ in [AnalysedLink]() }
-        var readers = writers
-        for link in whole.links {
-            switch link.definition.form {
-            case .systemToBus(let bus, _, _): writers[bus].append(link)
-            case .busToSystem(let bus, _, _): readers[bus].append(link)
-            case .systemToSystem: break
-            }
+    private func checkBus(_ index: Int) {
+        let bus = whole.buses[index]
+        guard let definition = bus.definition, !doubt.isAbout(bus.written.source), !doubt.mayConcern(definition.name)
+        else { return }
+        let writers = joints.writers[index].map { whole.links[$0] }
+        let readers = joints.readers[index].map { whole.links[$0] }
+        let use = bus.written.external
+        let isWritten = !writers.isEmpty || use == .write || use == .both
+        let isRead = !readers.isEmpty || use == .read || use == .both
+        let source = bus.written.source
+        let span = bus.written.name.span
+        if !isWritten {
+            warn(
+                .unwrittenBus, in: source, at: span,
+                isRead
+                    ? "nothing puts a value on the bus '\(definition.name)'"
+                    : "nothing uses the bus '\(definition.name)'",
+                hint: isRead
+                    ? "if values come from outside, such as by mediatorctl publish, add external: write"
+                    : "add links, or external: both if other programs use it")
+        } else if !isRead {
+            warn(
+                .unreadBus, in: source, at: span, "nobody takes the values of the bus '\(definition.name)'",
+                hint: "if other programs watch it, add external: read")
         }
-        for (index, bus) in whole.buses.enumerated() {
-            guard let definition = bus.definition, !doubt.isAbout(bus.written.source),
-                !doubt.mayConcern(definition.name)
-            else { continue }
-            let use = bus.written.external
-            let isWritten = !writers[index].isEmpty || use == .write || use == .both
-            let isRead = !readers[index].isEmpty || use == .read || use == .both
-            let source = bus.written.source
-            let span = bus.written.name.span
-            if !isWritten {
-                warn(
-                    .unwrittenBus, in: source, at: span,
-                    isRead
-                        ? "nothing puts a value on the bus '\(definition.name)'"
-                        : "nothing uses the bus '\(definition.name)'",
-                    hint: isRead
-                        ? "if values come from outside, such as by mediatorctl publish, add external: write"
-                        : "add links, or external: both if other programs use it")
-            } else if !isRead {
-                warn(
-                    .unreadBus, in: source, at: span, "nobody takes the values of the bus '\(definition.name)'",
-                    hint: "if other programs watch it, add external: read")
-            }
-            if isWritten, isRead { checkMatches(definition, use, writers[index], readers[index]) }
-        }
+        if isWritten, isRead { checkMatches(definition, use, writers, readers) }
     }
 
     /// Values that nobody takes, and conditions that no value fulfils.

@@ -26,39 +26,114 @@ struct LoopFinder {
     /// How many times loops are looked for beside those that were found.
     private static let rounds = 8
 
+    /// Systems that may keep each other going, and what came of looking at them.
+    fileprivate struct Part: Sendable {
+        /// Their indices, in order.
+        var systems: [Int]
+        /// Those of them that links join in a circle.
+        var circles: Set<Int>
+        /// The names of the links with a limit that are part of a circle, be it one that waits for the clock or a command.
+        var limited: Set<String> = []
+    }
+
+    /// What was looked at, to be gone on from when something has changed.
+    struct Survey: Sendable {
+        /// No link joins a system of one part to one of another.
+        fileprivate var parts: [Part] = []
+        /// Systems that go round by themselves.
+        fileprivate var restless: Set<Int> = []
+
+        /// The names of the links with a limit that are part of a circle.
+        var limited: Set<String> { parts.reduce(into: []) { $0.formUnion($1.limited) } }
+    }
+
     private let whole: AnalysedConfiguration
-    private let reachable: [[Bool]]
+    private let joints: Joints
     private let findings: Findings
 
     /// A search of everything.
-    init(_ whole: AnalysedConfiguration, _ reachable: [[Bool]], _ findings: Findings) {
+    init(_ whole: AnalysedConfiguration, _ joints: Joints, _ findings: Findings) {
         self.whole = whole
-        self.reachable = reachable
+        self.joints = joints
         self.findings = findings
     }
 
-    /// Reports loops in which no link has a limit. Returns the names of the links with a limit that are part of a circle, be
-    /// it one that waits for the clock or a command.
-    func report() -> Set<String> {
-        let circles = circles()
-        guard !circles.isEmpty else { return [] }
-        guard let graph = FiringGraph(circles.union(drivers(of: circles)), of: whole, reachable) else {
-            if let link = whole.links.first(where: { circles.contains($0.definition.system) }) {
+    /// Reports loops in which no link has a limit.
+    ///
+    /// - Parameter earlier: a survey that found none, and what has changed since.
+    func survey(since earlier: (survey: Survey, changes: Changes)? = nil) -> Survey {
+        var survey = layout(since: earlier)
+        let known = Dictionary(
+            uniqueKeysWithValues: earlier?.survey.parts.map { ($0.systems[0], $0) } ?? [])
+        for index in survey.parts.indices {
+            let part = survey.parts[index]
+            if let changes = earlier?.changes, let known = known[part.systems[0]], known.systems == part.systems,
+                known.circles == part.circles, changes.systems.isDisjoint(with: part.systems)
+            {
+                survey.parts[index].limited = known.limited
+            } else {
+                survey.parts[index].limited = report(part)
+            }
+        }
+        return survey
+    }
+
+    /// Which systems are to be looked at, and in which parts.
+    private func layout(since earlier: (survey: Survey, changes: Changes)?) -> Survey {
+        if let (survey, changes) = earlier, !changes.areOfJoints,
+            changes.systems.allSatisfy({ survey.restless.contains($0) == whole.systems[$0].isRestless })
+        {
+            return survey
+        }
+        let restless = Set(whole.systems.indices.filter { whole.systems[$0].isRestless })
+        let edges = edges()
+        let count = whole.systems.count
+        let circles = Set(Self.cyclic(stronglyConnectedComponents(edges), edges).joined().lazy.filter { $0 < count })
+        let systems = circles.isEmpty ? [] : circles.union(drivers(restless, of: circles, edges))
+        return Survey(parts: parts(systems, circles), restless: restless)
+    }
+
+    /// Some systems in parts that no link joins.
+    private func parts(_ systems: Set<Int>, _ circles: Set<Int>) -> [Part] {
+        guard !systems.isEmpty else { return [] }
+        let count = whole.systems.count
+        var sets = DisjointSets(count + whole.buses.count)
+        for system in systems {
+            for link in joints.attached[system] {
+                switch whole.links[link].definition.form {
+                case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _): sets.join(system, count + bus)
+                case .systemToSystem(let target, _, _): if systems.contains(target) { sets.join(system, target) }
+                }
+            }
+        }
+        var parts: [Int: [Int]] = [:]
+        for system in systems.sorted() { parts[sets.root(of: system), default: []].append(system) }
+        return parts.values.sorted { $0[0] < $1[0] }.map { systems in
+            Part(systems: systems, circles: circles.intersection(systems))
+        }
+    }
+
+    /// Reports loops of some systems. Returns the names of the links with a limit that are part of a circle.
+    private func report(_ part: Part) -> Set<String> {
+        let links = part.systems.flatMap { joints.attached[$0] }.sorted()
+        guard let graph = FiringGraph(Set(part.systems), links, of: whole) else {
+            if let link = links.first(where: { part.circles.contains(whole.links[$0].definition.system) }) {
+                let written = whole.links[link].written
                 findings.report(
-                    .tooLarge, in: link.written.source, at: link.written.name.span,
+                    .tooLarge, in: written.source, at: written.name.span,
                     "too many states are linked to each other to be searched for loops",
                     hint: "make several systems of those with many states")
             }
             return []
         }
-        var cut = Set(whole.links.indices.filter { whole.links[$0].definition.loop != nil })
-        let limited = cut
+        let limited = Set(links.filter { whole.links[$0].definition.loop != nil })
+        var cut = limited
         for _ in 0..<Self.rounds {
             let found = report(graph, without: cut)
             if found.isEmpty { break }
             cut.formUnion(found)
         }
-        return limited.isEmpty ? [] : needed(limited, graph, circles)
+        return limited.isEmpty ? [] : needed(limited, graph, part.circles)
     }
 
     /// The names of those of some links that are part of a circle.
@@ -67,7 +142,8 @@ struct LoopFinder {
             limited.intersection(firings.compactMap { graph.firings[$0].link })
         }
         var needed = links(cycles(of: graph, without: []).groups.joined(), of: graph)
-        if needed.count < limited.count, let graph = FiringGraph(circles, of: whole, reachable, waits: true) {
+        let attached = circles.flatMap { joints.attached[$0] }.sorted()
+        if needed.count < limited.count, let graph = FiringGraph(circles, attached, of: whole, waits: true) {
             let edges = graph.steps.map { $0.flatMap(\.next) }
             needed.formUnion(links(Self.cyclic(stronglyConnectedComponents(edges), edges).joined(), of: graph))
         }
@@ -91,42 +167,15 @@ struct LoopFinder {
         return edges
     }
 
-    /// Systems that links join in a circle.
-    private func circles() -> Set<Int> {
-        let edges = edges()
-        let count = whole.systems.count
-        return Set(Self.cyclic(stronglyConnectedComponents(edges), edges).joined()).filter { $0 < count }
-    }
-
     /// Systems that go round by themselves without end, and what they drive, as far as links lead from there to some
     /// systems: they may bring these back to where they were.
-    private func drivers(of systems: Set<Int>) -> Set<Int> {
-        let restless = whole.systems.indices.filter { index in
-            !systems.contains(index)
-                && whole.systems[index].definition.map { isRestless($0, reachable[index]) } ?? false
-        }
+    private func drivers(_ restless: Set<Int>, of systems: Set<Int>, _ edges: [[Int]]) -> Set<Int> {
+        let restless = restless.subtracting(systems)
         guard !restless.isEmpty else { return [] }
-        let edges = edges()
         var back = Array(repeating: [Int](), count: edges.count)
         for (node, targets) in edges.enumerated() { for target in targets { back[target].append(node) } }
         return Self.reached(from: restless, edges).intersection(Self.reached(from: systems, back))
             .filter { $0 < whole.systems.count }.subtracting(systems)
-    }
-
-    /// Whether feedbacks that emit at once may keep a system going by themselves.
-    private func isRestless(_ system: SystemDefinition, _ reachable: [Bool]) -> Bool {
-        let feedbacks = system.feedbacks.filter(\.emitsAtOnce)
-        guard !feedbacks.isEmpty else { return false }
-        var emitted: Set<Int> = []
-        for feedback in feedbacks {
-            for rules in feedback.outcomes.values {
-                for rule in rules.values.joined() { emitted.insert(rule.event.event) }
-            }
-        }
-        let edges = system.states.indices.map { state in
-            reachable[state] ? emitted.flatMap { system.targets(from: state, on: $0).map(\.state) } : []
-        }
-        return !Self.cyclic(stronglyConnectedComponents(edges), edges).isEmpty
     }
 
     // Cycles
@@ -189,7 +238,7 @@ struct LoopFinder {
     }
 
     /// The components that are cycles.
-    private static func cyclic(_ components: [Int], _ edges: [[Int]]) -> [[Int]] {
+    static func cyclic(_ components: [Int], _ edges: [[Int]]) -> [[Int]] {
         var groups: [Int: [Int]] = [:]
         for (node, component) in components.enumerated() { groups[component, default: []].append(node) }
         return groups.values.filter { $0.count > 1 || edges[$0[0]].contains($0[0]) }.sorted { $0[0] < $1[0] }
@@ -214,30 +263,22 @@ struct LoopFinder {
 
     private func clusters(_ cycles: Cycles, of graph: FiringGraph) -> [Cluster] {
         let edges = cycles.steps.map { $0.flatMap(\.next) }
-        // By system, one of its groups; groups that share one are joined (union-find).
-        var parents = Array(cycles.groups.indices)
-        func root(_ group: Int) -> Int {
-            var group = group
-            while parents[group] != group {
-                parents[group] = parents[parents[group]]
-                group = parents[group]
-            }
-            return group
-        }
+        // By system, one of its groups; groups that share one are joined.
+        var sets = DisjointSets(cycles.groups.count)
         var owners: [Int: Int] = [:]
         var members: [Set<Int>] = []
         for (index, group) in cycles.groups.enumerated() {
             members.append(Self.reached(from: group, edges))
             for firing in members[index] {
                 for step in cycles.moves[firing] where step.from != nil {
-                    if let owner = owners[step.system] { parents[root(index)] = root(owner) }
+                    if let owner = owners[step.system] { sets.join(index, owner) }
                     owners[step.system] = index
                 }
             }
         }
         var clusters: [Int: Cluster] = [:]
         for (index, group) in cycles.groups.enumerated() {
-            let root = root(index)
+            let root = sets.root(of: index)
             clusters[root, default: Cluster()].members.formUnion(members[index])
             if group.contains(where: { graph.firings[$0].link != nil }) {
                 clusters[root, default: Cluster()].groups.append(group)

@@ -61,7 +61,9 @@ struct Assembly {
         let doubled = templates.kept.filter(\.isDoubled)
         var table = InstanceTable(
             session, broken: broken + doubled.map(\.name.text), mayHideSystems: mayHideSystems)
-        for place in templates.kept where !place.isDoubled { addTemplate(place, to: &table) }
+        findings.about(.other) {
+            for place in templates.kept where !place.isDoubled { addTemplate(place, to: &table) }
+        }
         // Mistakes are told of what counts and of what does not.
         var aside = table
         for place in doubled + templates.others { aside.add(files[place.file].written.systems[place.index]) }
@@ -89,8 +91,10 @@ struct Assembly {
             } else {
                 let written = files[each.file].written.instances[each.index]
                 var instance: SystemInstance?
-                let isQuiet = Self.isQuiet(session) { instance = table.add(written, systems: plainNames) }
-                compiled = self.compiled(written, instance, files[each.file], mayBeKnown: isQuiet)
+                compiled = findings.about(.other) {
+                    let isQuiet = Self.isQuiet(session) { instance = table.add(written, systems: plainNames) }
+                    return self.compiled(written, instance, files[each.file], mayBeKnown: isQuiet)
+                }
             }
             let scope = each.isDoubled ? SystemScope(brokenName: compiled.scope.name) : compiled.scope
             systems[compiled.scope.name] = WiringCompiler.System(scope: scope, index: whole.systems.count)
@@ -102,7 +106,7 @@ struct Assembly {
             let instance = aside.add(written, systems: plainNames)
             _ = compiled(written, instance, files[each.file], mayBeKnown: false)
         }
-        addWiring(to: &whole, systems, table)
+        let buses = addWiring(to: &whole, systems, table)
         let groups = groups(systems)
         let grants = files.flatMap(\.written.grants)
         let access =
@@ -115,11 +119,18 @@ struct Assembly {
         let doubledNames = (doubled + named.kept.filter(\.isDoubled)).map(\.name.text)
         let doubt = Doubt(
             whole, of: files, findings, doubled: doubledNames, mayHideNames: mayHideSystems || mayHideBuses)
-        GraphAnalysis(whole, findings, doubt).run(now: now, threads: threads)
+        let joints = Joints(of: whole)
+        let survey = GraphAnalysis(whole, joints, findings, doubt).run(now: now, threads: threads)
         guard !findings.hasErrors else { return nil }
-        return Graph(
+        let graph = Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
             links: whole.links.map(\.definition), groups: groups, access: access)
+        if !session.hasLookedElsewhere, session.unavailable.isEmpty {
+            parts.whole = CompiledWhole(
+                files: files, analysed: whole, systems: systems, buses: buses, templates: Set(table.templates.keys),
+                joints: joints, survey: survey, told: findings.told, graph: graph)
+        }
+        return graph
     }
 
     /// The groups; of one with a mistake, what is right of it.
@@ -161,7 +172,7 @@ struct Assembly {
 
     /// Does something; whether nothing was reported meanwhile, and no value from elsewhere looked at, so that its outcome
     /// may be used again.
-    private static func isQuiet(_ session: Session, _ body: () -> Void) -> Bool {
+    static func isQuiet(_ session: Session, _ body: () -> Void) -> Bool {
         let before = session.findings.reports
         session.looksElsewhere = false
         body()
@@ -229,7 +240,7 @@ struct Assembly {
 
     private mutating func addWiring(
         to whole: inout AnalysedConfiguration, _ systems: [String: WiringCompiler.System], _ instances: InstanceTable
-    ) {
+    ) -> BusTable {
         var table = BusTable()
         let before = findings.errors
         var expanded: [InstanceTable.Bus] = []
@@ -245,8 +256,8 @@ struct Assembly {
         }
         // Of buses for the instances of what could not be found out, nobody knows the names.
         let wiring = WiringCompiler(
-            systems: systems, templateNames: Set(instances.templates.keys), mayHideSystems: mayHideSystems,
-            mayHideBuses: mayHideBuses || findings.errors > before, session: session)
+            systems: systems, systemNames: systems.keys.sorted(), templateNames: Set(instances.templates.keys),
+            mayHideSystems: mayHideSystems, mayHideBuses: mayHideBuses || findings.errors > before, session: session)
         let buses = unique(places, "bus")
         for (index, place) in buses.kept.enumerated() {
             let each = expanded[place.index]
@@ -257,8 +268,10 @@ struct Assembly {
                 whole.buses.append(AnalysedBus(definition: nil, written: written))
                 continue
             }
-            let bus = session.withConstants(each.constants, of: each.instance, isChecked: false) {
-                wiring.bus(written, index: index)
+            let bus = findings.about(.bus(index)) {
+                session.withConstants(each.constants, of: each.instance, isChecked: false) {
+                    wiring.bus(written, index: index)
+                }
             }
             table.scopes[written.name.text] =
                 place.isDoubled ? BusScope(index: index, type: .dyn, isBroken: true) : bus.scope
@@ -301,6 +314,7 @@ struct Assembly {
         }
         parts.links.reserveCapacity(compiled.count)
         for (link, part) in compiled { parts.links[link.definition.name] = part }
+        return table
     }
 
     /// Compiles links, those of each part of the files on a thread of its own: what is found in a file comes in one
@@ -323,8 +337,10 @@ struct Assembly {
                 }
                 let errors = session.findings.errors
                 if let generic = expanded.generic {
-                    _ = session.withConstants(generic.constants, isGeneric: true) {
-                        wiring.link(generic.link, buses: buses, template: generic.template)
+                    _ = session.findings.about(.other) {
+                        session.withConstants(generic.constants, isGeneric: true) {
+                            wiring.link(generic.link, buses: buses, template: generic.template)
+                        }
                     }
                 }
                 guard session.findings.errors == errors else { continue }
@@ -352,8 +368,10 @@ struct Assembly {
         var definition: LinkDefinition?
         session.saidConstant = false
         let isQuiet = Self.isQuiet(session) {
-            definition = session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
-                wiring.link(link.link, buses: buses)
+            definition = session.findings.about(.link(link.link.name.text)) {
+                session.withConstants(link.constants, of: link.instance, isChecked: link.isChecked) {
+                    wiring.link(link.link, buses: buses)
+                }
             }
         }
         guard let definition else { return nil }

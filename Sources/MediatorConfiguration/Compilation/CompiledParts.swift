@@ -41,7 +41,7 @@ public struct CompiledParts: Sendable {
     private static let someTypes = 1_000
 
     /// Nil: nothing has been compiled.
-    private let setting: Setting?
+    private var setting: Setting?
     /// Numbers for types, by which parts know each other's.
     let types: TypeNumbers
     /// Beyond so many, most are of types that there are no more.
@@ -53,6 +53,8 @@ public struct CompiledParts: Sendable {
     var templates: [String: Template] = [:]
     var instances: [String: Instance] = [:]
     var links: [String: Link] = [:]
+    /// The whole, if there was no error in it and no value from elsewhere in what lies between the files.
+    var whole: CompiledWhole?
 
     /// Nothing: everything is compiled.
     public init() {
@@ -66,6 +68,12 @@ public struct CompiledParts: Sendable {
         self.setting = setting
         types = known.types
         mostTypes = known.setting == nil ? max(Self.someTypes, 2 * types.count) : known.mostTypes
+    }
+
+    /// What was compiled before, of which a few parts are going to be others, with another setting.
+    init(_ setting: Setting, continuing known: CompiledParts) {
+        self = known
+        self.setting = setting
     }
 
     /// What may be used again in a setting.
@@ -84,6 +92,9 @@ public struct CompiledParts: Sendable {
         guard let known = files[file.path], known.file == file else { return nil }
         return known
     }
+
+    /// Whether only what had changed since the last whole was compiled and checked.
+    package var isContinued: Bool { whole?.isContinued ?? false }
 
     /// How many parts two have in common.
     package struct Count: Sendable, Hashable {

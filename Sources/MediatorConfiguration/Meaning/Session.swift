@@ -36,7 +36,11 @@ final class Session {
     /// Where values from elsewhere are found.
     private let values: ExternalValues
     /// Whether something compiled since this was last set to false looked at values from elsewhere.
-    var looksElsewhere = false
+    var looksElsewhere = false {
+        didSet { if looksElsewhere { hasLookedElsewhere = true } }
+    }
+    /// Whether anything compiled looked at values from elsewhere.
+    private(set) var hasLookedElsewhere = false
     /// The kinds of systems that there are.
     let kinds: KindTable
     /// The values that were not there.
@@ -81,6 +85,7 @@ final class Session {
     func add(_ part: Session) {
         findings.add(part.findings.part)
         unavailable.formUnion(part.unavailable)
+        if part.hasLookedElsewhere { hasLookedElsewhere = true }
     }
 
     /// Whether a value from elsewhere that is missing is merely noted.

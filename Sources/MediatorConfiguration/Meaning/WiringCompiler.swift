@@ -11,7 +11,7 @@ struct BusScope: Sendable {
 }
 
 /// The buses by name.
-struct BusTable {
+struct BusTable: Sendable {
     /// What is known of each.
     var scopes: [String: BusScope] = [:]
     /// The names, sorted.
@@ -21,7 +21,7 @@ struct BusTable {
 /// Gives buses and links as written their meaning.
 struct WiringCompiler {
     /// A system as links see it.
-    struct System {
+    struct System: Sendable {
         /// Its names and types.
         let scope: SystemScope
         /// Its index in the graph.
@@ -55,14 +55,16 @@ struct WiringCompiler {
     private let mayHideBuses: Bool
     private let mayHideSystems: Bool
 
-    /// A compiler for all buses and links.
+    /// A compiler for buses and links.
+    ///
+    /// - Parameter systemNames: The systems' names, sorted.
     init(
-        systems: [String: System], templateNames: Set<String>, mayHideSystems: Bool, mayHideBuses: Bool,
-        session: Session
+        systems: [String: System], systemNames: [String], templateNames: Set<String>, mayHideSystems: Bool,
+        mayHideBuses: Bool, session: Session
     ) {
         self.templateNames = templateNames
         self.systems = systems
-        systemNames = systems.keys.sorted()
+        self.systemNames = systemNames
         self.session = session
         self.mayHideBuses = mayHideBuses
         self.mayHideSystems = mayHideSystems

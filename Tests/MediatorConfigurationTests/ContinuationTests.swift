@@ -1,0 +1,150 @@
+import CommonExpression
+import Foundation
+import MediatorConfiguration
+import Testing
+
+/// How many times as many seeds are tried: what `SOAK_FACTOR` says, else once.
+private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flatMap(Int.init) ?? 1
+
+@Suite struct `A whole of which little has changed` {
+    /// Files whose insides change at random, while they name the same things, as a rule.
+    private struct Files {
+        static let count = 7
+        var texts: [String] = []
+
+        init(using random: inout Random) {
+            for index in 0..<Self.count { texts.append(Self.system(index, using: &random)) }
+            texts.append(Self.buses(using: &random))
+            if Bool.random(using: &random) {
+                texts.append(
+                    """
+                    system: lamp@
+                    states: { A: {}, B: {} }
+                    events: { E: {}, F: { n: int } }
+                    initialState: A
+                    external: any
+                    transitions: { A: { E: B, F: stay }, B: { E: A, F: stay } }
+                    ---
+                    instances: { lamp@one: {}, lamp@two: {} }
+                    links: { lamps: { attach: lamp@*, toSystem: s0, onState: B, emitEvent: E, loop: { limit: 3 per 1s } } }
+                    """)
+            }
+        }
+
+        /// Changes the inside of a file or two.
+        mutating func change(using random: inout Random) {
+            for _ in 0...Int.random(in: 0...1, using: &random) {
+                let index = Int.random(in: 0..<Self.count + 2, using: &random)
+                if index < Self.count {
+                    texts[index] = Self.system(index, using: &random)
+                } else if index == Self.count {
+                    texts[index] = Self.buses(using: &random)
+                } else if let last = texts.indices.last {
+                    texts[last] += "# another comment\n"
+                }
+            }
+        }
+
+        var all: [ConfigurationFile] {
+            texts.enumerated().map { ConfigurationFile(path: "f\($0).yaml", text: $1) }
+        }
+
+        private static func chance(_ one: Int, using random: inout Random) -> Bool {
+            Int.random(in: 0..<one, using: &random) == 0
+        }
+
+        private static func pick(_ texts: [String], using random: inout Random) -> String {
+            texts[Int.random(in: texts.indices, using: &random)]
+        }
+
+        private static func buses(using random: inout Random) -> String {
+            let type = chance(12, using: &random) ? "string, initial: x" : "int, initial: 0"
+            let uses = ["external: both", "external: write", "external: read", "description: some"]
+            return """
+                buses:
+                  b0: { kind: currentValue, value: \(type), \(pick(uses, using: &random)) }
+                  b1: { kind: passthrough, value: int, \(pick(uses, using: &random)) }
+                """
+        }
+
+        private static func system(_ index: Int, using random: inout Random) -> String {
+            func target(_ random: inout Random) -> String {
+                pick(
+                    ["A", "B", "stay", "{ to: C, set: { n: \(Int.random(in: 0..<3, using: &random)) } }"],
+                    using: &random)
+            }
+            var text = "system: s\(index)\nstates: { A: {}, B: {}, C: { n: int } }\n"
+            text += chance(20, using: &random) ? "events: { E: {} }\n" : "events: { E: {}, F: { n: int } }\n"
+            text += pick(
+                [
+                    "initialState: A", "initialState: B", "initialState: { C: { n: 1 } }",
+                    "initialState: { C: { n: \"${now.getFullYear()}\" } }",
+                ], using: &random)
+            text += "\n" + pick(["external: any\n", "external: [E]\n", ""], using: &random)
+            if chance(3, using: &random) {
+                text +=
+                    "feedbacks:\n  p: { onState: B, publish: { to: b1, value: \(Int.random(in: 0..<3, using: &random)) } }\n"
+                if chance(2, using: &random) {
+                    text +=
+                        "  e: { onState: \(pick(["A", "B"], using: &random)), emit: E\(pick(["", ", after: 1s"], using: &random)) }\n"
+                }
+            }
+            text += "transitions:\n"
+            for state in ["A", "B", "C"] {
+                let rules = ["E", "F"].compactMap { event -> String? in
+                    chance(6, using: &random) ? nil : "\(event): \(target(&random))"
+                }
+                if !rules.isEmpty { text += "  \(state): { \(rules.joined(separator: ", ")) }\n" }
+            }
+            text += "---\nlinks:\n"
+            for number in 0..<2 {
+                let other = (index + Int.random(in: 0..<3, using: &random)) % count
+                let state = pick(["A", "B", "C", "[A, B]", "any", "{ C: { n: 2 } }"], using: &random)
+                let limit = chance(5, using: &random) ? "" : ", loop: { limit: 3 per 1s }"
+                let link = pick(
+                    [
+                        "attach: s\(index), toSystem: s\(other), onState: \(state), emitEvent: E",
+                        "attach: s\(index), toSystem: s\(other), onState: \(state), emitEvent: { F: { n: 1 } }",
+                        "attach: s\(other), to: b0, onState: \(state), emitValue: \(Int.random(in: 0..<2, using: &random))",
+                        "attach: s\(index), to: b0, onValue: \(Int.random(in: 0..<3, using: &random)), emitEvent: E",
+                        "attach: s\(index), to: b1, when: value > \(Int.random(in: 0..<3, using: &random)), emitEvent: E",
+                        "attach: s\(index), to: b0, when: \"1 == 1\", emitEvent: E",
+                    ], using: &random)
+                text += "  l\(index)-\(number): { \(link)\(limit) }\n"
+            }
+            return text
+        }
+    }
+
+    private static func compiled(_ files: [ConfigurationFile], _ parts: CompiledParts) -> CompilationResult {
+        ConfigurationCompiler.compile(
+            files: files, effects: EffectSchema.builtin, values: .none, unreadable: [],
+            now: Timestamp(seconds: 1, nanoseconds: 0),
+            reusing: parts)
+    }
+
+    @Test(arguments: 0..<20 * soakFactor)
+    func `comes to the same as all compiled anew`(seed: Int) {
+        var random = Random(state: UInt64(seed))
+        var sound: Files?
+        var parts = CompiledParts()
+        var graphs = 0
+        var continued = 0
+        for round in 0..<100 {
+            var files = sound ?? Files(using: &random)
+            if sound != nil { files.change(using: &random) }
+            let anew = Self.compiled(files.all, CompiledParts())
+            let again = Self.compiled(files.all, parts)
+            let place = "seed \(seed), round \(round), continued: \(again.parts.isContinued)"
+            #expect(again.diagnostics == anew.diagnostics, "\(place)")
+            #expect(digest(of: again.graph) == digest(of: anew.graph), "\(place)")
+            if anew.graph != nil { graphs += 1 }
+            if again.parts.isContinued { continued += 1 }
+            guard again.graph != nil else { continue }
+            (sound, parts) = (files, again.parts)
+        }
+        print("\(graphs) graphs, \(continued) continued")
+        #expect(graphs > 10)
+        #expect(continued > 0)
+    }
+}
