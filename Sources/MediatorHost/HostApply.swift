@@ -112,10 +112,13 @@ extension Host {
     private func exchange(for graph: Graph) throws(ApplyError) -> Change {
         let (old, phase) = machine.withLock { ($0.set, $0.phase) }
         try Self.check(phase)
-        let plan = Plan(from: old.graph, running: old.running, to: graph)
+        let matching = Matching(old.graph, graph)
+        let plan = Plan(matching, from: old.graph, running: old.running, to: graph)
         let new: HostedSet
         do {
-            new = try builder.build(graph.rebased(onto: old.graph, keeping: plan), after: (old, plan))
+            new = try builder.build(
+                graph.rebased(onto: old.graph, matching, keeping: plan),
+                after: SetBuilder.Predecessor(set: old, matching: matching, plan: plan))
         } catch {
             throw .initialState(error)
         }

@@ -17,15 +17,23 @@ final class HostedSet: Sendable {
     private let linkIndex: [String: Int]
 
     /// The parts are in the order of the graph.
-    init(generation: Int, graph: Graph, systems: [HostedSystem], buses: [HostedBus], links: [HostedLink]) {
-        self.generation = generation
+    ///
+    /// - Parameter before: the set before this one, and what has the same names in both.
+    init(
+        graph: Graph, systems: [HostedSystem], buses: [HostedBus], links: [HostedLink],
+        after before: (set: HostedSet, matching: Matching)?
+    ) {
+        func index<Part>(_ parts: [Part], _ known: [String: Int]?, _ name: (Part) -> String) -> [String: Int] {
+            known ?? Dictionary(uniqueKeysWithValues: parts.enumerated().map { (name($1), $0) })
+        }
+        generation = (before?.set.generation ?? 0) + 1
         self.graph = graph
         self.systems = systems
         self.buses = buses
         self.links = links
-        systemIndex = Dictionary(uniqueKeysWithValues: graph.systems.enumerated().map { ($1.name, $0) })
-        busIndex = Dictionary(uniqueKeysWithValues: graph.buses.enumerated().map { ($1.name, $0) })
-        linkIndex = Dictionary(uniqueKeysWithValues: graph.links.enumerated().map { ($1.name, $0) })
+        systemIndex = index(graph.systems, before.flatMap { $1.systems.areAligned ? $0.systemIndex : nil }) { $0.name }
+        busIndex = index(graph.buses, before.flatMap { $1.buses.areAligned ? $0.busIndex : nil }) { $0.name }
+        linkIndex = index(graph.links, before.flatMap { $1.links.areAligned ? $0.linkIndex : nil }) { $0.name }
     }
 
     func systemNumber(_ name: String) throws(HostError) -> Int {
@@ -62,16 +70,23 @@ final class HostedSet: Sendable {
     /// system that is being replaced stay as they are: what it still does while it ends goes the old way.
     /// - Returns: how many ends there are, each of which calls `done`.
     func join(after old: HostedSet?, done: @escaping @Sendable () -> Void) -> Int {
-        let own = Set(links.map(ObjectIdentifier.init))
-        let before = Set(old?.links.map(ObjectIdentifier.init) ?? [])
+        // As a rule nearly all are in the same place in both.
+        let present = old?.links ?? []
+        func others(_ links: [HostedLink], _ there: [HostedLink]) -> [HostedLink] {
+            links.enumerated().filter { !there.indices.contains($0) || there[$0] !== $1 }.map(\.element)
+        }
+        let (moved, movedBefore) = (others(links, present), others(present, links))
+        let own = Set(moved.map(ObjectIdentifier.init))
+        let before = Set(movedBefore.map(ObjectIdentifier.init))
         var leaving: [ObjectIdentifier: Set<ObjectIdentifier>] = [:]
-        for link in old?.links ?? [] where !own.contains(ObjectIdentifier(link)) {
+        for link in movedBefore where !own.contains(ObjectIdentifier(link)) {
             leaving[link.origin, default: []].insert(ObjectIdentifier(link))
         }
         var joining: [ObjectIdentifier: [HostedLink]] = [:]
-        for link in links where !before.contains(ObjectIdentifier(link)) {
+        for link in moved where !before.contains(ObjectIdentifier(link)) {
             joining[link.origin, default: []].append(link)
         }
+        guard !leaving.isEmpty || !joining.isEmpty else { return 0 }
         var count = 0
         // Who reads a bus is there before a system shows its state to those who write it.
         for bus in buses {

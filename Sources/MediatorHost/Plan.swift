@@ -132,32 +132,40 @@ public struct Plan: Sendable, Hashable {
     ///   - running: how a system of a name stands; nil: it is in its initial state. Asked for those that are not kept.
     ///   - new: what is to run.
     public init(from old: Graph, running: (String) -> Running? = { _ in nil }, to new: Graph) {
-        systems = Self.systems(old, running, new)
-        buses = Self.pairs(old.buses, new.buses, \.name).map { Self.bus($0, $1, $2) }
-        let kept = Set(systems.filter { $0.fate == .keep }.map(\.name))
-        let keptBuses = Set(buses.filter { $0.fate == .keep }.map(\.name))
-        links = Self.pairs(old.links, new.links, \.name).map { name, before, after in
-            guard let before else { return LinkStep(name: name, fate: .add) }
-            guard let after else { return LinkStep(name: name, fate: .remove) }
+        self.init(Matching(old, new), from: old, running: running, to: new)
+    }
+
+    /// Compares what runs with what is to run, in which it is known what has the same names: the steps are in that order.
+    init(_ matching: Matching, from old: Graph, running: (String) -> Running?, to new: Graph) {
+        systems = matching.systems.all.map { pair in
+            Self.system(pair.name, pair.old.map { old.systems[$0] }, pair.new.map { new.systems[$0] }, running)
+        }
+        buses = matching.buses.all.map { pair in
+            Self.bus(pair.name, pair.old.map { old.buses[$0] }, pair.new.map { new.buses[$0] })
+        }
+        let kept = Self.flags(matching.systems, new.systems.count, systems.map { $0.fate == .keep })
+        let keptBuses = Self.flags(matching.buses, new.buses.count, buses.map { $0.fate == .keep })
+        links = matching.links.all.map { pair in
+            let name = pair.name
+            guard let before = pair.old.map({ old.links[$0] }) else { return LinkStep(name: name, fate: .add) }
+            guard let after = pair.new.map({ new.links[$0] }) else { return LinkStep(name: name, fate: .remove) }
             guard before === after || before.fingerprint == after.fingerprint else {
                 return LinkStep(name: name, fate: .change, reason: "its definition has changed")
             }
             // It holds indices, and programs made for the types of what it joins.
-            let system = new.systems[after.system].name
-            if !kept.contains(system) { return Self.rejoined(name, "system", system) }
+            if !kept[after.system] { return Self.rejoined(name, "system", new.systems[after.system].name) }
             switch after.form {
             case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _):
-                let bus = new.buses[bus].name
-                if !keptBuses.contains(bus) { return Self.rejoined(name, "bus", bus) }
+                if !keptBuses[bus] { return Self.rejoined(name, "bus", new.buses[bus].name) }
             case .systemToSystem(let target, _, _):
-                let target = new.systems[target].name
-                if !kept.contains(target) { return Self.rejoined(name, "system", target) }
+                if !kept[target] { return Self.rejoined(name, "system", new.systems[target].name) }
             }
             return LinkStep(name: name, fate: .keep)
         }
-        groups = Self.pairs(old.groups, new.groups, \.name).map { name, before, after in
-            guard let before else { return LinkStep(name: name, fate: .add) }
-            guard let after else { return LinkStep(name: name, fate: .remove) }
+        groups = matching.groups.all.map { pair in
+            let name = pair.name
+            guard let before = pair.old.map({ old.groups[$0] }) else { return LinkStep(name: name, fate: .add) }
+            guard let after = pair.new.map({ new.groups[$0] }) else { return LinkStep(name: name, fate: .remove) }
             let isSame =
                 before.strategy == after.strategy
                 && before.systems.map { old.systems[$0].name } == after.systems.map { new.systems[$0].name }
@@ -211,27 +219,34 @@ public struct Plan: Sendable, Hashable {
         LinkStep(name: name, fate: .change, reason: "the \(what) '\(end)' is replaced")
     }
 
-    private static func systems(_ old: Graph, _ running: (String) -> Running?, _ new: Graph) -> [SystemStep] {
-        pairs(old.systems, new.systems, \.name).map { name, before, after in
-            guard let before else { return SystemStep(name: name, fate: .add) }
-            if let after, before === after || before.fingerprint == after.fingerprint {
-                return SystemStep(name: name, fate: .keep)
-            }
-            let running = running(name)
-            let ending = running?.feedbacks.sorted() ?? []
-            guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
-            if running?.hasFailed == true {
-                return SystemStep(
-                    name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending)
-            }
-            let state = running?.state ?? before.initialState.state
-            if let obstacle = obstacle(to: state, of: before, in: after) {
-                return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)
-            }
-            return SystemStep(
-                name: name, fate: .migrate, reason: "its state '\(before.states[state].name)' is carried over",
-                ending: ending)
+    /// By index in the new graph, what is so of which step.
+    private static func flags(_ pairs: Matching.Pairs, _ count: Int, _ ofSteps: [Bool]) -> [Bool] {
+        var flags = Array(repeating: false, count: count)
+        for (pair, flag) in zip(pairs.all, ofSteps) { if let index = pair.new { flags[index] = flag } }
+        return flags
+    }
+
+    private static func system(
+        _ name: String, _ before: SystemDefinition?, _ after: SystemDefinition?, _ running: (String) -> Running?
+    ) -> SystemStep {
+        guard let before else { return SystemStep(name: name, fate: .add) }
+        if let after, before === after || before.fingerprint == after.fingerprint {
+            return SystemStep(name: name, fate: .keep)
         }
+        let running = running(name)
+        let ending = running?.feedbacks.sorted() ?? []
+        guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
+        if running?.hasFailed == true {
+            return SystemStep(
+                name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending)
+        }
+        let state = running?.state ?? before.initialState.state
+        if let obstacle = obstacle(to: state, of: before, in: after) {
+            return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)
+        }
+        return SystemStep(
+            name: name, fate: .migrate, reason: "its state '\(before.states[state].name)' is carried over",
+            ending: ending)
     }
 
     private static func obstacle(to state: Int, of old: SystemDefinition, in new: SystemDefinition) -> String? {
@@ -261,17 +276,6 @@ public struct Plan: Sendable, Hashable {
                 name: name, fate: .change, value: .keep, reason: "its first value is another, for later starts")
         }
         return BusStep(name: name, fate: .change, value: .keep, reason: "its definition has changed")
-    }
-
-    /// What has one name in two lists that are sorted by name.
-    private static func pairs<Part>(
-        _ old: [Part], _ new: [Part], _ name: (Part) -> String
-    ) -> [(name: String, old: Part?, new: Part?)] {
-        var both: [String: (Part?, Part?)] = [:]
-        both.reserveCapacity(new.count)
-        for part in old { both[name(part)] = (part, nil) }
-        for part in new { both[name(part), default: (nil, nil)].1 = part }
-        return both.sorted { $0.key < $1.key }.map { ($0.key, $0.value.0, $0.value.1) }
     }
 }
 

@@ -6,16 +6,17 @@ extension Graph {
     /// Definitions that mean the same may still list states and events in another order, and it is by their indices that
     /// links name them: these are told in the order of what runs. Where things are written and what they are for is
     /// taken from the new graph.
-    func rebased(onto old: Graph, keeping plan: Plan) -> Graph {
-        let kept = Set(plan.systems.filter { $0.fate == .keep }.map(\.name))
-        let before = Dictionary(uniqueKeysWithValues: old.systems.map { ($0.name, $0) })
+    ///
+    /// - Parameter matching: what has the same names in both.
+    func rebased(onto old: Graph, _ matching: Matching, keeping plan: Plan) -> Graph {
         var graph = self
         var changes: [Int: IndexChange] = [:]
-        for (index, system) in systems.enumerated() where kept.contains(system.name) {
-            guard let definition = before[system.name] else { continue }
+        for (pair, step) in zip(matching.systems.all, plan.systems) where step.fate == .keep {
+            guard let index = pair.new, let definition = pair.old.map({ old.systems[$0] }) else { continue }
+            let system = systems[index]
+            if definition === system { continue }
             let change = IndexChange(from: system, to: definition)
             if !change.isIdentity { changes[index] = change }
-            if definition === system { continue }
             graph.systems[index] = definition.replacing(description: system.description, source: system.source)
         }
         guard !changes.isEmpty else { return graph }

@@ -13,26 +13,72 @@ struct SetBuilder: Sendable {
     /// What is to be done about a fault of a system.
     let supervise: HostedSystem.Supervise
 
+    /// What runs already, and what becomes of it.
+    struct Predecessor {
+        let set: HostedSet
+        /// What has the same names in it and in what is built.
+        let matching: Matching
+        let plan: Plan
+
+        /// What is kept of it, by index in the new graph.
+        private func kept<Part>(
+            _ parts: [Part], _ pairs: Matching.Pairs, _ count: Int, _ isKept: (Int) -> Bool
+        ) -> [Part?] {
+            var kept = [Part?](repeating: nil, count: count)
+            for (step, pair) in pairs.all.enumerated() where isKept(step) {
+                if let old = pair.old, let new = pair.new { kept[new] = parts[old] }
+            }
+            return kept
+        }
+
+        func keptSystems(_ count: Int) -> [HostedSystem?] {
+            kept(set.systems, matching.systems, count) { plan.systems[$0].fate == .keep }
+        }
+
+        func keptLinks(_ count: Int) -> [HostedLink?] {
+            kept(set.links, matching.links, count) { plan.links[$0].fate == .keep }
+        }
+    }
+
     /// Builds a set.
     ///
     /// - Parameters:
     ///   - graph: what it is to run. What is kept has the definitions with which it runs.
-    ///   - before: what runs already, and what becomes of it.
+    ///   - before: what runs already.
     ///   - values: what buses begin with instead of their first values, by their names.
     /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
     func build(
-        _ graph: Graph, after before: (set: HostedSet, plan: Plan)? = nil,
+        _ graph: Graph, after before: Predecessor? = nil,
         beginningWith values: [String: BusValue] = [:]
     ) throws(InitialStateError) -> HostedSet {
         let old = before?.set
-        let fates = Dictionary(uniqueKeysWithValues: before?.plan.systems.map { ($0.name, $0.fate) } ?? [])
+        let systems = try systems(graph, after: before)
         let busFates = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
-        let linkFates = Dictionary(uniqueKeysWithValues: before?.plan.links.map { ($0.name, $0.fate) } ?? [])
+        let buses = graph.buses.map { definition in
+            let step = busFates[definition.name]
+            let present = old?.bus(definition.name)
+            if step?.fate == .keep, let present { return present }
+            let value = step?.value == .keep ? present?.carried : values[definition.name]
+            return HostedBus(
+                definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
+        }
+        let links = Self.completed(before?.keptLinks(graph.links.count), graph.links) { definition in
+            let present = old?.link(definition.name)
+            let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
+            return HostedLink(
+                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
+                logger: logger.with(["link": "\(definition.name)"]))
+        }
+        return HostedSet(
+            graph: graph, systems: systems, buses: buses, links: links, after: before.map { ($0.set, $0.matching) })
+    }
+
+    private func systems(_ graph: Graph, after before: Predecessor?) throws(InitialStateError) -> [HostedSystem] {
         // What makes systems written in Swift is called by one thread.
-        let threads = graph.systems.contains { $0.kind != nil } ? 1 : Concurrency.threads(for: graph.systems.count)
-        let built = Self.each(graph.systems, threads) { definition -> Result<HostedSystem, InitialStateError> in
-            if fates[definition.name] == .keep, let kept = old?.system(definition.name) { return .success(kept) }
-            return Result { () throws(InitialStateError) in
+        let isOneByOne = graph.systems.contains { $0.kind != nil }
+        let kept = before?.keptSystems(graph.systems.count).map { $0.map { Result<_, InitialStateError>.success($0) } }
+        let built = Self.completed(kept, graph.systems, isOneByOne: isOneByOne) { definition in
+            Result { () throws(InitialStateError) in
                 try system(definition, because: before == nil ? .start : .reload)
             }
         }
@@ -47,31 +93,22 @@ struct SetBuilder: Sendable {
                 }
             }
         }
-        let buses = graph.buses.map { definition in
-            let step = busFates[definition.name]
-            let present = old?.bus(definition.name)
-            if step?.fate == .keep, let present { return present }
-            let value = step?.value == .keep ? present?.carried : values[definition.name]
-            return HostedBus(
-                definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
-        }
-        let links = Self.each(graph.links, threads) { [systems] definition in
-            let present = old?.link(definition.name)
-            if linkFates[definition.name] == .keep, let present { return present }
-            let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
-            return HostedLink(
-                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
-                logger: logger.with(["link": "\(definition.name)"]))
-        }
-        return HostedSet(
-            generation: (old?.generation ?? 0) + 1, graph: graph, systems: systems, buses: buses, links: links)
+        return systems
     }
 
-    /// Makes something of each element, in order, those of each part on a thread of its own.
-    private static func each<Element, Result>(
-        _ elements: [Element], _ threads: Int, _ body: (Element) -> Result
-    ) -> [Result] {
-        Concurrency.map(threads) { Concurrency.part($0, of: elements, in: threads).map(body) }.flatMap { $0 }
+    /// What is there already, and what is made of the other elements: in order, those of each part of them on a thread of
+    /// its own.
+    private static func completed<Element, Part>(
+        _ present: [Part?]?, _ elements: [Element], isOneByOne: Bool = false, _ make: (Element) -> Part
+    ) -> [Part] {
+        let missing = elements.indices.filter { present?[$0] == nil }
+        let threads = isOneByOne ? 1 : Concurrency.threads(for: missing.count)
+        let made = Concurrency.map(threads) { part in
+            Concurrency.part(part, of: missing, in: threads).map { make(elements[$0]) }
+        }.flatMap { $0 }
+        guard var all = present else { return made }
+        for (index, part) in zip(missing, made) { all[index] = part }
+        return all.compactMap(\.self)
     }
 
     /// Makes what is inside the systems that are not kept, and lets go of it.
