@@ -271,28 +271,16 @@ struct HostControl: ControlHandler {
         if parameters.directory?.utf8.contains(0) == true {
             throw ServiceError.invalidParameter(parameter: "directory")
         }
-        var reply = await reloader.plan(parameters.directory, dropsTransient: parameters.dropTransient ?? false)
-        reply.steps = Self.told(reply.steps, all: parameters.all)
-        return reply
+        return await reloader.plan(
+            parameters.directory, dropsTransient: parameters.dropTransient ?? false,
+            tellsKept: parameters.all ?? false)
     }
 
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
         let who = await acts.metadata(of: peer, "reload")
-        var reply = try await reloader.reload(
-            dropsTransient: parameters.dropTransient ?? false, who.merging(["cause": "client"]) { $1 })
-        reply.steps = Self.told(reply.steps, all: parameters.all)
-        return reply
-    }
-
-    /// What is kept is the most by far, and of no interest as a rule.
-    private static func told(_ steps: [PlanStep], all: Bool?) -> [PlanStep] {
-        all == true ? steps : steps.filter { $0.fate != .keep }
-    }
-
-    private func change(_ request: LinkChangeRequest, all: Bool?) async throws -> ChangeReply {
-        var reply = try await reloader.change(request)
-        reply.steps = Self.told(reply.steps, all: all)
-        return reply
+        return try await reloader.reload(
+            dropsTransient: parameters.dropTransient ?? false, tellsKept: parameters.all ?? false,
+            who.merging(["cause": "client"]) { $1 })
     }
 
     func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
@@ -303,28 +291,28 @@ struct HostControl: ControlHandler {
         let settings = parameters.settings.map(LinkChange.Setting.init)
         let action: LinkChange.Action =
             parameters.definition == nil && settings.isEmpty ? .attachAgain : .attach(parameters.definition, settings)
-        return try await change(
+        return try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "attach")),
-            all: parameters.all)
+                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
+                who: await acts.metadata(of: peer, "attach")))
     }
 
     func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
-        try await change(
+        try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: .detach), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "detach")),
-            all: parameters.all)
+                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
+                who: await acts.metadata(of: peer, "detach")))
     }
 
     func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
         let action = LinkChange.Action.set(parameters.settings.map(LinkChange.Setting.init))
-        return try await change(
+        return try await reloader.change(
             LinkChangeRequest(
                 change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, peer: peer, who: await acts.metadata(of: peer, "set")),
-            all: parameters.all)
+                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
+                who: await acts.metadata(of: peer, "set")))
     }
 
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {

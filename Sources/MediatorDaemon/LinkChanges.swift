@@ -12,6 +12,8 @@ struct LinkChangeRequest: Sendable {
     var persists: Bool
     /// Whether only to say what would be done.
     var isDryRun: Bool
+    /// Whether to tell also what is kept, which is the most by far.
+    var tellsKept: Bool
     /// Who asks.
     var peer: VarlinkPeer
     /// Who that is, in the log.
@@ -60,7 +62,7 @@ extension Reloader {
             if request.isDryRun {
                 return Result { () throws(ControlError) in
                     switch try prepare(request, layer) {
-                    case .success(let prepared): reply(prepared, host.plan(for: prepared.graph))
+                    case .success(let prepared): reply(prepared, host.plan(for: prepared.graph), request)
                     case .failure(let rejection): reply(rejection)
                     }
                 }
@@ -284,7 +286,7 @@ extension Reloader {
                 acts.everything.notice("\(summary)", metadata: metadata.about(.linkChanged))
                 return summary
             }
-            var reply = reply(prepared, applied.result.plan)
+            var reply = reply(prepared, applied.result.plan, request)
             reply.applied = true
             reply.late = applied.result.late
             reply.lateReasons = applied.result.lateReasons
@@ -300,10 +302,10 @@ extension Reloader {
         }
     }
 
-    private func reply(_ prepared: Prepared, _ plan: Plan) -> ChangeReply {
+    private func reply(_ prepared: Prepared, _ plan: Plan, _ request: LinkChangeRequest) -> ChangeReply {
         ChangeReply(
             valid: true, applied: false, generation: host.generation, summary: plan.summary,
-            steps: PlanStep.all(of: plan), warnings: prepared.findings.count,
+            steps: PlanStep.all(of: plan, withKept: request.tellsKept), warnings: prepared.findings.count,
             findings: Self.findings(prepared.findings),
             transient: prepared.basis.layer.links,
             file: prepared.file.map { WrittenFile(path: $0.path, text: $0.text ?? "", removed: $0.text == nil) })

@@ -98,7 +98,9 @@ final class Reloader: Sendable {
     }
 
     /// What a reload would do, of the daemon's own directories or of another.
-    func plan(_ directory: String?, dropsTransient: Bool) async -> PlanReply {
+    ///
+    /// - Parameter tellsKept: whether to tell also what is kept, which is the most by far.
+    func plan(_ directory: String?, dropsTransient: Bool, tellsKept: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await Task.detached(priority: .management) { [self] in
             let (running, basis) = running
@@ -124,7 +126,7 @@ final class Reloader: Sendable {
             }
             let plan = running.plan(for: graph)
             return PlanReply(
-                valid: true, summary: plan.summary, steps: PlanStep.all(of: plan), errors: 0,
+                valid: true, summary: plan.summary, steps: PlanStep.all(of: plan, withKept: tellsKept), errors: 0,
                 warnings: result.warnings, findings: findings, transient: links)
         }.value
     }
@@ -133,10 +135,15 @@ final class Reloader: Sendable {
     ///
     /// - Parameters:
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
+    ///   - tellsKept: whether to tell also what is kept, which is the most by far.
     ///   - cause: who asked for it, for the log.
     /// - Throws: when the daemon is stopped meanwhile.
-    func reload(dropsTransient: Bool, _ cause: Logger.Metadata) async throws(ControlError) -> ReloadReply {
-        switch await inTurn({ [self] in await perform(dropsTransient: dropsTransient, cause) }) {
+    func reload(
+        dropsTransient: Bool, tellsKept: Bool = false, _ cause: Logger.Metadata
+    ) async throws(ControlError) -> ReloadReply {
+        switch await inTurn({ [self] in
+            await perform(dropsTransient: dropsTransient, tellsKept: tellsKept, cause)
+        }) {
         case .success(let reply): return try reply.get()
         case .failure(let reason):
             return ReloadReply(
@@ -217,17 +224,17 @@ final class Reloader: Sendable {
             guard await turns.enter(isLimited: false) == .entered else { return }
             await occupy { [self] in
                 machine.withLock { $0.isDue = false }
-                _ = await perform(dropsTransient: false, cause)
+                _ = await perform(dropsTransient: false, tellsKept: false, cause)
             }
         }
     }
 
     private func perform(
-        dropsTransient: Bool, _ cause: Logger.Metadata
+        dropsTransient: Bool, tellsKept: Bool, _ cause: Logger.Metadata
     ) async -> Result<ReloadReply, ControlError> {
         await telling("reloading the configuration", of: nil) {
             do throws(ControlError) {
-                let reply = try await apply(dropsTransient: dropsTransient, cause)
+                let reply = try await apply(dropsTransient: dropsTransient, tellsKept: tellsKept, cause)
                 return (.success(reply), Verdict(isApplied: reply.applied, summary: reply.summary, late: reply.late))
             } catch {
                 acts.everything.warning("reload \(error)", metadata: cause.about(.changeInterrupted))
@@ -274,7 +281,7 @@ final class Reloader: Sendable {
     }
 
     private func apply(
-        dropsTransient: Bool, _ cause: Logger.Metadata
+        dropsTransient: Bool, tellsKept: Bool, _ cause: Logger.Metadata
     ) async throws(ControlError) -> ReloadReply {
         let logger = acts.everything
         let present = basis
@@ -308,7 +315,7 @@ final class Reloader: Sendable {
             }
             return ReloadReply(
                 applied: true, generation: applied.result.generation, summary: applied.summary,
-                steps: PlanStep.all(of: applied.result.plan), errors: 0, warnings: result.warnings,
+                steps: PlanStep.all(of: applied.result.plan, withKept: tellsKept), errors: 0, warnings: result.warnings,
                 findings: Self.findings(result.diagnostics), late: applied.result.late,
                 lateReasons: applied.result.lateReasons, leftBehind: applied.result.leftBehind,
                 transient: draft.basis.layer.links)
@@ -397,19 +404,27 @@ extension InitialStateError {
 
 extension PlanStep {
     /// The steps of a plan, in the words of the control interface.
-    static func all(of plan: Plan) -> [PlanStep] {
-        plan.systems.map {
-            PlanStep(kind: .system, name: $0.name, fate: Fate($0.fate), reason: $0.reason, ending: $0.ending)
-        }
-            + plan.buses.map {
-                PlanStep(
-                    kind: .bus, name: $0.name, fate: Fate($0.fate),
-                    value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason)
-            } + plan.links.map { PlanStep(kind: .link, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
-            + plan.groups.map { PlanStep(kind: .group, name: $0.name, fate: Fate($0.fate), reason: $0.reason) }
-            + (plan.access.map { [$0] } ?? []).map {
-                PlanStep(kind: .access, name: $0.name, fate: Fate($0.fate), reason: $0.reason)
+    ///
+    /// - Parameter withKept: whether also those by which something stays as it is.
+    static func all(of plan: Plan, withKept: Bool) -> [PlanStep] {
+        func told(_ kind: PartKind, _ steps: [Plan.LinkStep]) -> some Sequence<PlanStep> {
+            steps.lazy.filter { withKept || $0.fate != .keep }.map {
+                PlanStep(kind: kind, name: $0.name, fate: Fate($0.fate), reason: $0.reason)
             }
+        }
+        var steps =
+            plan.systems.lazy.filter { withKept || $0.fate != .keep }.map {
+                PlanStep(kind: .system, name: $0.name, fate: Fate($0.fate), reason: $0.reason, ending: $0.ending)
+            } as [PlanStep]
+        steps += plan.buses.lazy.filter { withKept || $0.fate != .keep }.map {
+            PlanStep(
+                kind: .bus, name: $0.name, fate: Fate($0.fate),
+                value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason)
+        }
+        steps += told(.link, plan.links)
+        steps += told(.group, plan.groups)
+        steps += told(.access, plan.access.map { [$0] } ?? [])
+        return steps
     }
 }
 

@@ -7,10 +7,12 @@ import Testing
 private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flatMap(Int.init) ?? 1
 
 @Suite struct `A whole of which little has changed` {
-    /// Files whose insides change at random, while they name the same things, as a rule.
+    /// Files whose insides change at random, and what they name now and then.
     private struct Files {
         static let count = 7
         var texts: [String] = []
+        /// Files that come and go, by path.
+        var guests: [String: String] = [:]
 
         init(using random: inout Random) {
             for index in 0..<Self.count { texts.append(Self.system(index, using: &random)) }
@@ -34,8 +36,11 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         /// Changes the inside of a file or two.
         mutating func change(using random: inout Random) {
             for _ in 0...Int.random(in: 0...1, using: &random) {
-                let index = Int.random(in: 0..<Self.count + 2, using: &random)
-                if index < Self.count {
+                let index = Int.random(in: 0..<Self.count + 5, using: &random)
+                if index >= Self.count + 2 {
+                    let path = "\(Self.pick(["a", "f3x", "z"], using: &random)).yaml"
+                    guests[path] = guests[path] == nil ? Self.guest(path, using: &random) : nil
+                } else if index < Self.count {
                     texts[index] = Self.system(index, using: &random)
                 } else if index == Self.count {
                     texts[index] = Self.buses(using: &random)
@@ -47,6 +52,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
 
         var all: [ConfigurationFile] {
             texts.enumerated().map { ConfigurationFile(path: "f\($0).yaml", text: $1) }
+                + guests.map { ConfigurationFile(path: $0, text: $1) }
         }
 
         private static func chance(_ one: Int, using random: inout Random) -> Bool {
@@ -57,6 +63,23 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             texts[Int.random(in: texts.indices, using: &random)]
         }
 
+        /// A file with a system, a bus, links, or all of them.
+        private static func guest(_ path: String, using random: inout Random) -> String {
+            let name = path.prefix { $0 != "." }
+            let parts = [
+                "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+                    + "transitions: { A: { E: B }, B: { E: A } }\n",
+                "buses: { \(name): { kind: passthrough, value: int, external: both } }\n",
+                "links: { \(name): { attach: s1, toSystem: s\(Int.random(in: 0..<count, using: &random)), onState: A, "
+                    + "emitEvent: E, loop: { limit: 3 per 1s } } }\n",
+                "system: \(name)-2\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\n"
+                    + "transitions: { A: { E: B }, B: { E: A } }\n---\n"
+                    + "links: { \(name)-in: { attach: \(name)-2, to: b0, onValue: 1, emitEvent: E }, "
+                    + "\(name)-out: { attach: \(name)-2, toSystem: s0, onState: B, emitEvent: E, loop: { limit: 1 per 1s } } }\n",
+            ]
+            return parts.filter { _ in chance(2, using: &random) }.joined(separator: "---\n") + "# \(name)\n"
+        }
+
         private static func buses(using random: inout Random) -> String {
             let type = chance(12, using: &random) ? "string, initial: x" : "int, initial: 0"
             let uses = ["external: both", "external: write", "external: read", "description: some"]
@@ -64,6 +87,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 buses:
                   b0: { kind: currentValue, value: \(type), \(pick(uses, using: &random)) }
                   b1: { kind: passthrough, value: int, \(pick(uses, using: &random)) }
+                \(chance(4, using: &random) ? "  a9: { kind: passthrough, value: int, external: both }\n" : "")
                 """
         }
 

@@ -45,6 +45,18 @@ struct LoopFinder {
 
         /// The names of the links with a limit that are part of a circle.
         var limited: Set<String> { parts.reduce(into: []) { $0.formUnion($1.limited) } }
+
+        /// The same, where systems have other indices; what has to do with those that have gone is forgotten.
+        func reordered(_ order: Reordering) -> Survey {
+            guard !order.isIdentity else { return self }
+            return Survey(
+                parts: parts.compactMap { part in
+                    let systems = part.systems.compactMap(order.index)
+                    guard systems.count == part.systems.count else { return nil }
+                    return Part(
+                        systems: systems, circles: Set(part.circles.compactMap(order.index)), limited: part.limited)
+                }, restless: Set(restless.compactMap(order.index)))
+        }
     }
 
     private let whole: AnalysedConfiguration
