@@ -36,8 +36,10 @@ public enum ConfigurationCompiler {
         for diagnostic in unreadable { findings.report(diagnostic) }
         let setting = CompiledParts.Setting(effects: effects, kinds: kinds, values: values)
         let known = known.usable(in: setting)
-        let sorted = files.sorted { $0.path < $1.path }
-        let paths = sorted.flatMap { [$0.path] + $0.dropIns.map(\.path) }
+        let areSorted = zip(files, files.dropFirst()).allSatisfy { $0.path < $1.path }
+        let sorted = areSorted ? files : files.sorted { $0.path < $1.path }
+        var paths = sorted.map(\.path)
+        for file in sorted where !file.dropIns.isEmpty { paths += file.dropIns.map(\.path) }
         let kinds = KindTable(kinds)
         var compiled: [CompiledFile] = []
         var threads = threads

@@ -60,7 +60,9 @@ public enum ConfigurationDirectory {
     }
 
     /// What lies at a path, read in whole.
-    static func entry(_ path: String) throws(Diagnostic) -> Entry {
+    ///
+    /// - Parameter known: what was there before: where it is the same, it is returned.
+    static func entry(_ path: String, known: [UInt8]? = nil) throws(Diagnostic) -> Entry {
         // Without O_NONBLOCK, opening a named pipe would wait for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(path, doing: "open", errno, isFile: true) }
@@ -75,6 +77,10 @@ public enum ConfigurationDirectory {
         default:
             let location = SourceLocation(file: path, line: 1, column: 1)
             throw Diagnostic(code: .unreadable, location: location, message: "this is not a regular file")
+        }
+        if let known, Int64(status.st_size) == known.count, isWhole(descriptor, known) { return .file(known) }
+        guard known == nil || lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw problem(path, doing: "read", errno, isFile: true)
         }
         let limit = ConfigurationLimits.fileSize
         var contents: [UInt8] = []
@@ -100,6 +106,19 @@ public enum ConfigurationDirectory {
                 message: "this file has more than the \(limit) bytes that are allowed")
         }
         return contents.isEmpty ? .mask : .file(contents)
+    }
+
+    /// Whether all that can be read are some bytes.
+    private static func isWhole(_ descriptor: Int32, _ known: [UInt8]) -> Bool {
+        // One more, so that one reading finds the end as well.
+        withUnsafeTemporaryAllocation(byteCount: known.count + 1, alignment: 1) { buffer in
+            guard let read = buffer.baseAddress, readBytes(descriptor, read, buffer.count) == known.count else {
+                return false
+            }
+            return known.withUnsafeBytes { bytes in
+                bytes.baseAddress.map { memcmp($0, read, bytes.count) == 0 } ?? true
+            }
+        }
     }
 
     private static func problem(_ path: String, doing: String, _ code: Int32, isFile: Bool) -> Diagnostic {

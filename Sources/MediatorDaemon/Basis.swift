@@ -33,12 +33,13 @@ struct Draft: Sendable {
 extension Daemon {
     /// Reads and checks a configuration with changes on top of it.
     ///
-    /// - Parameter known: what was compiled before.
+    /// - Parameter basis: what was read and compiled before.
     func draft(
-        _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(),
-        reusing known: CompiledParts = CompiledParts()
+        _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(), after basis: Basis? = nil
     ) -> Draft {
-        draft(layers.read(), layer, values.remembering(), reusing: known)
+        draft(
+            layers.read(reusing: basis?.contents), layer, values.remembering(),
+            reusing: basis?.parts ?? CompiledParts())
     }
 
     /// Checks a configuration that was read, with changes on top of it.

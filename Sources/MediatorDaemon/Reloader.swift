@@ -104,7 +104,7 @@ final class Reloader: Sendable {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await Task.detached(priority: .management) { [self] in
             let (running, basis) = running
-            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer, reusing: basis.parts)
+            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer, after: basis)
             let result = draft.result
             let findings = Self.findings(result.diagnostics)
             let links = draft.basis.layer.links
@@ -285,8 +285,8 @@ final class Reloader: Sendable {
     ) async throws(ControlError) -> ReloadReply {
         let logger = acts.everything
         let present = basis
-        let (layer, known) = (present.layer, present.parts)
-        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, reusing: known)
+        let layer = present.layer
+        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, after: present)
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {

@@ -36,8 +36,8 @@ public struct HostSnapshot: Sendable {
     public func plan(for graph: Graph) -> Plan { Plan(from: hosted.graph, running: hosted.running, to: graph) }
 
     /// How the whole is: as its worst system.
-    public var health: Health { Health(ofAll: hosted.systems.map(\.health)) }
+    public var health: Health { Health(ofAll: hosted.health) }
 
     /// One line: how many systems are how.
-    public var statusText: String { Health.text(ofAll: hosted.systems.map(\.health)) }
+    public var statusText: String { Health.text(ofAll: hosted.health) }
 }

@@ -108,6 +108,12 @@ final class HostedSet: Sendable {
 
     // MARK: Looking in
 
+    /// How each system is.
+    var health: [Health] {
+        guard let now = systems.first?.time.elapsed() else { return [] }
+        return systems.map { $0.health(at: now) }
+    }
+
     func systemStatus(_ index: Int) -> SystemStatus {
         let system = systems[index]
         let faults = system.faults

@@ -108,7 +108,7 @@ final class HostedSystem: Sendable {
 
         /// Why it is not healthy.
         func reason(in definition: SystemDefinition) -> String? {
-            let byState = "its state is '\(definition.states[state].name)'"
+            var byState: String { "its state is '\(definition.states[state].name)'" }
             func text(_ fault: Fault) -> String { "\(fault.place): \(fault.message)" }
             if let treatment { return treatment + (lastFault.map { "; \(text($0))" } ?? "") }
             switch present {
@@ -204,7 +204,7 @@ final class HostedSystem: Sendable {
     private let reports: ReportBox
     /// What faults must not show.
     private let concealment: Concealment
-    private let time: HostTime
+    let time: HostTime
     private let healthChanged: @Sendable () -> Void
     /// What is to be done about a fault; called under no lock, and must not wait.
     private let supervise: Supervise
@@ -705,7 +705,17 @@ final class HostedSystem: Sendable {
     // MARK: Health
 
     /// How the system is.
-    var health: Health { wellness.health }
+    var health: Health { health(at: time.elapsed()) }
+
+    /// How the system is now, of which the time is known.
+    func health(at elapsed: Duration) -> Health {
+        let (health, isNews) = status.withLock { status in
+            let isNews = status.forget(at: elapsed, time.now())
+            return (status.present, isNews)
+        }
+        if isNews { healthChanged() }
+        return health
+    }
 
     /// How the system is, since when unless it is stopped, and why it is not healthy.
     ///

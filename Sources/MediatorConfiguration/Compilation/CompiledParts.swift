@@ -81,7 +81,7 @@ public struct CompiledParts: Sendable {
         guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
             types.count <= mostTypes
         else { return CompiledParts() }
-        guard !own.values.remembersLike(setting.values) else { return self }
+        if own.values.remembersLike(setting.values) || !files.values.contains(where: \.looksElsewhere) { return self }
         var parts = self
         parts.files = files.filter { !$0.value.looksElsewhere }
         return parts

@@ -42,8 +42,11 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads all files. Touches nothing else.
-    public func read() -> Contents {
-        var reader = LayerReader(self)
+    ///
+    /// - Parameter known: What was read before. Files that hold the same still are not kept twice, and are known to be the
+    ///   same at once when they are compiled.
+    public func read(reusing known: Contents? = nil) -> Contents {
+        var reader = LayerReader(self, known)
         return reader.read()
     }
 }
@@ -80,8 +83,14 @@ private struct LayerReader {
     /// Directories that look like those of drop-ins.
     private var strays: [(name: String, path: String)] = []
     private var count = 0
+    /// What was in files when they were read before, by path.
+    private let known: [String: [UInt8]]
 
-    init(_ layers: ConfigurationLayers) { self.layers = layers }
+    init(_ layers: ConfigurationLayers, _ known: ConfigurationLayers.Contents?) {
+        self.layers = layers
+        self.known = Dictionary(
+            (known?.files ?? []).lazy.map { ($0.path, $0.contents) }, uniquingKeysWith: { first, _ in first })
+    }
 
     private static func isFile(_ name: String) -> Bool { suffixes.contains { name.hasSuffix($0) } }
 
@@ -97,7 +106,7 @@ private struct LayerReader {
         guard sorted.count <= ConfigurationLimits.files else { return full() }
         let parts = Concurrency.parts(Concurrency.threads(for: sorted.count))
         let found = Concurrency.map(parts) { part in
-            Concurrency.part(part, of: sorted, in: parts).map { Self.firstEntry($0.value) }
+            Concurrency.part(part, of: sorted, in: parts).map { firstEntry($0.value) }
         }
         for ((name, _), found) in zip(sorted, found.joined()) {
             switch take(found) {
@@ -162,10 +171,10 @@ private struct LayerReader {
         case nothing
     }
 
-    private static func firstEntry(_ paths: [String]) -> Found {
+    private func firstEntry(_ paths: [String]) -> Found {
         for path in paths {
             do throws(Diagnostic) {
-                switch try ConfigurationDirectory.entry(path) {
+                switch try ConfigurationDirectory.entry(path, known: known[path]) {
                 case .directory: continue
                 case .mask: return .mask
                 case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
@@ -208,7 +217,7 @@ private struct LayerReader {
             }
         }
         return paths.sorted { $0.key < $1.key }.compactMap { entry in
-            if case .file(let file) = take(Self.firstEntry(entry.value)) { file } else { nil }
+            if case .file(let file) = take(firstEntry(entry.value)) { file } else { nil }
         }
     }
 
