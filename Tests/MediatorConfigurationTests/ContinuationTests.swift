@@ -140,6 +140,64 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         }
     }
 
+    /// A file with a system that is linked to the next of so many.
+    private static func link(_ index: Int, of count: Int, note: String = "") -> ConfigurationFile {
+        let name = { (index: Int) in "s\(String(index + 10_000).dropFirst())" }
+        let text = """
+            system: \(name(index))
+            description: \(note.isEmpty ? "one of many" : note)
+            states: { A: {}, B: {} }
+            events: { E: {} }
+            initialState: A
+            external: any
+            transitions: { A: { E: B }, B: { E: A } }
+            ---
+            links:
+              l\(index): { attach: \(name(index)), toSystem: \(name((index + 1) % count)), onState: B, emitEvent: E, loop: { limit: 9 per 1s } }
+            """
+        return ConfigurationFile(path: "\(name(index)).yaml", text: text)
+    }
+
+    /// The whole is not gone on from where that is not known to be right; nothing else says so.
+    @Test func `is gone on from where few files change, come or go`() {
+        let count = 200
+        let files = (0..<count).map { Self.link($0, of: count) }
+        let first = Self.compiled(files, CompiledParts())
+        #expect(first.graph != nil)
+        #expect(!first.parts.isContinued)
+        // Whatever files they are in, and however many threads compile them.
+        #expect(first.graph?.links.map(\.name) == (0..<count).map { "l\($0)" }.sorted())
+        func outcome(_ change: (inout [ConfigurationFile]) -> Void) -> (isContinued: Bool, links: Int) {
+            var changed = files
+            change(&changed)
+            let result = Self.compiled(changed, first.parts)
+            #expect(digest(of: result.graph) == digest(of: Self.compiled(changed, CompiledParts()).graph))
+            return (result.parts.isContinued, first.parts.shared(with: result.parts).links)
+        }
+        #expect(outcome { _ in } == (true, count))
+        #expect(outcome { $0[7] = Self.link(7, of: count, note: "another") } == (true, count - 2))
+        #expect(
+            outcome {
+                $0.append(ConfigurationFile(path: "a.yaml", text: "system: a\nstates: { A: {} }\ninitialState: A\n"))
+            } == (true, count))
+        #expect(
+            outcome {
+                $0.append(ConfigurationFile(path: "b.yaml", text: "buses: { b: { kind: passthrough, value: int } }"))
+            } == (true, count))
+        #expect(
+            outcome { for index in 0..<25 { $0[index] = Self.link(index, of: count, note: "another") } } == (
+                true, count - 26
+            ))
+        #expect(
+            outcome { for index in 0..<50 { $0[index] = Self.link(index, of: count, note: "another") } }.isContinued
+                == false)
+        #expect(outcome { $0[7].contents += Array("---\ninstances: {}\n".utf8) } == (true, count - 2))
+        #expect(
+            outcome { $0[7].contents += Array("---\ngroups: { g: { systems: [s0007, s0008] } }\n".utf8) } == (
+                false, count - 2
+            ))
+    }
+
     private static func compiled(_ files: [ConfigurationFile], _ parts: CompiledParts) -> CompilationResult {
         ConfigurationCompiler.compile(
             files: files, effects: EffectSchema.builtin, values: .none, unreadable: [],

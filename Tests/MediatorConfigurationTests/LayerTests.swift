@@ -52,6 +52,22 @@ import Musl
         #expect(findings() == [])
     }
 
+    @Test(arguments: ["", "bravo", "alphabet", "alph", "alpha"])
+    func `a file that is read again holds what is there now`(text: String) throws {
+        try root.add("etc/a.yaml", "alpha")
+        try root.add("etc/b.yaml", "b")
+        let before = layers.read()
+        try root.add("etc/a.yaml", text)
+        let again = layers.read(reusing: before)
+        #expect(again.files == layers.read().files)
+        // What is the same is not kept twice.
+        func place(_ contents: ConfigurationLayers.Contents) -> UnsafeRawPointer? {
+            contents.files.last?.contents.withUnsafeBytes { $0.baseAddress }
+        }
+        #expect(place(again) == place(before))
+        #expect(place(layers.read()) != place(before))
+    }
+
     @Test func `an empty file and a link to nowhere mask`() throws {
         for name in ["a.yaml", "b.yaml", "c.yaml"] {
             try root.add("lib/\(name)", "text")

@@ -308,10 +308,8 @@ struct Assembly {
         }
         let compiled = compiled(links, wiring, table)
         whole.links = compiled.map(\.link)
-        // Without instances they are sorted already.
-        if compiled.count != links.count || links.contains(where: { $0.expanded != nil }) {
-            whole.links.sort { $0.definition.name < $1.definition.name }
-        }
+        // They come by file where several threads compile them, and those of instances by what is written.
+        whole.links.sort { $0.definition.name < $1.definition.name }
         parts.links.reserveCapacity(compiled.count)
         for (link, part) in compiled { parts.links[link.definition.name] = part }
         return table
