@@ -62,7 +62,8 @@ struct SetBuilder: Sendable {
             return HostedBus(
                 definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
         }
-        let links = Self.completed(before?.keptLinks(graph.links.count), graph.links) { definition in
+        let kept = before?.keptLinks(graph.links.count)
+        let (missing, made) = Self.made(graph.links, kept) { definition in
             let present = old?.link(definition.name)
             let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
@@ -70,22 +71,22 @@ struct SetBuilder: Sendable {
                 logger: logger.with(["link": "\(definition.name)"]))
         }
         return HostedSet(
-            graph: graph, systems: systems, buses: buses, links: links, after: before.map { ($0.set, $0.matching) })
+            graph: graph, systems: systems, buses: buses, links: Self.completed(kept, made, at: missing),
+            after: before.map { ($0.set, $0.matching) })
     }
 
     private func systems(_ graph: Graph, after before: Predecessor?) throws(InitialStateError) -> [HostedSystem] {
         // What makes systems written in Swift is called by one thread.
         let isOneByOne = graph.systems.contains { $0.kind != nil }
-        let kept = before?.keptSystems(graph.systems.count).map { $0.map { Result<_, InitialStateError>.success($0) } }
-        let built = Self.completed(kept, graph.systems, isOneByOne: isOneByOne) { definition in
+        let kept = before?.keptSystems(graph.systems.count)
+        let (missing, made) = Self.made(graph.systems, kept, isOneByOne: isOneByOne) { definition in
             Result { () throws(InitialStateError) in
                 try system(definition, because: before == nil ? .start : .reload)
             }
         }
         var systems: [HostedSystem] = []
-        systems.reserveCapacity(built.count)
         try Self.gathering { fail in
-            for result in built {
+            for result in made {
                 do throws(InitialStateError) {
                     systems.append(try result.get())
                 } catch {
@@ -93,21 +94,28 @@ struct SetBuilder: Sendable {
                 }
             }
         }
-        return systems
+        return Self.completed(kept, systems, at: missing)
     }
 
-    /// What is there already, and what is made of the other elements: in order, those of each part of them on a thread of
-    /// its own.
-    private static func completed<Element, Part>(
-        _ present: [Part?]?, _ elements: [Element], isOneByOne: Bool = false, _ make: (Element) -> Part
-    ) -> [Part] {
-        let missing = elements.indices.filter { present?[$0] == nil }
+    /// Makes those of some elements that are not there already, each part of them on a thread of its own.
+    ///
+    /// - Returns: The indices of what was made, and that.
+    private static func made<Element, Part, Made>(
+        _ elements: [Element], _ present: [Part?]?, isOneByOne: Bool = false, _ make: (Element) -> Made
+    ) -> (indices: [Int], made: [Made]) {
+        let missing =
+            present.map { present in present.indices.filter { present[$0] == nil } } ?? Array(elements.indices)
         let threads = isOneByOne ? 1 : Concurrency.threads(for: missing.count)
         let made = Concurrency.map(threads) { part in
             Concurrency.part(part, of: missing, in: threads).map { make(elements[$0]) }
-        }.flatMap { $0 }
+        }
+        return (missing, made.flatMap { $0 })
+    }
+
+    /// What is there already, and what was made for the places where nothing is.
+    private static func completed<Part>(_ present: [Part?]?, _ made: [Part], at indices: [Int]) -> [Part] {
         guard var all = present else { return made }
-        for (index, part) in zip(missing, made) { all[index] = part }
+        for (index, part) in zip(indices, made) { all[index] = part }
         return all.compactMap(\.self)
     }
 

@@ -191,7 +191,6 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(
             outcome { for index in 0..<50 { $0[index] = Self.link(index, of: count, note: "another") } }.isContinued
                 == false)
-        #expect(outcome { $0[7].contents += Array("---\ninstances: {}\n".utf8) } == (true, count - 2))
         #expect(
             outcome { $0[7].contents += Array("---\ngroups: { g: { systems: [s0007, s0008] } }\n".utf8) } == (
                 false, count - 2
