@@ -461,6 +461,20 @@ import Testing
         }
         #expect(loops(text("")) == 1)
         #expect(loops(text("every: 1s, ")) == 0)
+        // Also where only that has changed, and it is not sure that it goes round.
+        func compiled(_ strategy: String, _ parts: CompiledParts) -> CompilationResult {
+            let files = text(strategy).replacing(
+                "feedbacks: {", with: "feedbacks: { other: { onState: A, \(strategy)emit: Turn },"
+            )
+            .split(separator: "---").enumerated().map { ConfigurationFile(path: "\($0).yaml", text: String($1)) }
+            return ConfigurationCompiler.compile(
+                files: files, effects: EffectSchema.builtin, values: .none, unreadable: [], now: nil, reusing: parts)
+        }
+        let calm = compiled("every: 1s, ", CompiledParts())
+        #expect(calm.graph != nil)
+        #expect(compiled("every: 2s, ", calm.parts).parts.isContinued)
+        #expect(compiled("", calm.parts).diagnostics.map(\.code) == [.loop])
+        #expect(compiled("", CompiledParts()).diagnostics.map(\.code) == [.loop])
     }
 
     @Test func `a limit in a circle that waits is no needless one`() {
