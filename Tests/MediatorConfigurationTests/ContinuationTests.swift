@@ -11,11 +11,14 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
     private struct Files {
         static let count = 7
         var texts: [String] = []
+        /// Whether links have a limit of loops, as a rule.
+        let isLimited: Bool
         /// Files that come and go, by path.
         var guests: [String: String] = [:]
 
-        init(using random: inout Random) {
-            for index in 0..<Self.count { texts.append(Self.system(index, using: &random)) }
+        init(isLimited: Bool, using random: inout Random) {
+            self.isLimited = isLimited
+            for index in 0..<Self.count { texts.append(Self.system(index, isLimited, using: &random)) }
             texts.append(Self.buses(using: &random))
             if Bool.random(using: &random) {
                 texts.append(
@@ -41,7 +44,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     let path = "\(Self.pick(["a", "f3x", "z"], using: &random)).yaml"
                     guests[path] = guests[path] == nil ? Self.guest(path, using: &random) : nil
                 } else if index < Self.count {
-                    texts[index] = Self.system(index, using: &random)
+                    texts[index] = Self.system(index, isLimited, using: &random)
                 } else if index == Self.count {
                     texts[index] = Self.buses(using: &random)
                 } else if let last = texts.indices.last {
@@ -91,7 +94,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 """
         }
 
-        private static func system(_ index: Int, using random: inout Random) -> String {
+        private static func system(_ index: Int, _ isLimited: Bool, using random: inout Random) -> String {
             func target(_ random: inout Random) -> String {
                 pick(
                     ["A", "B", "stay", "{ to: C, set: { n: \(Int.random(in: 0..<3, using: &random)) } }"],
@@ -121,10 +124,10 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 if !rules.isEmpty { text += "  \(state): { \(rules.joined(separator: ", ")) }\n" }
             }
             text += "---\nlinks:\n"
-            for number in 0..<2 {
+            for number in 0..<(isLimited ? 2 : 1) {
                 let other = (index + Int.random(in: 0..<3, using: &random)) % count
                 let state = pick(["A", "B", "C", "[A, B]", "any", "{ C: { n: 2 } }"], using: &random)
-                let limit = chance(5, using: &random) ? "" : ", loop: { limit: 3 per 1s }"
+                let limit = !isLimited || chance(5, using: &random) ? "" : ", loop: { limit: 3 per 1s }"
                 let link = pick(
                     [
                         "attach: s\(index), toSystem: s\(other), onState: \(state), emitEvent: E",
@@ -212,7 +215,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         var graphs = 0
         var continued = 0
         for round in 0..<100 {
-            var files = sound ?? Files(using: &random)
+            var files = sound ?? Files(isLimited: seed % 2 == 0, using: &random)
             if sound != nil { files.change(using: &random) }
             let anew = Self.compiled(files.all, CompiledParts())
             let again = Self.compiled(files.all, parts)

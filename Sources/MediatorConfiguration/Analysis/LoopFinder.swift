@@ -34,6 +34,8 @@ struct LoopFinder {
         var circles: Set<Int>
         /// The names of the links with a limit that are part of a circle, be it one that waits for the clock or a command.
         var limited: Set<String> = []
+        /// Whether nothing at all goes round there, and no link has a limit.
+        var isCalm = false
     }
 
     /// What was looked at, to be gone on from when something has changed.
@@ -82,9 +84,13 @@ struct LoopFinder {
             if let changes = earlier?.changes, let known = known[part.systems[0]], known.systems == part.systems,
                 known.circles == part.circles, changes.systems.isDisjoint(with: part.systems)
             {
-                survey.parts[index].limited = known.limited
+                survey.parts[index] = known
+            } else if let changes = earlier?.changes, !changes.areOfJoints, part.isCalm,
+                staysCalm(part, changes.systems)
+            {
+                survey.parts[index].isCalm = true
             } else {
-                survey.parts[index].limited = report(part)
+                report(&survey.parts[index])
             }
         }
         return survey
@@ -125,8 +131,44 @@ struct LoopFinder {
         }
     }
 
-    /// Reports loops of some systems. Returns the names of the links with a limit that are part of a circle.
-    private func report(_ part: Part) -> Set<String> {
+    /// Whether nothing goes round in a part in which nothing did before some systems and the links attached to them changed;
+    /// false if that takes as long to find out as to look at everything.
+    ///
+    /// What goes round now leads through one of them, so only what they set off is looked at.
+    private func staysCalm(_ part: Part, _ changed: Set<Int>) -> Bool {
+        let members = Set(part.systems)
+        let changed = changed.intersection(members)
+        var systems = changed
+        for _ in 0..<Self.rounds {
+            guard systems.count * 2 <= members.count else { return false }
+            let links = systems.flatMap { joints.attached[$0] }.sorted()
+            guard links.allSatisfy({ whole.links[$0].definition.loop == nil }),
+                let graph = FiringGraph(systems, links, of: whole)
+            else { return false }
+            let edges = graph.steps.map { $0.flatMap(\.next) }
+            guard Self.cyclic(stronglyConnectedComponents(edges), edges).isEmpty else { return false }
+            let starts = graph.firings.indices.filter { changed.contains(graph.firings[$0].system) }
+            let reached = Self.reached(from: starts, edges).compactMap { graph.firings[$0].link }
+            let others = Set(reached).flatMap(receivers).filter { members.contains($0) && !systems.contains($0) }
+            if others.isEmpty { return true }
+            systems.formUnion(others)
+        }
+        return false
+    }
+
+    /// Where a link leads: the systems that get events from it, or from what it puts on a bus.
+    private func receivers(of link: Int) -> [Int] {
+        switch whole.links[link].definition.form {
+        case .systemToBus(let bus, _, _): joints.readers[bus].map { whole.links[$0].definition.system }
+        case .busToSystem: []
+        case .systemToSystem(let target, _, _): [target]
+        }
+    }
+
+    /// Reports loops of some systems, and notes which links with a limit are part of a circle.
+    private func report(_ part: inout Part) {
+        part.limited = []
+        part.isCalm = false
         let links = part.systems.flatMap { joints.attached[$0] }.sorted()
         guard let graph = FiringGraph(Set(part.systems), links, of: whole) else {
             if let link = links.first(where: { part.circles.contains(whole.links[$0].definition.system) }) {
@@ -136,16 +178,17 @@ struct LoopFinder {
                     "too many states are linked to each other to be searched for loops",
                     hint: "make several systems of those with many states")
             }
-            return []
+            return
         }
         let limited = Set(links.filter { whole.links[$0].definition.loop != nil })
         var cut = limited
         for _ in 0..<Self.rounds {
-            let found = report(graph, without: cut)
+            let (found, isAcyclic) = report(graph, without: cut)
+            if isAcyclic, cut.isEmpty { part.isCalm = true }
             if found.isEmpty { break }
             cut.formUnion(found)
         }
-        return limited.isEmpty ? [] : needed(limited, graph, part.circles)
+        if !limited.isEmpty { part.limited = needed(limited, graph, part.circles) }
     }
 
     /// The names of those of some links that are part of a circle.
@@ -196,6 +239,8 @@ struct LoopFinder {
     private struct Cycles {
         /// The components of firings.
         var groups: [[Int]] = []
+        /// Whether there are none even where systems may go every way as often as they like.
+        var isAcyclic = false
         /// By firing, where it leads that can go on.
         var steps: [[Step]] = []
         /// By firing, the transitions that may happen again and again.
@@ -207,10 +252,12 @@ struct LoopFinder {
         var alive = graph.steps.enumerated().map { firing, steps in
             isCut(firing) ? [] : steps.map { step in Self.without(step, isCut) }
         }
+        var isFirst = true
         while true {
             let edges = alive.map { $0.flatMap(\.next) }
             let groups = Self.cyclic(stronglyConnectedComponents(edges), edges)
-            if groups.isEmpty { return Cycles() }
+            if groups.isEmpty { return Cycles(isAcyclic: isFirst) }
+            isFirst = false
             // What a cycle sets off again and again, though it need not lead back, moves systems too.
             let lively = Self.reached(from: groups.joined(), edges)
             var ways: [Int: Set<[Int]>] = [:]
@@ -354,8 +401,8 @@ struct LoopFinder {
     // Reports
 
     /// Reports the loops that are there without some links: as many as name every link that is part of one, as a rule.
-    /// Returns the links that were named.
-    private func report(_ graph: FiringGraph, without cut: Set<Int>) -> Set<Int> {
+    /// Returns the links that were named, and whether nothing goes round at all.
+    private func report(_ graph: FiringGraph, without cut: Set<Int>) -> (named: Set<Int>, isAcyclic: Bool) {
         let cycles = cycles(of: graph, without: cut)
         var named: Set<Int> = []
         for cluster in clusters(cycles, of: graph) {
@@ -365,7 +412,7 @@ struct LoopFinder {
             named.formUnion(found)
             if found.isEmpty { named.formUnion(several(cluster, cycles, graph, going)) }
         }
-        return named
+        return (named, cycles.isAcyclic)
     }
 
     /// Reports loops that one event keeps going.
