@@ -35,14 +35,18 @@ import Testing
         #expect(ConfigurationCompiler.compile(files: files).diagnostics.isEmpty)
         var random = Random(state: 17)
         var errors = 0
-        for _ in 0..<400 {
+        for _ in 0..<800 {
             let file = Int.random(in: files.indices, using: &random)
             guard let word = Self.words(files[file].contents).randomElement(using: &random) else { continue }
             var changed = files
-            switch Int.random(in: 0..<3, using: &random) {
+            let line = changed[file].contents[..<word.lowerBound].lastIndex(of: UInt8(ascii: "\n")) ?? 0
+            switch Int.random(in: 0..<6, using: &random) {
             case 0: changed[file].contents.insert(UInt8(ascii: "x"), at: word.upperBound)
             case 1: changed[file].contents.remove(at: word.lowerBound)
-            default: changed[file].contents.remove(at: word.upperBound - 1)
+            case 2: changed[file].contents.remove(at: word.upperBound - 1)
+            case 3: changed[file].contents.removeSubrange(word)
+            case 4: changed[file].contents.replaceSubrange(word, with: Array("[]".utf8))
+            default: changed[file].contents.removeSubrange(line..<word.upperBound)
             }
             let found = ConfigurationCompiler.compile(files: changed).diagnostics
             guard found.contains(where: { $0.severity == .error }) else { continue }

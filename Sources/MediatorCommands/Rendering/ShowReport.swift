@@ -146,8 +146,10 @@ enum ShowReport: Report {
     private static func waiting(_ summary: SystemSummary) -> String {
         let events = Count.text(summary.waiting, "event waits", "events wait")
         guard summary.waitingBytes > 0 else { return events }
-        let tenths = (summary.waitingBytes * 10 + (1 << 19)) >> 20
-        return "\(events) with \(tenths / 10).\(tenths % 10) MiB of data"
+        let bytes = summary.waitingBytes
+        guard bytes >= 1 << 20 else { return "\(events) with \(max(1, bytes >> 10)) KiB of data" }
+        let mebibytes = (Double(bytes) / 1_048_576 * 10).rounded() / 10
+        return "\(events) with \(mebibytes) MiB of data"
     }
 
     /// What a new state does to a run, and another run, where that is not nothing.

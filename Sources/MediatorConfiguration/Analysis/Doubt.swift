@@ -28,27 +28,53 @@ struct Doubt {
         isNone = !findings.hasErrors
         guard !isNone else { return }
         isEverywhere = mayHideNames
-        self.doubled = Set(doubled)
-        var owners: [String: ConfigurationFile] = [:]
-        for file in files.lazy.map(\.file) {
-            owners[file.path] = file
-            for dropIn in file.dropIns { owners[dropIn.path] = file }
+        // Of two instances, the other may be of another kind than it looks, as any of its template.
+        self.doubled = Set(doubled + doubled.compactMap { InstanceName($0)?.template })
+        var owners: [String: CompiledFile] = [:]
+        var named: [String: [CompiledFile]] = [:]
+        for file in files {
+            owners[file.file.path] = file
+            for dropIn in file.file.dropIns { owners[dropIn.path] = file }
+            named[String(file.file.name), default: []].append(file)
         }
         for error in findings.errorsTold {
-            let isOfName = error.code == .unknownSystem || error.code == .unknownBus
-            guard let path = error.location?.file, let file = owners[path], !isOfName else {
+            guard let path = error.location?.file else {
                 isEverywhere = true
                 continue
             }
-            guard paths.insert(file.path).inserted else { continue }
-            for text in [file] + file.dropIns {
-                paths.insert(text.path)
-                words.formUnion(Self.words(of: text.contents))
+            // A drop-in that could not be read is in nobody's list.
+            let own = owners[path].map { [$0] } ?? Self.owner(ofDropIn: path).flatMap { named[$0] } ?? []
+            // What goes wrong in a template or an instance may be about any instance.
+            let isPlain = own.allSatisfy { $0.written.systems.isEmpty && $0.written.instances.isEmpty }
+            if owners[path] == nil || !isPlain || !Self.showsNames(error.code) { isEverywhere = true }
+            for file in own.map(\.file) where paths.insert(file.path).inserted {
+                for text in [file] + file.dropIns {
+                    paths.insert(text.path)
+                    words.formUnion(Self.words(of: text.contents))
+                }
             }
         }
         addLinks(of: files, without: whole.links)
         // An error that is not told may be anywhere.
         if paths.isEmpty { isEverywhere = true }
+    }
+
+    /// The name of the file that a drop-in is for.
+    private static func owner(ofDropIn path: String) -> String? {
+        guard let directory = path.split(separator: "/").dropLast().last, directory.hasSuffix(".d") else { return nil }
+        return String(directory.dropLast(2))
+    }
+
+    /// Whether what a file with such an error names stands there all the same. Of others a name may be wrong, or not be there
+    /// at all, such as that of the bus of a link that leads nowhere.
+    private static func showsNames(_ code: Diagnostic.Code) -> Bool {
+        switch code {
+        case .unknownKey, .unknownChoice, .unknownState, .unknownEvent, .unknownType, .unknownField, .unknownVariable,
+            .unknownFunction, .unknownOutcome, .missingField, .wrongType, .outOfRange, .unsuitableText, .notConstant,
+            .unavailableValue, .invalidExpression, .invalidCalendarTime, .initialState, .loop, .feedbackLoop:
+            true
+        default: false
+        }
     }
 
     /// Adds what links name that have come to nothing, such as that from a system which could not be read.
