@@ -35,7 +35,7 @@ public enum ConfigurationCompiler {
         let findings = Findings()
         for diagnostic in unreadable { findings.report(diagnostic) }
         let setting = CompiledParts.Setting(effects: effects, kinds: kinds, values: values)
-        let known = known.usable(in: setting)
+        let known = known.usable(in: setting, now: now)
         let areSorted = zip(files, files.dropFirst()).allSatisfy { $0.path < $1.path }
         let sorted = areSorted ? files : files.sorted { $0.path < $1.path }
         var paths = sorted.map(\.path)
@@ -75,6 +75,6 @@ public enum ConfigurationCompiler {
         let graph = assembly.graph(now: now)
         return CompilationResult(
             graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted(),
-            unavailable: assembly.unavailable, parts: assembly.parts)
+            unavailable: assembly.unavailable, parts: assembly.reusable)
     }
 }

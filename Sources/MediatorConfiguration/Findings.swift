@@ -19,11 +19,15 @@ final class Findings {
     private var gathered: [Diagnostic] = []
     /// What of that is about a part of the whole.
     private(set) var told: [Concern: [Diagnostic]] = [:]
+    /// Parts of the whole of which the same is to be said at one place: it is told of the first only.
+    private(set) var sharing: Set<Concern> = []
+    /// The part that is looked at.
+    private var concern: Concern?
     private var counts: [String: Int] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
     private var tagged: [String: Set<Int>] = [:]
-    private var last: (source: SourceText, span: Span, code: Diagnostic.Code)?
+    private var last: (source: SourceText, span: Span, code: Diagnostic.Code, concern: Concern?)?
     /// Whether some finding is an error.
     var hasErrors: Bool { errors > 0 }
     /// How often something was reported, whether it is shown or not; but for what was given with a body that was checked
@@ -39,6 +43,8 @@ final class Findings {
     private var saidOfInstances: Set<String> = []
     /// Whether what is said of a place is said once: the body of a template is looked at for each instance.
     var saysOnce = false
+    /// What has been said once at places, and of what part.
+    private var saidOnce: [String: Concern?] = [:]
 
     /// Reports a part of a file. The hint is made only if the finding is shown, since looking for the nearest of many
     /// names takes its time.
@@ -55,7 +61,11 @@ final class Findings {
         }
         reports += 1
         let (source, span) = source.resolved(span)
-        guard !saysOnce || saidOfInstances.insert("\(source.path):\(span.start):\(code)").inserted else { return }
+        if saysOnce {
+            let place = "\(source.path):\(span.start):\(code)"
+            if let first = saidOnce[place] { return shares(with: first) }
+            saidOnce.updateValue(concern, forKey: place)
+        }
         var message = message
         if let instance {
             guard saidOfInstances.insert("\(source.path):\(span.start):\(code):\(message)").inserted else { return }
@@ -68,8 +78,8 @@ final class Findings {
             return
         }
         // Through an alias or a list of one cause, the same may be found again and again.
-        if let last, last.source === source, last.span == span, last.code == code { return }
-        last = (source, span, code)
+        if let last, last.source === source, last.span == span, last.code == code { return shares(with: last.concern) }
+        last = (source, span, code, concern)
         let count = counts[source.path, default: 0]
         counts[source.path] = count + 1
         guard count < ConfigurationLimits.findings else {
@@ -89,6 +99,12 @@ final class Findings {
                 excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
                 caretLength: excerpt.caretLength,
                 notes: notes.map { Diagnostic.Note(location: $0.location, message: Self.printable($0.message)) }))
+    }
+
+    /// Notes that something is not told of the part that is looked at, as it was told of another.
+    private func shares(with other: Concern?) {
+        guard let concern, let other, concern != other else { return }
+        sharing.formUnion([concern, other])
     }
 
     /// Text without control characters, since names and data may hold any and a terminal would obey them.
@@ -111,6 +127,9 @@ final class Findings {
     /// Does something whose findings are about a part of the whole.
     func about<Result>(_ concern: Concern, _ body: () -> Result) -> Result {
         let before = gathered.count
+        let outer = self.concern
+        self.concern = concern
+        defer { self.concern = outer }
         defer { if gathered.count > before { told[concern, default: []] += gathered[before...] } }
         return body()
     }
@@ -137,6 +156,7 @@ final class Findings {
         fileprivate var counts: [String: Int]
         fileprivate var tagged: [String: Set<Int>]
         fileprivate var told: [Concern: [Diagnostic]]
+        fileprivate var sharing: Set<Concern>
 
         /// Whether there is nothing to be told.
         var isEmpty: Bool { gathered.isEmpty }
@@ -155,7 +175,9 @@ final class Findings {
     }
 
     /// What was found until now.
-    var part: Part { Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged, told: told) }
+    var part: Part {
+        Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged, told: told, sharing: sharing)
+    }
 
     /// Adds what was found in a part that deals with files of its own.
     func add(_ part: Part) {
@@ -164,6 +186,7 @@ final class Findings {
         if !part.counts.isEmpty { counts.merge(part.counts) { max($0, $1) } }
         if !part.tagged.isEmpty { tagged.merge(part.tagged) { $0.union($1) } }
         if !part.told.isEmpty { told.merge(part.told) { $0 + $1 } }
+        if !part.sharing.isEmpty { sharing.formUnion(part.sharing) }
     }
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.

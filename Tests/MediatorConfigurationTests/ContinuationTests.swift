@@ -20,6 +20,34 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             self.isLimited = isLimited
             for index in 0..<Self.count { texts.append(Self.system(index, isLimited, using: &random)) }
             texts.append(Self.buses(using: &random))
+            if Self.chance(3, using: &random) {
+                texts.append("access: { inject: [{ users: root, systems: [s1, \"nothing*\"], buses: [b*] }] }\n")
+            }
+            if Self.chance(3, using: &random) {
+                // Without instances: only its body is checked, and what it would be linked to.
+                texts.append(
+                    """
+                    system: idle@
+                    states: { A: {}, B: {} }
+                    events: { E: {} }
+                    initialState: A
+                    external: any
+                    feedbacks: { p: { onState: B, publish: { to: b0, value: 1 } } }
+                    transitions: { A: { E: B }, B: { E: A } }
+                    ---
+                    links: { idle: { attach: idle@*, toSystem: s2, onState: B, emitEvent: { F: { n: 1 } } } }
+                    """)
+            }
+            if Bool.random(using: &random) {
+                // What an alias repeats stands at one place.
+                texts.append(
+                    """
+                    buses: { c0: { kind: passthrough, value: int }, c1: { kind: passthrough, value: int } }
+                    links:
+                      v0: { attach: s0, to: c0, onState: A, emitValue: &v 5 }
+                      v1: { attach: s1, to: c1, onState: B, emitValue: *v }
+                    """)
+            }
             if Bool.random(using: &random) {
                 texts.append(
                     """
@@ -39,9 +67,9 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         /// Changes the inside of a file or two.
         mutating func change(using random: inout Random) {
             for _ in 0...Int.random(in: 0...1, using: &random) {
-                let index = Int.random(in: 0..<Self.count + 5, using: &random)
+                let index = Int.random(in: 0..<Self.count + 6, using: &random)
                 if index >= Self.count + 2 {
-                    let path = "\(Self.pick(["a", "f3x", "z"], using: &random)).yaml"
+                    let path = "\(Self.pick(["a", "f3x", "readers", "z"], using: &random)).yaml"
                     guests[path] = guests[path] == nil ? Self.guest(path, using: &random) : nil
                 } else if index < Self.count {
                     texts[index] = Self.system(index, isLimited, using: &random)
@@ -69,6 +97,15 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         /// A file with a system, a bus, links, or all of them.
         private static func guest(_ path: String, using random: inout Random) -> String {
             let name = path.prefix { $0 != "." }
+            if name == "readers" {
+                // Of the buses that an alias writes to, and of instances, if there are any.
+                let links = ["c0", "c1"].map {
+                    "\($0): { attach: s3, to: \($0), onValue: \(chance(2, using: &random) ? 5 : 6), emitEvent: E }"
+                }
+                let call = "call: { attach: s4, toSystem: lamp@one, onState: B, emitEvent: { F: { n: 1 } } }"
+                return
+                    "links: { \((links + [call]).filter { _ in chance(2, using: &random) }.joined(separator: ", ")) }\n"
+            }
             let parts = [
                 "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
                     + "transitions: { A: { E: B }, B: { E: A } }\n",
@@ -249,11 +286,134 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             ))
     }
 
-    private static func compiled(_ files: [ConfigurationFile], _ parts: CompiledParts) -> CompilationResult {
+    private static func compiled(
+        _ files: [ConfigurationFile], _ parts: CompiledParts, now: Int64 = 1
+    ) -> CompilationResult {
         ConfigurationCompiler.compile(
             files: files, effects: EffectSchema.builtin, values: .none, unreadable: [],
-            now: Timestamp(seconds: 1, nanoseconds: 0),
+            now: Timestamp(seconds: now, nanoseconds: 0),
             reusing: parts)
+    }
+
+    /// A change after which something is found that only the rest of the whole shows.
+    struct Hidden: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// By name, what all files hold but the one that changes.
+        var rest: [String: String]
+        var name = "changes"
+        var before: String
+        var after: String
+        /// What is found after the change.
+        var codes: [String]
+    }
+
+    private static let plain =
+        "system: src\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+        + "transitions: { A: { E: B }, B: { E: A } }\n"
+    private static let template =
+        "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {}, F: {} }\ninitialState: A\nexternal: [E]\n"
+        + "transitions: { A: { E: B, F: stay }, B: { E: A, F: stay } }\n---\n"
+    private static let bus = "buses: { b: { kind: passthrough, value: int, external: both } }\n"
+
+    private static let hidden = [
+        Hidden(
+            testDescription: "the type of a bus that a link of a template without instances leads to",
+            rest: [
+                "o": plain, "t": template + "links: { l: { attach: lamp@*, to: b, onState: B, emitValue: 1 } }\n",
+            ], before: bus, after: bus.replacing("int", with: "string"), codes: ["wrong-type"]),
+        Hidden(
+            testDescription: "the name of such a bus",
+            rest: [
+                "o": plain, "t": template + "links: { l: { attach: lamp@*, to: b, onState: B, emitValue: 1 } }\n",
+            ], before: bus, after: bus.replacing("b:", with: "c:"), codes: ["unknown-bus"]),
+        Hidden(
+            testDescription: "the type of a bus that a template without instances publishes on",
+            rest: [
+                "o": plain,
+                "t": "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+                    + "feedbacks: { p: { onState: B, publish: { to: b, value: 1 } } }\n"
+                    + "transitions: { A: { E: B }, B: { E: A } }\n",
+            ], before: bus, after: bus.replacing("int", with: "string"), codes: ["wrong-type"]),
+        Hidden(
+            testDescription: "the events of a system that a link of a template without instances leads to",
+            rest: [
+                "o": plain.replacing("src", with: "other"),
+                "t": template + "links: { l: { attach: lamp@*, toSystem: src, onState: B, emitEvent: E } }\n",
+            ], before: plain, after: plain.replacing("E", with: "G"), codes: ["unknown-event"]),
+        Hidden(
+            testDescription: "the first of two instances about which the same is to be said",
+            rest: ["o": plain, "t": template + "instances: { lamp@one: {}, lamp@two: {} }\n"],
+            before: "# Nothing\n",
+            after: "links: { l: { attach: src, toSystem: lamp@one, onState: B, emitEvent: F } }\n",
+            codes: ["uncaused-event"]),
+        Hidden(
+            testDescription: "rights to what there is not",
+            rest: ["acc": "access: { inject: [{ users: root, systems: [\"nothing*\"] }] }\n"],
+            before: plain, after: plain + "# A comment\n", codes: ["moot"]),
+        Hidden(
+            testDescription: "the first of two buses to which an alias puts one value",
+            rest: [
+                "o": plain,
+                "w": "buses: { b1: { kind: passthrough, value: int }, b2: { kind: passthrough, value: int } }\nlinks:\n"
+                    + "  l1: { attach: src, to: b1, onState: A, emitValue: &v 5 }\n"
+                    + "  l2: { attach: src, to: b2, onState: B, emitValue: *v }\n"
+                    + "  r2: { attach: src, to: b2, onValue: 6, emitEvent: E }\n",
+            ],
+            before: "links: { r1: { attach: src, to: b1, onValue: 6, emitEvent: E } }\n",
+            after: "links: { r1: { attach: src, to: b1, onValue: 5, emitEvent: E, loop: { limit: 3 per 1s } } }\n",
+            codes: ["unmatched-value"]),
+    ]
+
+    @Test(arguments: hidden)
+    func `misses nothing that other parts show:`(_ hidden: Hidden) throws {
+        func files(_ text: String) -> [ConfigurationFile] {
+            (hidden.rest.map { ($0, $1) } + [(hidden.name, text)])
+                .map { ConfigurationFile(path: "\($0).yaml", text: $1) }
+        }
+        let before = Self.compiled(files(hidden.before), CompiledParts())
+        try #require(before.graph != nil, "\(before.diagnostics)")
+        let anew = Self.compiled(files(hidden.after), CompiledParts())
+        let again = Self.compiled(files(hidden.after), before.parts)
+        #expect(Set(anew.diagnostics.map(\.code.rawValue)).isSuperset(of: hidden.codes), "\(anew.diagnostics)")
+        #expect(again.diagnostics == anew.diagnostics)
+        #expect(digest(of: again.graph) == digest(of: anew.graph))
+    }
+
+    @Test func `shows as many findings as there may be`() {
+        let buses = (0..<1_200).map { "  b\($0): { kind: passthrough, value: int }\n" }.joined()
+        func files(_ count: Int) -> [ConfigurationFile] {
+            let links = (0..<count).map {
+                "  w\($0): { attach: src, to: b\($0), onState: A, emitValue: 1 }\n"
+                    + "  r\($0): { attach: src, to: b\($0), onValue: 1, emitEvent: E, loop: { limit: 3 per 1s } }\n"
+            }
+            return [
+                ConfigurationFile(path: "buses.yaml", text: "buses:\n\(buses)"),
+                ConfigurationFile(path: "links.yaml", text: "links:\n\(links.joined())"),
+                ConfigurationFile(path: "src.yaml", text: Self.plain),
+            ]
+        }
+        let before = Self.compiled(files(1), CompiledParts())
+        let again = Self.compiled(files(30), before.parts)
+        #expect(before.graph != nil)
+        #expect(again.diagnostics == Self.compiled(files(30), CompiledParts()).diagnostics)
+        #expect(again.diagnostics.contains { $0.code.rawValue == "too-many-findings" })
+    }
+
+    @Test func `says when a time has passed meanwhile`() {
+        let timed = Self.plain + "feedbacks: { f: { onState: A, at: \"1970-01-03 00:00:00 UTC\", emit: E } }\n"
+        let files = [
+            ConfigurationFile(path: "bus.yaml", text: Self.bus), ConfigurationFile(path: "timed.yaml", text: timed),
+        ]
+        let before = Self.compiled(files, CompiledParts())
+        #expect(!before.diagnostics.contains { $0.code.rawValue == "past-calendar-time" })
+        // Until then nothing is compiled again, and then everything once.
+        let day: Int64 = 86_400
+        let sooner = Self.compiled(files, before.parts, now: 2 * day - 1)
+        #expect(sooner.parts.isContinued)
+        let later = Self.compiled(files, sooner.parts, now: 2 * day)
+        #expect(later.diagnostics == Self.compiled(files, CompiledParts(), now: 2 * day).diagnostics)
+        #expect(later.diagnostics.contains { $0.code.rawValue == "past-calendar-time" })
+        #expect(Self.compiled(files, later.parts, now: 3 * day).parts.isContinued)
     }
 
     @Test(arguments: 0..<20 * soakFactor)

@@ -63,11 +63,11 @@ struct GraphAnalysis {
                 findings.about(.system(index)) { checkInitialState(index, now) }
             }
         }
-        for system in changes.systems { findings.about(.system(system)) { checkSystem(system) } }
-        for link in changes.links {
+        for system in changes.systems.sorted() { findings.about(.system(system)) { checkSystem(system) } }
+        for link in changes.links.sorted() {
             findings.about(.link(whole.links[link].definition.name)) { check(whole.links[link]) }
         }
-        for bus in changes.buses { findings.about(.bus(bus)) { checkBus(bus) } }
+        for bus in changes.buses.sorted() { findings.about(.bus(bus)) { checkBus(bus) } }
         let survey = findings.about(.loops) {
             LoopFinder(whole, joints, findings).survey(since: (survey, changes))
         }

@@ -9,7 +9,7 @@ struct Assembly {
     /// What was compiled before.
     private let known: CompiledParts
     /// What has been compiled, or is used again.
-    private(set) var parts: CompiledParts
+    private var parts: CompiledParts
     private let mayHideSystems: Bool
     private let mayHideBuses: Bool
 
@@ -31,6 +31,14 @@ struct Assembly {
         parts.files = Dictionary(files.map { ($0.file.path, $0) }, uniquingKeysWith: { first, _ in first })
         mayHideSystems = isIncomplete || files.contains { $0.written.mayHideSystems }
         mayHideBuses = isIncomplete || files.contains { $0.written.mayHideBuses }
+    }
+
+    /// What may be used again of what was compiled.
+    var reusable: CompiledParts {
+        var parts = parts
+        parts.holds(until: session.until)
+        for file in files { parts.holds(until: file.until) }
+        return parts
     }
 
     /// The values that were not there.
@@ -112,10 +120,12 @@ struct Assembly {
         let access =
             grants.isEmpty
             ? AccessRules()
-            : AccessCompiler(
-                session: session, systems: mayHideSystems ? nil : systems.keys.sorted(),
-                buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
-            ).rules(grants)
+            : findings.about(.other) {
+                AccessCompiler(
+                    session: session, systems: mayHideSystems ? nil : systems.keys.sorted(),
+                    buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
+                ).rules(grants)
+            }
         let doubledNames = (doubled + named.kept.filter(\.isDoubled)).map(\.name.text)
         let doubt = Doubt(
             whole, of: files, findings, doubled: doubledNames, mayHideNames: mayHideSystems || mayHideBuses)
@@ -125,12 +135,29 @@ struct Assembly {
         let graph = Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
             links: whole.links.map(\.definition), groups: groups, access: access)
-        if !session.hasLookedElsewhere, session.unavailable.isEmpty {
+        // Of too many findings, which are not told depends on their order.
+        if !session.hasLookedElsewhere, session.unavailable.isEmpty, findings.count < ConfigurationLimits.findings {
             parts.whole = CompiledWhole(
                 files: files, analysed: whole, systems: systems, buses: buses, templates: Set(table.templates.keys),
-                joints: joints, survey: survey, told: findings.told, graph: graph)
+                joints: joints, survey: survey, told: findings.told, sharing: findings.sharing,
+                namedByTemplates: namedByTemplates(table), graph: graph)
         }
         return graph
+    }
+
+    /// The systems and buses that links of templates without instances name.
+    private func namedByTemplates(_ instances: InstanceTable) -> Set<String> {
+        var names: Set<String> = []
+        for link in files.lazy.flatMap(\.written.links) {
+            guard instances.isForNone(link) else { continue }
+            names.insert(link.system.text)
+            switch link.form {
+            case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _): names.insert(bus.text)
+            case .systemToSystem(let target, _, _): names.insert(target.text)
+            case .unclear: break
+            }
+        }
+        return names
     }
 
     /// The groups; of one with a mistake, what is right of it.

@@ -1,3 +1,5 @@
+import CommonExpression
+
 /// What one file gives by itself: what is written in it, its systems compiled, and what there is to be said of both.
 ///
 /// It depends on the file, the side effects and kinds that there are, and perhaps values from elsewhere; on no other
@@ -13,6 +15,8 @@ final class CompiledFile: Sendable {
     let findings: Findings.Part
     /// Whether a value from elsewhere had a part in it.
     let looksElsewhere: Bool
+    /// When something that was found may no longer be so; nil: never.
+    let until: Timestamp?
 
     /// Reads a file and compiles its systems.
     init(_ file: ConfigurationFile, _ effects: EffectTable, _ session: Session) {
@@ -21,6 +25,7 @@ final class CompiledFile: Sendable {
         var written = FileReader.read(file, reading, effects)
         findings = reading.part
         var before = findings
+        session.until = nil
         var looksElsewhere = false
         systems = written.systems.filter { !$0.isTemplate }.map { system in
             session.findings = Findings(continuing: before)
@@ -40,6 +45,7 @@ final class CompiledFile: Sendable {
         written.systems.removeAll { !$0.isTemplate }
         self.written = written
         self.looksElsewhere = looksElsewhere
+        until = session.until
     }
 }
 

@@ -1,3 +1,5 @@
+import CommonExpression
+
 /// What a compilation made of each part of a configuration, for the next one to use again where nothing has changed.
 ///
 /// What comes out of a compilation does not depend on it, only how long it takes: about as long as reading the files,
@@ -56,6 +58,9 @@ public struct CompiledParts: Sendable {
     /// The whole, if there was no error in it and no value from elsewhere in what lies between the files.
     var whole: CompiledWhole?
 
+    /// When something that was found may no longer be so; nil: never.
+    private var until: Timestamp?
+
     /// Nothing: everything is compiled.
     public init() {
         setting = nil
@@ -67,6 +72,7 @@ public struct CompiledParts: Sendable {
     init(_ setting: Setting, after known: CompiledParts) {
         self.setting = setting
         types = known.types
+        until = known.until
         mostTypes = known.setting == nil ? max(Self.someTypes, 2 * types.count) : known.mostTypes
     }
 
@@ -76,8 +82,17 @@ public struct CompiledParts: Sendable {
         self.setting = setting
     }
 
+    /// Notes that what was found may be different at a time.
+    mutating func holds(until time: Timestamp?) {
+        guard let time else { return }
+        until = min(until ?? time, time)
+    }
+
     /// What may be used again in a setting.
-    func usable(in setting: Setting) -> CompiledParts {
+    ///
+    /// - Parameter now: What time it is; nil: nobody knows.
+    func usable(in setting: Setting, now: Timestamp?) -> CompiledParts {
+        if let until, let now, now >= until { return CompiledParts() }
         guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
             types.count <= mostTypes
         else { return CompiledParts() }

@@ -14,6 +14,10 @@ struct CompiledWhole: Sendable {
     var survey: LoopFinder.Survey
     /// The warnings that more than a file gave rise to.
     var told: [Concern: [Diagnostic]]
+    /// What shares the place of such a warning, told or not.
+    var sharing: Set<Concern>
+    /// Systems and buses that are named in what was checked for templates without instances, and leads nowhere.
+    var namedByTemplates: Set<String>
     var graph: Graph
     /// Whether only what had changed since another was compiled for it.
     var isContinued = false

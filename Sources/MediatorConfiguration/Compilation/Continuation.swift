@@ -49,7 +49,9 @@ struct Continuation {
             let buses = Reordering(whole.graph.buses, changed, of: { $0.written.buses.map(\.name.text) }, { $0.name }),
             let links = Reordering(whole.graph.links, changed, of: { $0.written.links.map(\.name.text) }, { $0.name }),
             // Rights name systems and buses, be there any or not.
-            whole.graph.access.grants.isEmpty || systems.isIdentity && buses.isIdentity
+            whole.graph.access.grants.isEmpty || systems.isIdentity && buses.isIdentity,
+            // What has no instances is checked, but joins nothing.
+            whole.namedByTemplates.isEmpty || whole.namedByTemplates.isDisjoint(with: changed.names)
         else { return nil }
         (self.systems, self.buses, self.links) = (systems, buses, links)
         self.whole = whole
@@ -62,7 +64,10 @@ struct Continuation {
     private mutating func run(now: Timestamp?) -> Outcome? {
         whole.files = files
         for file in changed.old { parts.files[file.file.path] = nil }
-        for file in changed.new { parts.files[file.file.path] = file }
+        for file in changed.new {
+            parts.files[file.file.path] = file
+            parts.holds(until: file.until)
+        }
         // By their indices before.
         var touched: Set<Int> = []
         guard replaceSystems(&touched), replaceBuses(&touched), replaceLinks(touched) else { return nil }
@@ -71,12 +76,16 @@ struct Continuation {
         whole.survey = GraphAnalysis(whole.analysed, whole.joints, findings, Doubt()).run(
             since: whole.survey.reordered(systems), changes, now: now)
         guard !findings.hasErrors, !session.hasLookedElsewhere, session.unavailable.isEmpty else { return nil }
+        // What is said once of several, such as the instances of a template, is told of the first.
+        guard let sharing = sharingBefore else { return nil }
         let told = toldBefore
+        let places = Set(findings.told.values.joined().map(Place.init))
+        guard places.isEmpty || !told.values.joined().contains(where: { places.contains(Place($0)) }) else {
+            return nil
+        }
         for finding in told.values.joined() { findings.report(finding) }
-        // What is said of one instance is not said again of another.
-        let isOfInstances = told.keys.contains(where: isOfInstance) || findings.told.keys.contains(where: isOfInstance)
-        guard !isOfInstances || !isAboutInstances else { return nil }
         whole.told = told.merging(findings.told) { $0 + $1 }
+        whole.sharing = sharing.union(findings.sharing)
         for file in files {
             if !file.findings.isEmpty { findings.add(file.findings) }
             for system in file.systems where !system.findings.isEmpty { findings.add(system.findings) }
@@ -92,38 +101,41 @@ struct Continuation {
     private var toldBefore: [Concern: [Diagnostic]] {
         var told: [Concern: [Diagnostic]] = [:]
         for (concern, findings) in whole.told {
-            var concern = concern
-            switch concern {
-            case .system(let index):
-                guard let index = systems.index(of: index), !changes.systems.contains(index) else { continue }
-                concern = .system(index)
-            case .bus(let index):
-                guard let index = buses.index(of: index), !changes.buses.contains(index) else { continue }
-                concern = .bus(index)
-            case .link(let name):
-                guard let index = link(name), !changes.links.contains(index) else { continue }
-            case .loops: continue
-            case .other: break
-            }
-            told[concern] = findings
+            if let concern = unchanged(concern) { told[concern] = findings }
         }
         return told
     }
 
-    /// Whether instances have been checked again, or what there is for each.
-    private var isAboutInstances: Bool {
-        !whole.templates.isEmpty
-            && (changes.systems.contains { isOfInstance(.system($0)) }
-                || changes.buses.contains { isOfInstance(.bus($0)) })
+    /// What shared the place of what was said before; nil if some of that has been looked for again.
+    private var sharingBefore: Set<Concern>? {
+        var sharing: Set<Concern> = []
+        for concern in whole.sharing where concern != .loops {
+            guard let concern = unchanged(concern) else { return nil }
+            sharing.insert(concern)
+        }
+        return sharing
     }
 
-    private func isOfInstance(_ concern: Concern) -> Bool {
+    /// A concern from before as it is now; nil if it has been looked at again, or is there no more.
+    private func unchanged(_ concern: Concern) -> Concern? {
         switch concern {
-        case .system(let index): InstanceName(whole.graph.systems[index].name) != nil
-        case .bus(let index): InstanceName(whole.graph.buses[index].name) != nil
-        case .link(let name): InstanceName(name) != nil
-        case .loops, .other: false
+        case .system(let index):
+            systems.index(of: index).flatMap { changes.systems.contains($0) ? nil : .system($0) }
+        case .bus(let index):
+            buses.index(of: index).flatMap { changes.buses.contains($0) ? nil : .bus($0) }
+        case .link(let name):
+            link(name).flatMap { changes.links.contains($0) ? nil : concern }
+        case .loops: nil
+        case .other: concern
         }
+    }
+
+    /// Where something is said, and what kind of thing.
+    private struct Place: Hashable {
+        let location: SourceLocation?
+        let code: Diagnostic.Code
+
+        init(_ finding: Diagnostic) { (location, code) = (finding.location, finding.code) }
     }
 
     // Parts
@@ -388,6 +400,11 @@ private struct ChangedFiles {
             }
             guard self.old.count + self.new.count <= most else { return nil }
         }
+    }
+
+    /// The systems and buses in them.
+    var names: Set<String> {
+        Set((old + new).flatMap { $0.systems.map(\.name.text) + $0.written.buses.map(\.name.text) })
     }
 
     /// Whether nothing is wrong in the new ones, and in none there is more than systems, buses and links.

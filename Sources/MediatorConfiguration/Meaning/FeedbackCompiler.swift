@@ -111,7 +111,10 @@ struct FeedbackCompiler {
                     hint: isOpen ? "as a normal form it is \(expression)" : nil)
                 return nil
             }
-            if let now = session.now, expression.next(after: now, in: zone) == nil {
+            let next = session.now.flatMap { expression.next(after: $0, in: zone) }
+            // Only a time in certain years comes for the last time.
+            if let next, !expression.years.isEmpty { session.until = min(session.until ?? next, next) }
+            if session.now != nil, next == nil {
                 session.findings.report(
                     .pastCalendarTime, in: lookup.source, at: span, "this time has passed, and does not come again",
                     hint: isOpen ? "as a normal form it is \(expression)" : nil, severity: .warning)

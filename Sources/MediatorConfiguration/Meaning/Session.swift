@@ -57,6 +57,8 @@ final class Session {
 
     /// What time it is; nil: nobody knows.
     let now: Timestamp?
+    /// When something that was compiled would be found otherwise; nil: never.
+    var until: Timestamp?
 
     /// A compilation that reports to the given findings.
     init(

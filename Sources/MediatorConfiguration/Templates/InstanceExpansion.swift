@@ -76,6 +76,12 @@ extension InstanceTable {
         return links
     }
 
+    /// Whether a link is for the instances of a template that has none.
+    func isForNone(_ link: WrittenLink) -> Bool {
+        guard let every = Self.every(link), let name = InstanceName(every.text) else { return false }
+        return instances[name.template]?.isEmpty ?? true
+    }
+
     /// The name whose instances a link is for.
     private static func every(_ link: WrittenLink) -> Scalar? {
         if InstanceName(link.system.text)?.isEvery == true { return link.system }
