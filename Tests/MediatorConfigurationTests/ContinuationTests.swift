@@ -32,7 +32,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     events: { E: {} }
                     initialState: A
                     external: any
-                    feedbacks: { p: { onState: B, publish: { to: b0, value: 1 } } }
+                    feedbacks: { p: { onState: B, publish: { to: d0, value: 1 } } }
                     transitions: { A: { E: B }, B: { E: A } }
                     ---
                     links: { idle: { attach: idle@*, toSystem: s2, onState: B, emitEvent: { F: { n: 1 } } } }
@@ -55,7 +55,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     states: { A: {}, B: {} }
                     events: { E: {}, F: { n: int } }
                     initialState: A
-                    external: any
+                    external: [E]
                     transitions: { A: { E: B, F: stay }, B: { E: A, F: stay } }
                     ---
                     instances: { lamp@one: {}, lamp@two: {} }
@@ -69,7 +69,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             for _ in 0...Int.random(in: 0...1, using: &random) {
                 let index = Int.random(in: 0..<Self.count + 6, using: &random)
                 if index >= Self.count + 2 {
-                    let path = "\(Self.pick(["a", "f3x", "readers", "z"], using: &random)).yaml"
+                    let path = "\(Self.pick(["a", "c0", "c1", "call", "f3x", "z"], using: &random)).yaml"
                     guests[path] = guests[path] == nil ? Self.guest(path, using: &random) : nil
                 } else if index < Self.count {
                     texts[index] = Self.system(index, isLimited, using: &random)
@@ -97,14 +97,13 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         /// A file with a system, a bus, links, or all of them.
         private static func guest(_ path: String, using random: inout Random) -> String {
             let name = path.prefix { $0 != "." }
-            if name == "readers" {
-                // Of the buses that an alias writes to, and of instances, if there are any.
-                let links = ["c0", "c1"].map {
-                    "\($0): { attach: s3, to: \($0), onValue: \(chance(2, using: &random) ? 5 : 6), emitEvent: E }"
-                }
-                let call = "call: { attach: s4, toSystem: lamp@one, onState: B, emitEvent: { F: { n: 1 } } }"
+            // Of the buses that an alias writes to, and of instances, if there are any.
+            if name == "c0" || name == "c1" {
+                let value = chance(2, using: &random) ? 5 : 6
+                return "links: { \(name): { attach: s3, to: \(name), onValue: \(value), emitEvent: E } }\n"
+            } else if name == "call" {
                 return
-                    "links: { \((links + [call]).filter { _ in chance(2, using: &random) }.joined(separator: ", ")) }\n"
+                    "links: { call: { attach: s4, toSystem: lamp@one, onState: B, emitEvent: { F: { n: 1 } }, loop: { limit: 3 per 1s } } }\n"
             }
             let parts = [
                 "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
@@ -123,8 +122,10 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         private static func buses(using random: inout Random) -> String {
             let type = chance(12, using: &random) ? "string, initial: x" : "int, initial: 0"
             let uses = ["external: both", "external: write", "external: read", "description: some"]
+            let other = chance(8, using: &random) ? "string" : "int"
             return """
                 buses:
+                  d0: { kind: passthrough, value: \(other), external: both }
                   b0: { kind: currentValue, value: \(type), \(pick(uses, using: &random)) }
                   b1: { kind: passthrough, value: int, \(pick(uses, using: &random)) }
                 \(chance(4, using: &random) ? "  a9: { kind: passthrough, value: int, external: both }\n" : "")
