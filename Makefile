@@ -4,6 +4,9 @@ SWIFT_SOURCES := Package.swift Sources Tests Benchmarks Examples
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
+# More flags for `swift build`. A build with others compiles everything again.
+BUILD_FLAGS ?=
+
 STAMPS := .build/stamps
 VENV := .build/venv
 
@@ -27,7 +30,7 @@ run: build ## build and run the daemon on Config, in the foreground
 check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint, build, and run all tests
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
-	swift build
+	swift build $(BUILD_FLAGS)
 
 # The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened. Where libraries are
 # looked for is the system's to say. What a package of debugging information is made of is in .build/dist/unstripped.
@@ -57,7 +60,7 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 	@ls -l .build/deb/*.deb
 
 build-tests: $(STAMPS)/build-packages
-	swift build --build-tests
+	swift build --build-tests $(BUILD_FLAGS)
 
 # Each module's tests by themselves: all tests of a run go on beside each other, and those that keep the processors busy for
 # a minute would keep others past their limits. The tests of side effects take a process each, and of their check one runs at
@@ -73,14 +76,14 @@ test: build-tests ## run the tests written in Swift
 		grep -aE '^(✔|━) Test run' $$log | sed "s/Test run/$$module/"; \
 	done
 
-# The numbers of the promises (ten million events, ten thousand starts) are for the ordinary tests, and so is what looks at files.
+# The numbers of the promises (millions of events, ten thousand starts) are for the ordinary tests, and so is what looks at files.
 # In two parts: all tests of a part run beside each other, and what is slow twice over must not keep the others past their limits.
 sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads under the thread sanitizer
 	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler; the logs are .build/sanitize*.log"
 	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
 		log=../../.build/sanitize$${part%% *}.log; \
-		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \
-			--skip 'ten million' --skip 'two million' --skip 'ten thousand starts' --skip 'hundred thousand times' \
+		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --disable-index-store --scratch-path ../../.build/sanitize $$part \
+			--skip 'ten million' --skip 'two million' --skip 'a million' --skip 'ten thousand starts' --skip 'hundred thousand times' \
 			--skip ReportTests --skip 'The messages' --skip 'goes no deeper with each new state' >$$log 2>&1 \
 			&& ! grep -qa 'WARNING: ThreadSanitizer' $$log || { \
 			grep -aE -A 20 '^✘|Fatal error|error:|WARNING: ThreadSanitizer' $$log | cut -c 1-300 | head -n 300; exit 1; }; \

@@ -123,9 +123,17 @@ import Testing
     }
 
     @Test func `recordings that begin and end while events come are each whole`() async throws {
+        let (sent, taken) = (Counter(), Counter())
         let system = System {
             InitialState { Number() }
-            Transitions { From(Number.self) { On(Add.self, transitionTo: Number(value: $0.value + 1)) } }
+            Transitions {
+                From(Number.self) { number in
+                    On(Add.self, transitionTo: Number.self) { _ in
+                        taken.add(1)
+                        return Number(value: number.value + 1)
+                    }
+                }
+            }
         }
         let recorder = SystemRecorder(
             system, events: EventCodec { Add.self }, states: StateCodec { Number.self })
@@ -133,7 +141,11 @@ import Testing
         let senders = (0..<2).map { _ in
             Task {
                 while !Task.isCancelled {
-                    system.send(Add())
+                    // What is to be recorded waits behind what has been sent.
+                    if sent.value - taken.value < 100 {
+                        sent.add(1)
+                        system.send(Add())
+                    }
                     await Task.yield()
                 }
             }
