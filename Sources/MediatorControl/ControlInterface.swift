@@ -190,12 +190,17 @@ public enum ControlInterface {
           origin: LinkOrigin
         )
 
-        # Everything about a link: its condition and what it emits, as written.
+        # Everything about a link: its condition and what it emits, as written; the limit of
+        # its loop, such as 10 per 1s, and over how many links at most that may have come for
+        # which it fires; and why it is open, if it is.
         type LinkDescription (
           summary: LinkSummary,
           source: ?string,
           condition: ?string,
-          emits: string
+          emits: string,
+          limit: ?string,
+          hops: ?int,
+          openBecause: ?string
         )
 
         # What a step of a plan is about.

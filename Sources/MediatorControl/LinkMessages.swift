@@ -81,12 +81,24 @@ public struct LinkDescription: Codable, Sendable, Hashable {
     public var condition: String?
     /// What it emits, as written.
     public var emits: String
+    /// How often it may fire as part of a loop, as it is written: `10 per 1s`.
+    public var limit: String?
+    /// Over how many links at most that may have come for which it fires, this one included.
+    public var hops: Int?
+    /// Why it is open, as a clause; nil: it is not.
+    public var openBecause: String?
 
     /// A description.
-    public init(summary: LinkSummary, source: String? = nil, condition: String? = nil, emits: String) {
+    public init(
+        summary: LinkSummary, source: String? = nil, condition: String? = nil, emits: String, limit: String? = nil,
+        hops: Int? = nil, openBecause: String? = nil
+    ) {
         self.summary = summary
         self.source = source
         self.condition = condition
         self.emits = emits
+        self.limit = limit
+        self.hops = hops
+        self.openBecause = openBecause
     }
 }

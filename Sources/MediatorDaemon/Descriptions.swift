@@ -246,7 +246,10 @@ extension LinkDescription {
             summary: LinkSummary(status, layer),
             source: "\(status.definition.source)",
             condition: status.definition.conditionText,
-            emits: status.definition.emits)
+            emits: status.definition.emits,
+            limit: status.definition.loop.map { "\($0.rate)" },
+            hops: status.definition.loop?.hops,
+            openBecause: status.whyOpen)
     }
 }
 

@@ -63,7 +63,7 @@ package struct WatchCondition: Sendable {
     /// Makes sure that the condition fits something of what is watched, if anything is.
     package func check(_ parts: [WatchedPart]) throws(ControlError) {
         guard let fitting else { return }
-        var first: (part: WatchedPart, problems: Problems)?
+        var nearest: (part: WatchedPart, problems: Problems)?
         var count = 0
         for part in parts where isChosen(part) {
             do throws(Problems) {
@@ -71,14 +71,14 @@ package struct WatchCondition: Sendable {
                 return
             } catch {
                 count += 1
-                first = first ?? (part, error)
+                if error.isNearer(than: nearest?.problems) { nearest = (part, error) }
             }
         }
-        guard let first else { return }
+        guard let nearest else { return }
         let more = count > 1 ? ", nor any of \(count - 1) other parts" : ""
         throw Self.wrong(
-            first.problems, in: fitting.source,
-            prefix: "it does not fit the \(first.part.kind.rawValue) '\(first.part.name)'\(more): ")
+            nearest.problems, in: fitting.source,
+            prefix: "it does not fit the \(nearest.part.kind.rawValue) '\(nearest.part.name)'\(more): ")
     }
 
     /// How often the condition was checked against a type.
@@ -103,7 +103,7 @@ package struct WatchCondition: Sendable {
                 do throws(Problems) {
                     programs[index] = try fitting.program(.state, .structure(state.type))
                 } catch {
-                    failure = failure ?? error
+                    if error.isNearer(than: failure) { failure = error }
                 }
             }
             if programs.isEmpty, let failure { throw failure }
@@ -132,6 +132,21 @@ package struct WatchCondition: Sendable {
     /// What cannot be evaluated does not hold.
     private static func holds(_ program: Program, _ variables: [Value]) -> Bool {
         (try? program.evaluateBool(variables)) ?? false
+    }
+}
+
+extension Problems {
+    /// Whether what is wrong is nearer to what was meant than something else: what is not there at all is farthest from it.
+    fileprivate func isNearer(than other: Problems?) -> Bool { other.map { distance < $0.distance } ?? true }
+
+    private var distance: Int {
+        problems.map { problem in
+            switch problem.code {
+            case .unknownVariable: 3
+            case .unknownField: problem.suggestion == nil ? 2 : 1
+            default: 0
+            }
+        }.max() ?? 0
     }
 }
 

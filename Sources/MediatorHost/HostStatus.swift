@@ -98,8 +98,12 @@ public struct LinkStatus: Sendable {
     public let fired: UInt64
     /// When it fired last.
     public let lastFired: Timestamp?
-    /// Whether it is held back, because it would fire more often than its loop may, or for what has come over too many links.
-    public let isOpen: Bool
+    /// Why it is held back, as a clause: it would fire more often than its loop may, or for what has come over too many links;
+    /// nil: it is not.
+    public let whyOpen: String?
     /// How often it was held back.
     public let dropped: UInt64
+
+    /// Whether it is held back.
+    public var isOpen: Bool { whyOpen != nil }
 }

@@ -104,19 +104,12 @@ final class HostedLink: Sendable {
     /// How often it has fired, and when last.
     var fired: (count: UInt64, last: Timestamp?) { status.withLock { ($0.fired, $0.last) } }
 
-    /// Whether it is open, and how many times it did not fire because it was.
-    var held: (isOpen: Bool, count: UInt64) {
-        guard definition.loop != nil else { return (false, 0) }
+    /// Why it is open, as a clause (nil: it is not), and how many times it did not fire because it was.
+    var held: (why: String?, count: UInt64) {
+        guard let limit = definition.loop else { return (nil, 0) }
         let elapsed = time.elapsed()
-        return status.withLock { ($0.breaker?.excess(at: elapsed) != nil, $0.dropped) }
-    }
-
-    /// Why it is open, as a clause; nil: it is not.
-    var heldSince: String? {
-        guard let limit = definition.loop else { return nil }
-        let elapsed = time.elapsed()
-        let excess = status.withLock { $0.breaker?.excess(at: elapsed) }
-        return excess.map { Self.text($0, limit) }
+        let (excess, count) = status.withLock { ($0.breaker?.excess(at: elapsed), $0.dropped) }
+        return (excess.map { Self.text($0, limit) }, count)
     }
 
     private static func text(_ excess: LinkBreaker.Excess, _ limit: LoopLimit) -> String {

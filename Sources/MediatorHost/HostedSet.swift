@@ -174,7 +174,7 @@ final class HostedSet: Sendable {
         }
         return LinkStatus(
             definition: definition, system: graph.systems[definition.system].name, bus: bus, target: target,
-            fired: fired.count, lastFired: fired.last, isOpen: held.isOpen, dropped: held.count)
+            fired: fired.count, lastFired: fired.last, whyOpen: held.why, dropped: held.count)
     }
 
     /// How one of its systems stands, for a plan.

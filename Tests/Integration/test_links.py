@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from daemon import Binaries, Daemon
+from test_documentation import eventually
 from varlink_socket import VarlinkSocket
 
 DOOR = """\
@@ -843,3 +845,40 @@ def test_instances_that_there_are_are_suggested(daemon: Callable[..., Daemon], l
     one = daemon({"uplink.yaml": INSTANCES})
     text = refused(one, "attach", "x", link)
     assert f"hint: {hint}\n" in text, text
+
+
+ECHO = """\
+system: caller
+states: { Quiet: {}, Calling: {} }
+events: { Call: {}, Hear: {} }
+external: [Call]
+initialState: Quiet
+transitions: { Quiet: { Call: Calling, Hear: Calling }, Calling: { Call: stay, Hear: Quiet } }
+---
+system: wall
+states: { Still: {} }
+events: { Sound: {} }
+initialState: Still
+transitions: { Still: { Sound: { to: Still } } }
+---
+links:
+  call: { attach: caller, toSystem: wall, onState: any, emitEvent: Sound }
+  echo: { attach: wall, toSystem: caller, onState: Still, emitEvent: Hear, loop: { limit: 3 per 1h, hops: 100 } }
+"""
+
+
+def test_a_link_that_is_held_back_tells_its_limit_and_why(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"echo.yaml": ECHO})
+    one.ctl("emit", "caller", "Call")
+
+    def shown() -> dict[str, object]:
+        return json.loads(one.ctl("show", "link:echo", "--json").stdout)["link"]
+
+    eventually(lambda: shown()["summary"]["open"])
+    link = shown()
+    assert (link["limit"], link["hops"]) == ("3 per 1h", 100)
+    assert link["openBecause"] == "it would fire more often than 3 per 1h"
+    text = one.ctl("show", "link:echo").stdout
+    assert "  limit       3 per 1h, and for what has come over 100 links at most\n" in text, text
+    assert re.search(r"  held back   \d times?, and still is, since it would fire more often than 3 per 1h\n", text), text
+    assert "limit" not in one.ctl("show", "link:call").stdout

@@ -118,7 +118,8 @@ def test_a_condition_is_checked_against_the_types_of_what_is_followed(one: Daemo
         one.ctl("emit", "door", "Push", "by=hen")
         assert tap.next()["eventData"] == {"by": "hen"}
     for condition, said in (
-        ("state.tims > 1", "does not fit the system 'door': column 7: "),
+        ("state.tims > 1", "does not fit the system 'door': column 7: 'state' (Open) has no field 'tims'; did you mean 'times'?"),
+        ("state.times == 'x'", "does not fit the system 'door': column 1: '==' does not take int and string"),
         ("state.times >", "column "),
         ("1 + 1", "bool"),
         ("(" * 40 + "true" + ")" * 40, "deep"),

@@ -140,6 +140,7 @@ struct RenderingTests {
               emits       { text: "disk full", severity: 3 }
               fired       1 time
               last fired  11:57:00 (3 min ago)
+              limit       10 per 1s, and for what has come over 16 links at most
               source      /etc/mediatord/buses.yaml:9
 
             """
@@ -341,7 +342,7 @@ struct RenderingTests {
             ["show", "tell-full"],
             [
                 #"{"link":{"condition":"onState: Full","emits":"{ text: \"disk full\", severity: 3 }","#
-                    + #""source":"/etc/mediatord/buses.yaml:9","summary":\#(link)}}"#
+                    + #""hops":16,"limit":"10 per 1s","source":"/etc/mediatord/buses.yaml:9","summary":\#(link)}}"#
             ]
         ),
         (

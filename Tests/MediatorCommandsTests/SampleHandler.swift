@@ -239,7 +239,10 @@ final class SampleHandler: ControlHandler {
             summary: link,
             source: "/etc/mediatord/buses.yaml:9",
             condition: "onState: Full",
-            emits: #"{ text: "disk full", severity: 3 }"#
+            emits: #"{ text: "disk full", severity: 3 }"#,
+            limit: "10 per 1s",
+            hops: 16,
+            openBecause: link.open ? "it would fire more often than 10 per 1s" : nil
         )
     }
 

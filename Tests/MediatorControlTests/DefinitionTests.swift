@@ -100,7 +100,9 @@ struct DefinitionTests {
         dropped: 2,
         origin: .changed
     )
-    static let link = LinkDescription(summary: linkSummary, source: "x:1", condition: "true", emits: "red")
+    static let link = LinkDescription(
+        summary: linkSummary, source: "x:1", condition: "true", emits: "red", limit: "10 per 1s", hops: 4,
+        openBecause: "it would fire more often than 10 per 1s")
 
     static let step = PlanStep(
         kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"])

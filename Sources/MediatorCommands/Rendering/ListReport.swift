@@ -58,8 +58,11 @@ struct ListReport: Report {
 
 /// What the breaker of a link has done, if it has.
 enum HeldBack {
-    static func text(_ link: LinkSummary) -> String? {
+    /// - Parameter reason: why it is open, as a clause, where that is known.
+    static func text(_ link: LinkSummary, because reason: String? = nil) -> String? {
         guard link.open || link.dropped > 0 else { return nil }
-        return "\(Count.text(link.dropped, "time", "times"))" + (link.open ? ", and still is" : "")
+        let times = Count.text(link.dropped, "time", "times")
+        guard link.open else { return times }
+        return "\(times), and still is" + (reason.map { ", since \(PlainText.cleaned($0))" } ?? "")
     }
 }

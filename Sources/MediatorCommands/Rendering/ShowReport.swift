@@ -211,11 +211,19 @@ enum ShowReport: Report {
                 ("emits", PlainText.cleaned(link.emits)),
                 ("fired", Count.text(summary.fired, "time", "times")),
                 ("last fired", summary.lastFired.map(style.moment)),
-                ("held back", HeldBack.text(summary)),
+                ("limit", Self.limit(of: link)),
+                ("held back", HeldBack.text(summary, because: link.openBecause)),
                 ("origin", Self.origin(summary.origin)),
                 ("source", link.source.map(PlainText.cleaned)),
             ]
         )
+    }
+
+    private static func limit(of link: LinkDescription) -> String? {
+        link.limit.map { limit in
+            PlainText.cleaned(limit)
+                + (link.hops.map { ", and for what has come over \(Count.text($0, "link", "links")) at most" } ?? "")
+        }
     }
 
     private static func origin(_ origin: LinkOrigin) -> String? {

@@ -152,7 +152,7 @@ extension HostedSet {
                 reasons += source.obstacles(to: selector, only: Set(matching.keys), now)
                 waits = "it fires when such a state of \(source.definition.name) is entered" + last
             }
-            if let since = link.heldSince { reasons.append("it is held back, since \(since)") }
+            if let why = link.held.why { reasons.append("it is held back, since \(why)") }
             return WhyNot.Sender(
                 isLink: true, name: definition.name, summary: definition.summary, source: definition.source,
                 reasons: reasons, waits: waits)

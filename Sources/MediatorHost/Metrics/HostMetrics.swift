@@ -137,9 +137,9 @@ private enum LinkMetrics {
             let labels = [Metric.Label("link", link.definition.name)]
             fired.add(link.fired.count, labels)
             guard link.definition.loop != nil else { continue }
-            let (isOpen, count) = link.held
+            let (why, count) = link.held
             held.add(count, labels)
-            open.add(isOpen ? 1.0 : 0.0, labels)
+            open.add(why == nil ? 0.0 : 1.0, labels)
         }
         return [fired, held, open]
     }
