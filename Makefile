@@ -4,9 +4,6 @@ SWIFT_SOURCES := Package.swift Sources Tests Benchmarks Examples
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
-# More flags for `swift build`. A build with others compiles everything again.
-BUILD_FLAGS ?=
-
 STAMPS := .build/stamps
 VENV := .build/venv
 
@@ -30,7 +27,7 @@ run: build ## build and run the daemon on Config, in the foreground
 check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint, build, and run all tests
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
-	swift build $(BUILD_FLAGS)
+	swift build
 
 # The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened. Where libraries are
 # looked for is the system's to say. What a package of debugging information is made of is in .build/dist/unstripped.
@@ -60,7 +57,7 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 	@ls -l .build/deb/*.deb
 
 build-tests: $(STAMPS)/build-packages
-	swift build --build-tests $(BUILD_FLAGS)
+	swift build --build-tests
 
 # Each module's tests by themselves: all tests of a run go on beside each other, and those that keep the processors busy for
 # a minute would keep others past their limits. The tests of side effects take a process each, and of their check one runs at
@@ -82,7 +79,7 @@ sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads 
 	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler; the logs are .build/sanitize*.log"
 	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
 		log=../../.build/sanitize$${part%% *}.log; \
-		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --disable-index-store --scratch-path ../../.build/sanitize $$part \
+		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \
 			--skip 'ten million' --skip 'two million' --skip 'a million' --skip 'ten thousand starts' --skip 'hundred thousand times' \
 			--skip ReportTests --skip 'The messages' --skip 'goes no deeper with each new state' >$$log 2>&1 \
 			&& ! grep -qa 'WARNING: ThreadSanitizer' $$log || { \

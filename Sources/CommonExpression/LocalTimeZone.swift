@@ -17,11 +17,11 @@ public final class LocalTimeZone: Sendable {
     public static let machine = LocalTimeZone(variable: getenv("TZ").map { String(cString: $0) })
 
     /// Which file it is: another has another number, or has been changed at another time.
-    private struct Identity: Sendable, Hashable {
-        var device: UInt64 = 0
-        var number: UInt64 = 0
-        var seconds = 0
-        var nanoseconds = 0
+    package struct Identity: Sendable, Hashable {
+        fileprivate var device: UInt64 = 0
+        fileprivate var number: UInt64 = 0
+        fileprivate var seconds = 0
+        fileprivate var nanoseconds = 0
     }
 
     private struct Known {
@@ -59,7 +59,7 @@ public final class LocalTimeZone: Sendable {
     }
 
     /// Which file it comes from; always the same where it comes from none.
-    private func identity() -> Identity {
+    package func identity() -> Identity {
         var status = stat()
         guard fixed == nil, stat(path, &status) == 0 else { return Identity() }
         return Identity(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -31,7 +30,6 @@ def binaries(binaries: Binaries, say: Callable[[str], None]) -> Binaries:
     # In one place with all else, so that the libraries are not built again.
     say("Building the example of a daemon of one's own")
     command = ["swift", "build", "--build-tests", "--package-path", EXAMPLE, "--scratch-path", BUILD]
-    command += os.environ.get("BUILD_FLAGS", "").split()
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return Binaries(BUILD / "debug" / "own-daemon", binaries.mediatorctl)

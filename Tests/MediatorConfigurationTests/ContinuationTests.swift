@@ -363,7 +363,62 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             before: "links: { r1: { attach: src, to: b1, onValue: 6, emitEvent: E } }\n",
             after: "links: { r1: { attach: src, to: b1, onValue: 5, emitEvent: E, loop: { limit: 3 per 1s } } }\n",
             codes: ["unmatched-value"]),
+        Hidden(
+            testDescription: "a limit of its own for a link that has one of its document's",
+            rest: ["o": plain, "p": plain.replacing("src", with: "other")],
+            before:
+                "loop: { limit: 3 per 1s }\nlinks: { l: { attach: src, toSystem: other, onState: A, emitEvent: E } }\n",
+            after:
+                "links: { l: { attach: src, toSystem: other, onState: A, emitEvent: E, loop: { limit: 3 per 1s } } }\n",
+            codes: ["needless-loop"]),
+        Hidden(
+            testDescription: "a system of a template's name, whose feedback of one name publishes, too",
+            rest: [
+                "bus":
+                    "buses: { b: { kind: passthrough, value: int, external: both }, c: { kind: passthrough, value: int } }\n",
+                "t": publishing("lamp@", to: "b") + "---\ninstances: { lamp@one: {} }\n",
+            ], before: "# Nothing\n", after: publishing("lamp", to: "c"), codes: ["unread-bus"]),
+        Hidden(
+            testDescription: "more ways than can be searched for loops",
+            rest: [
+                "w": """
+                links:
+                  pq1: { attach: p, toSystem: q, onState: any, emitEvent: E }
+                  pq2: { attach: p, toSystem: q, onState: any, emitEvent: E }
+                  pq3: { attach: p, toSystem: q, onState: any, emitEvent: E }
+                  pq4: { attach: p, toSystem: q, onState: any, emitEvent: E }
+                  na: { attach: n, toSystem: a, onState: any, emitEvent: E }
+                  qf: { attach: q, toSystem: f, onState: Z, emitEvent: E }
+                  fg: { attach: f, toSystem: g, onState: Z, emitEvent: E }
+                  gn: { attach: g, toSystem: n, onState: Z, emitEvent: E }
+                  ah: { attach: a, toSystem: h, onState: Z, emitEvent: E }
+                  hi: { attach: h, toSystem: i, onState: Z, emitEvent: E }
+                  ip: { attach: i, toSystem: p, onState: Z, emitEvent: E }
+
+                """,
+                "p": wide("p", states: 998, any: false), "q": wide("q", states: 985, any: true),
+                "n": wide("n", states: 300, any: false), "f": wide("f", states: 2, any: false),
+                "g": wide("g", states: 2, any: false), "h": wide("h", states: 2, any: false),
+                "i": wide("i", states: 2, any: false),
+            ], before: wide("a", states: 300, any: false), after: wide("a", states: 300, any: true),
+            codes: ["too-large"]),
     ]
+
+    /// A system whose feedback puts a value on a bus.
+    private static func publishing(_ name: String, to bus: String) -> String {
+        "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+            + "feedbacks: { p: { onState: B, publish: { to: \(bus), value: 1 } } }\n"
+            + "transitions: { A: { E: B }, B: { E: A } }\n"
+    }
+
+    /// A system with many states that its first event leads through, and another that leads back from the first state or any.
+    private static func wide(_ name: String, states: Int, any: Bool) -> String {
+        let names = (0..<states).map { "S\($0)" } + ["Z"]
+        let ways = names.dropLast().enumerated().map { "  \($1): { G: \(names[$0 + 1]) }\n" }.joined()
+        return "system: \(name)\nstates: { \(names.map { "\($0): {}" }.joined(separator: ", ")) }\n"
+            + "events: { E: {}, G: {} }\ninitialState: S0\nexternal: any\ntransitions:\n\(ways)"
+            + "  \(any ? "any" : "Z"): { E: S0 }\n"
+    }
 
     @Test(arguments: hidden)
     func `misses nothing that other parts show:`(_ hidden: Hidden) throws {
@@ -415,6 +470,8 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(later.diagnostics == Self.compiled(files, CompiledParts(), now: 2 * day).diagnostics)
         #expect(later.diagnostics.contains { $0.code.rawValue == "past-calendar-time" })
         #expect(Self.compiled(files, later.parts, now: 3 * day).parts.isContinued)
+        // The clock has been set back.
+        #expect(Self.compiled(files, later.parts, now: day).diagnostics == before.diagnostics)
     }
 
     @Test(arguments: 0..<20 * soakFactor)

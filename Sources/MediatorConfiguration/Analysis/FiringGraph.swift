@@ -20,7 +20,7 @@ struct FiringGraph {
     typealias Step = LoopSearch.Step
 
     /// How many steps are looked at; there are more only where hundreds of states are linked to hundreds.
-    private static let budget = 4_000_000
+    static let budget = 4_000_000
 
     private let whole: AnalysedConfiguration
     /// The systems that are looked at.

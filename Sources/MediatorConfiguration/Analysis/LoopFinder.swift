@@ -136,6 +136,8 @@ struct LoopFinder {
     ///
     /// What goes round now leads through one of them, so only what they set off is looked at.
     private func staysCalm(_ part: Part, _ changed: Set<Int>) -> Bool {
+        // Where the whole part may be too large to be looked at, that has to be told.
+        guard mostSteps(in: part) < FiringGraph.budget else { return false }
         let members = Set(part.systems)
         let changed = changed.intersection(members)
         var systems = changed
@@ -154,6 +156,31 @@ struct LoopFinder {
             systems.formUnion(others)
         }
         return false
+    }
+
+    /// How many steps there may be at most in the firing graph of a part, by how much is in it.
+    private func mostSteps(in part: Part) -> Int {
+        /// What one event may come to in a system: in each state, each rule and whatever fires then.
+        func steps(in system: Int) -> Int {
+            guard let definition = whole.systems[system].definition else { return 0 }
+            let states = definition.states.count
+            let rules =
+                definition.kind == nil ? definition.rules.joined().lazy.map(\.count).max() ?? 0 : states
+            return states * rules * (1 + joints.attached[system].count + definition.feedbacks.count)
+        }
+        return part.systems.reduce(0) { most, system in
+            guard let definition = whole.systems[system].definition else { return most }
+            let states = definition.states.count
+            let emissions = definition.feedbacks.count { $0.emitsAtOnce } * definition.events.count * states
+            let links = joints.attached[system].map { link in
+                switch whole.links[link].definition.form {
+                case .systemToBus(let bus, _, _): states * joints.readers[bus].count
+                case .busToSystem: steps(in: system)
+                case .systemToSystem(let target, _, _): states * steps(in: target)
+                }
+            }
+            return links.reduce(most + emissions * steps(in: system), +)
+        }
     }
 
     /// Where a link leads: the systems that get events from it, or from what it puts on a bus.

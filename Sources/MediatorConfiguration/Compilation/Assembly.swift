@@ -36,8 +36,8 @@ struct Assembly {
     /// What may be used again of what was compiled.
     var reusable: CompiledParts {
         var parts = parts
-        parts.holds(until: session.until)
-        for file in files { parts.holds(until: file.until) }
+        parts.holds(in: session.span)
+        for file in files { parts.holds(in: file.span) }
         return parts
     }
 

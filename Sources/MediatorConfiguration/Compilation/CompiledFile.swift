@@ -1,5 +1,3 @@
-import CommonExpression
-
 /// What one file gives by itself: what is written in it, its systems compiled, and what there is to be said of both.
 ///
 /// It depends on the file, the side effects and kinds that there are, and perhaps values from elsewhere; on no other
@@ -15,8 +13,8 @@ final class CompiledFile: Sendable {
     let findings: Findings.Part
     /// Whether a value from elsewhere had a part in it.
     let looksElsewhere: Bool
-    /// When something that was found may no longer be so; nil: never.
-    let until: Timestamp?
+    /// When something that was found is so; nil: always.
+    let span: TimeSensitivity?
 
     /// Reads a file and compiles its systems.
     init(_ file: ConfigurationFile, _ effects: EffectTable, _ session: Session) {
@@ -25,7 +23,7 @@ final class CompiledFile: Sendable {
         var written = FileReader.read(file, reading, effects)
         findings = reading.part
         var before = findings
-        session.until = nil
+        session.span = nil
         var looksElsewhere = false
         systems = written.systems.filter { !$0.isTemplate }.map { system in
             session.findings = Findings(continuing: before)
@@ -45,7 +43,7 @@ final class CompiledFile: Sendable {
         written.systems.removeAll { !$0.isTemplate }
         self.written = written
         self.looksElsewhere = looksElsewhere
-        until = session.until
+        span = session.span
     }
 }
 

@@ -58,8 +58,8 @@ public struct CompiledParts: Sendable {
     /// The whole, if there was no error in it and no value from elsewhere in what lies between the files.
     var whole: CompiledWhole?
 
-    /// When something that was found may no longer be so; nil: never.
-    private var until: Timestamp?
+    /// Between which times, and in which time zone, what was found is so; nil: always.
+    private var span: TimeSensitivity?
 
     /// Nothing: everything is compiled.
     public init() {
@@ -72,7 +72,7 @@ public struct CompiledParts: Sendable {
     init(_ setting: Setting, after known: CompiledParts) {
         self.setting = setting
         types = known.types
-        until = known.until
+        span = known.span
         mostTypes = known.setting == nil ? max(Self.someTypes, 2 * types.count) : known.mostTypes
     }
 
@@ -82,17 +82,17 @@ public struct CompiledParts: Sendable {
         self.setting = setting
     }
 
-    /// Notes that what was found may be different at a time.
-    mutating func holds(until time: Timestamp?) {
-        guard let time else { return }
-        until = min(until ?? time, time)
+    /// Notes that what was found may be different at another time.
+    mutating func holds(in other: TimeSensitivity?) {
+        guard let other else { return }
+        span = span.map { $0.intersection(other) } ?? other
     }
 
     /// What may be used again in a setting.
     ///
     /// - Parameter now: What time it is; nil: nobody knows.
     func usable(in setting: Setting, now: Timestamp?) -> CompiledParts {
-        if let until, let now, now >= until { return CompiledParts() }
+        if let span, !span.holds(at: now) { return CompiledParts() }
         guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
             types.count <= mostTypes
         else { return CompiledParts() }

@@ -66,7 +66,7 @@ struct Continuation {
         for file in changed.old { parts.files[file.file.path] = nil }
         for file in changed.new {
             parts.files[file.file.path] = file
-            parts.holds(until: file.until)
+            parts.holds(in: file.span)
         }
         // By their indices before.
         var touched: Set<Int> = []
@@ -245,10 +245,15 @@ struct Continuation {
             parts.links[whole.graph.links[index].name] = nil
         }
         for (name, link) in compiled {
-            let before = self.link(name).map { whole.graph.links[$0] }
-            if let before { note(before, wasBefore: true) }
+            let before = self.link(name).map { whole.analysed.links[$0] }
+            if let before { note(before.definition, wasBefore: true) }
             note(link.definition, wasBefore: false)
-            if !(before.map { reordered($0).joinsLike(link.definition) } ?? false) { changes.areOfJoints = true }
+            if let before, reordered(before.definition).joinsLike(link.definition),
+                (before.written.loopKey == nil) == (link.written.loopKey == nil)
+            {
+                continue
+            }
+            changes.areOfJoints = true
         }
         if !links.isIdentity { whole.analysed.links = links.applied(to: whole.analysed.links) { compiled[$0] } }
         if !systems.isIdentity || !buses.isIdentity {

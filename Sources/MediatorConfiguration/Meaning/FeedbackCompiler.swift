@@ -113,7 +113,10 @@ struct FeedbackCompiler {
             }
             let next = session.now.flatMap { expression.next(after: $0, in: zone) }
             // Only a time in certain years comes for the last time.
-            if let next, !expression.years.isEmpty { session.until = min(session.until ?? next, next) }
+            if let now = session.now, !expression.years.isEmpty {
+                let own = TimeSensitivity(since: now, until: next, zone: LocalTimeZone.machine.identity())
+                session.span = session.span.map { $0.intersection(own) } ?? own
+            }
             if session.now != nil, next == nil {
                 session.findings.report(
                     .pastCalendarTime, in: lookup.source, at: span, "this time has passed, and does not come again",

@@ -57,8 +57,8 @@ final class Session {
 
     /// What time it is; nil: nobody knows.
     let now: Timestamp?
-    /// When something that was compiled would be found otherwise; nil: never.
-    var until: Timestamp?
+    /// When something that was compiled is found so; nil: always.
+    var span: TimeSensitivity?
 
     /// A compilation that reports to the given findings.
     init(

@@ -67,7 +67,7 @@ extension InstanceTable {
         for instance in instances {
             guard let constants = instance.constants else { continue }
             var copy = Self.naming(instance.written.instance, in: link)
-            copy.name.text = "\(link.name.text)@\(instance.written.instance)"
+            copy.name.text = "\(Self.name(ofEach: link))@\(instance.written.instance)"
             links.links.append(
                 Link(
                     link: copy, constants: constants, instance: instance.written.name.text,
@@ -75,6 +75,9 @@ extension InstanceTable {
         }
         return links
     }
+
+    /// The name that the links for instances have in common.
+    private static func name(ofEach link: WrittenLink) -> String { link.name.text.replacing("@/", with: "/") }
 
     /// Whether a link is for the instances of a template that has none.
     func isForNone(_ link: WrittenLink) -> Bool {

@@ -69,7 +69,6 @@ extension WrittenSystem {
         feedbacks.compactMap { feedback in
             guard let publication = feedback.effect?.publication, let selector = feedback.selector else { return nil }
             let isTemplate = name.text.hasSuffix("@")
-            let owner = isTemplate ? String(name.text.dropLast()) : name.text
             // With a throttle the first of each key is published at once, and each may have another key.
             let isThrottled = feedback.handling.throttle != nil && feedback.handling.key == nil
             var waits = feedback.handling.debounce != nil || isThrottled
@@ -79,8 +78,8 @@ extension WrittenSystem {
             }
             return WrittenLink(
                 source: source,
-                // No link in a file can be called so.
-                name: named("\(owner)/\(feedback.name.text)", feedback.name),
+                // No link in a file can be called so; of a template it is `NAME@/FEEDBACK` until it is one for each instance.
+                name: named("\(name.text)/\(feedback.name.text)", feedback.name),
                 system: named(isTemplate ? "\(name.text)*" : name.text, name), condition: feedback.condition,
                 form: .systemToBus(bus: publication.bus, selector: selector, value: publication.value),
                 trigger: LinkTrigger(feedback: feedback.name.text, waits: waits))
