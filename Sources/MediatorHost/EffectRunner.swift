@@ -139,7 +139,7 @@ final class EffectRunner: Sendable {
                 return ticking(generation, .at(expressions), try jitter(state, variables), state, stretch)
             }
         } catch {
-            note(Fault(place: place, message: error.message))
+            note(fault(error.message))
             return .nothing
         }
     }
@@ -182,7 +182,7 @@ final class EffectRunner: Sendable {
                 do throws(CalendarProblem) {
                     expressions.append(try CalendarExpression(text))
                 } catch {
-                    note(Fault(place: place, message: "its calendar time cannot be read: \(error)"))
+                    note(fault("its calendar time cannot be read: \(error)"))
                 }
             }
         }
@@ -208,7 +208,12 @@ final class EffectRunner: Sendable {
         probe?.enter(isAsked: isAsked, endsRuns: definition.strategy == .cancelOnNewState) ?? 0
     }
 
-    private var place: String { "feedback \(definition.name), \(definition.source)" }
+    /// A fault of it, or of an outcome of it.
+    private func fault(of outcome: String? = nil, _ message: String) -> Fault {
+        Fault(
+            (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)", at: definition.source, message: message
+        )
+    }
 
     private func duration(
         _ programs: [Int: DataProgram], _ state: SystemState, _ variables: [Value]
@@ -242,10 +247,7 @@ final class EffectRunner: Sendable {
             case .busy: logger.debug("not begun, since it runs still")
             case .full:
                 let limit = definition.limit
-                note(
-                    Fault(
-                        place: place,
-                        message: "\(limit) of its side effects run or wait already; no other was started"))
+                note(fault("\(limit) of its side effects run or wait already; no other was started"))
             }
             return nil
         }
@@ -262,7 +264,7 @@ final class EffectRunner: Sendable {
             }
         guard let request else {
             note(
-                Fault(place: place, message: "there are more than \(Pacer.mostKeys) keys at a time; none was started"))
+                fault("there are more than \(Pacer.mostKeys) keys at a time; none was started"))
             return .nothing
         }
         guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, stretch, turn, send) } }
@@ -302,11 +304,11 @@ final class EffectRunner: Sendable {
             }
             if let programs = definition.timeout { limit = try duration(programs, state, variables) }
         } catch {
-            note(Fault(place: place, message: error.message))
+            note(fault(error.message))
             return
         }
         if let problem = schema?.problems(with: arguments).first {
-            note(Fault(place: place, message: problem.message))
+            note(fault(problem.message))
             return
         }
         let run = Run(
@@ -356,7 +358,7 @@ final class EffectRunner: Sendable {
             system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
             outcome: outcome,
-            fault: { [self] in note(Fault(place: place, message: concealing(arguments)($0))) })
+            fault: { [self] in note(self.fault(concealing(arguments)($0))) })
     }
 
     /// What takes the secrets out of a message that somebody else has written who was given them.
@@ -371,7 +373,7 @@ final class EffectRunner: Sendable {
     /// dealt with.
     private func hear(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
         guard let problem = schema?.problem(withOutcome: outcome, result) else { return deliver(outcome, result, run) }
-        if !run.turn.isReplaced, !Task.isCancelled { note(Fault(place: place, message: problem)) }
+        if !run.turn.isReplaced, !Task.isCancelled { note(fault(problem)) }
         return true
     }
 
@@ -458,7 +460,7 @@ final class EffectRunner: Sendable {
         }
         let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
         guard !isTold, !isCounted("onFailure", in: run.state) else { return }
-        note(Fault(place: place, message: message))
+        note(fault(message))
     }
 
     /// Whether something ends within a limit; past it, it is cancelled, and waited for. `nil`: there is no limit.
@@ -556,10 +558,9 @@ final class EffectRunner: Sendable {
     private func noteOutcome(_ outcome: String, _ message: String) {
         let isOpen = definition.secretArguments.isEmpty
         note(
-            Fault(
-                place: "\(outcome) of \(place)",
-                message: isOpen
-                    ? message : "no event could be made of it; why is not shown, since a secret was given"))
+            fault(
+                of: outcome,
+                isOpen ? message : "no event could be made of it; why is not shown, since a secret was given"))
     }
 }
 

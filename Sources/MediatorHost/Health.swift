@@ -1,3 +1,5 @@
+import MediatorConfiguration
+
 /// How a system is.
 public enum Health: String, Sendable, Hashable, CaseIterable {
     /// Not yet in a state that counts as ready.
@@ -29,8 +31,46 @@ extension Health {
 
 /// Something that went wrong inside a system while it ran.
 public struct Fault: Sendable, Hashable {
-    /// What was being computed.
-    public let place: String
+    /// What was being computed, and where that is written: after a reload, where it is written now.
+    public var place: String {
+        guard let source else { return part }
+        return "\(part), \(places?.now(source) ?? source)"
+    }
     /// What went wrong.
     public let message: String
+    /// What was being computed.
+    let part: String
+    /// Where that was written as it began to run.
+    private let source: SourceLocation?
+    /// Knows where it is written now.
+    private var places: WrittenPlaces?
+
+    init(_ part: String, at source: SourceLocation? = nil, _ places: WrittenPlaces? = nil, message: String) {
+        self.part = part
+        self.source = source
+        self.places = places
+        self.message = message
+    }
+
+    /// The same, of something whose places are known there.
+    func written(in places: WrittenPlaces) -> Fault {
+        var fault = self
+        fault.places = fault.places ?? places
+        return fault
+    }
+
+    /// The same without what must not be shown.
+    func concealed(by concealment: Concealment) -> Fault {
+        Fault(part, at: source, places, message: concealment(message))
+    }
+
+    public static func == (left: Fault, right: Fault) -> Bool {
+        (left.part, left.source, left.message) == (right.part, right.source, right.message)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(part)
+        hasher.combine(source)
+        hasher.combine(message)
+    }
 }

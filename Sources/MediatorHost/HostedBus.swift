@@ -38,6 +38,8 @@ final class HostedBus: Sendable {
     /// When a value came last, for a bus that does not remember it.
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
+    /// Where it is written now.
+    let places = WrittenPlaces()
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
     private let handler: any LogHandler
@@ -50,13 +52,15 @@ final class HostedBus: Sendable {
         let limit = definition.buffer.limit
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
         let inlets = inlets
+        let places = places
         let first =
             value
             ?? definition.initial.map {
                 let now = time.now()
                 return BusValue(
                     cause: Cause(
-                        Cause.BeginningOrigin(.firstValue(definition.source), of: definition.name), at: now, value: $0),
+                        Cause.BeginningOrigin(.firstValue(definition.source, places), of: definition.name), at: now,
+                        value: $0),
                     time: now)
             }
         switch (definition.kind, first) {

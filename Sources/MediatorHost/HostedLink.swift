@@ -30,6 +30,8 @@ final class HostedLink: Sendable {
     }
 
     let definition: LinkDefinition
+    /// Where it is written now.
+    let places = WrittenPlaces()
     /// The system or bus at which it begins.
     let origin: ObjectIdentifier
     /// The bus at which it begins, if it does.
@@ -160,7 +162,7 @@ final class HostedLink: Sendable {
                 "\(message)",
                 metadata: .about(
                     .linkHeldBack, because: cause(),
-                    ["limit": "\(limit ?? "")", "link-source": "\(definition.source)"]))
+                    ["limit": "\(limit ?? "")", "link-source": "\(places.now(definition.source))"]))
             return false
         case .holds: return false
         }
@@ -170,8 +172,9 @@ final class HostedLink: Sendable {
         return true
     }
 
-    private var place: String {
-        (definition.trigger.map { "feedback \($0.feedback)" } ?? "link \(definition.name)") + ", \(definition.source)"
+    private func fault(_ message: String) -> Fault {
+        let part = definition.trigger.map { "feedback \($0.feedback)" } ?? "link \(definition.name)"
+        return Fault(part, at: definition.source, places, message: message)
     }
 
     /// What a system shows its states, if the link begins at one.
@@ -197,7 +200,7 @@ final class HostedLink: Sendable {
             guard try filter.admits(value, variables) else { return }
             let data = try event.data.evaluate(variables)
             if let breach = system.definition.events[event.event].breach(of: data) {
-                return system.note(Fault(place: place, message: breach.description))
+                return system.note(fault(breach.description))
             }
             guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
                 return
@@ -213,7 +216,7 @@ final class HostedLink: Sendable {
                 system.loop.send(event)
             }
         } catch {
-            system.note(Fault(place: place, message: error.message))
+            system.note(fault(error.message))
         }
     }
 
@@ -232,14 +235,14 @@ final class HostedLink: Sendable {
             guard let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
             if let breach = event?.breach(of: value) {
-                system()?.note(Fault(place: place, message: breach.description))
+                system()?.note(fault(breach.description))
                 return nil
             }
             guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, event: event?.name, time: now))
             return (value, now)
         } catch {
-            system()?.note(Fault(place: place, message: error.message))
+            system()?.note(fault(error.message))
             return nil
         }
     }

@@ -189,6 +189,8 @@ final class HostedSystem: Sendable {
     typealias Supervise = @Sendable (Claim, SupervisionMachine.Decision, Duration) -> Void
 
     let definition: SystemDefinition
+    /// Where its parts are written now.
+    let places = WrittenPlaces()
     private let status: Mutex<Status>
     private let make: Maker
     private let effects: EffectCatalogue
@@ -321,7 +323,7 @@ final class HostedSystem: Sendable {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
             // What waited for it was more than its mailbox holds.
-            note(Fault(place: "the loop", message: "\(fault.error)"), of: incarnation.number, isOver: true)
+            note(Fault("the loop", message: "\(fault.error)"), of: incarnation.number, isOver: true)
         }
     }
 
@@ -421,7 +423,7 @@ final class HostedSystem: Sendable {
         } catch {
             present.cancel()
             note(
-                Fault(place: "the initial state, \(error.source)", message: error.description), of: nil, isOver: true,
+                Fault("the initial state", at: error.source, message: error.description), of: nil, isOver: true,
                 duringRestart: true)
             return nil
         }
@@ -629,7 +631,7 @@ final class HostedSystem: Sendable {
             return
         }
         note(
-            Fault(place: "ready", message: "not ready within \(limit): its state is '\(name)'"), of: number,
+            Fault("ready", message: "not ready within \(limit): its state is '\(name)'"), of: number,
             action: action)
     }
 
@@ -746,7 +748,7 @@ final class HostedSystem: Sendable {
         case .entered(let state, let old, let number): entered(state, from: old, of: number)
         case .traced(let happening, let number): trace(happening, of: number)
         case .broke(let fault, let number):
-            note(Fault(place: "the loop", message: "\(fault.error)"), of: number, isOver: true)
+            note(Fault("the loop", message: "\(fault.error)"), of: number, isOver: true)
         case .ended(let number):
             let ended = status.withLock { status -> Incarnation? in
                 if number == status.incarnation.number { status.isOver = true }
@@ -801,7 +803,7 @@ final class HostedSystem: Sendable {
 
     /// Remembers what it has done.
     private func trace(_ happening: Happening, of number: UInt64) {
-        let happening = happening.concealed(by: concealment)
+        let happening = happening.concealed(by: concealment).written(in: places)
         let forgotten = status.withLock { status -> Trace.Forgotten? in
             guard number == status.incarnation.number else { return nil }
             return status.trace.note(.other(happening))
@@ -829,7 +831,7 @@ final class HostedSystem: Sendable {
         action wanted: FaultAction? = nil,
         duringRestart: Bool = false
     ) {
-        let fault = Fault(place: fault.place, message: concealment(fault.message))
+        let fault = fault.concealed(by: concealment).written(in: places)
         let elapsed = time.elapsed()
         let now = time.now()
         var forgotten: Trace.Forgotten?

@@ -27,8 +27,8 @@ struct RuleMachine: Sendable {
                 }
             } catch {
                 let names = (definition.states[state.index].name, definition.events[event.index].name)
-                let place = "transition from \(names.0) on \(names.1), \(rules[index].source)"
-                report(Fault(place: place, message: error.message))
+                let part = "transition from \(names.0) on \(names.1)"
+                report(Fault(part, at: rules[index].source, message: error.message))
                 return .stay
             }
         }

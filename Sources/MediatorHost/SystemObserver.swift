@@ -57,7 +57,7 @@ struct SystemObserver: LoopObserver {
         case .fault:
             reports.failed(
                 Fault(
-                    place: "state \(name(state)), \(definition.source)",
+                    "state \(name(state))", at: definition.source,
                     message: "the event '\(eventName)' is not handled"))
         }
     }

@@ -169,6 +169,119 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `what goes on is told where it is written now`() async throws {
+        let before = """
+            system: share
+            states: { Idle: { n: int }, Much: {} }
+            events: { Divide: { by: int }, Rest: {} }
+            external: any
+            initialState: { Idle: { n: 0 } }
+            feedbacks:
+              look: { onState: Idle, when: 10 / state.n > 3, work: 1s, onDone: Rest }
+              rest: { onState: Much, work: 1s, onDone: Rest }
+            transitions:
+              Idle:
+                Divide: { when: event.by < 100, to: Idle, set: { n: "${10 / event.by}" } }
+              Much:
+                Rest: { to: Idle, set: { n: 1 } }
+            ---
+            buses:
+              parts: { kind: currentValue, value: int, initial: 5, external: both }
+              seed: { kind: currentValue, value: int, initial: 2 }
+            ---
+            links:
+              begin: { attach: share, to: seed, emitEvent: { Divide: { by: "${value}" } } }
+              ask: { attach: share, to: parts, when: 10 / value > 3, emitEvent: { Divide: { by: "${value}" } } }
+            """
+        let after = """
+            # Much has been written about this.
+            system: share
+            states:
+              Much: {}
+              Idle: { n: int }
+            events: { Rest: {}, Divide: { by: int } }
+            external: any
+            initialState: { Idle: { n: 0 } }
+            transitions:
+              Much:
+                Rest:
+                  to: Idle
+                  set: { n: 1 }
+              Idle:
+                # Less than a hundred.
+                Divide: { when: event.by < 100, to: Idle, set: { n: "${10 / event.by}" } }
+            feedbacks:
+              # The first.
+              look: { onState: Idle, when: 10 / state.n > 3, work: 1s, onDone: Rest }
+              rest: { onState: Much, work: 1s, onDone: Rest }
+            ---
+            links:
+              ask: { attach: share, to: parts, when: 10 / value > 3, emitEvent: { Divide: { by: "${value}" } } }
+              begin: { attach: share, to: seed, emitEvent: { Divide: { by: "${value}" } } }
+            ---
+            # Changed by hand.
+            buses:
+              seed: { kind: currentValue, value: int, initial: 2 }
+              parts: { kind: currentValue, value: int, initial: 5, external: both }
+            """
+        let fixture = try Fixture(before)
+        let host = fixture.host
+        func place(of part: String, in text: String) throws -> String {
+            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                if line.contains(part) { return "test0.yaml:\(number + 1):" }
+            }
+            throw HostError.noSuchLink(part, nearest: nil)
+        }
+        func check(_ text: String) throws {
+            let (rule, look) = (try place(of: "Divide: { when", in: text), try place(of: "look: {", in: text))
+            let link = try place(of: "ask: {", in: text)
+            let trace = try host.trace("share")
+            // Of each fault that there was.
+            let faults = trace.filter { $0.kind == .fault }.compactMap(\.reason)
+            for expected in ["feedback look, \(look)", "transition from Idle on Divide, \(rule)", "link ask, \(link)"] {
+                #expect(faults.contains { $0.hasPrefix(expected) }, "\(expected) \(faults)")
+            }
+            #expect(faults.allSatisfy { $0.contains(": divide by zero") || $0.contains("division") }, "\(faults)")
+            let status = try host.systemStatus("share")
+            #expect(status.lastFault?.place.hasPrefix("link ask, \(link)") == true)
+            #expect(status.healthReason?.hasPrefix("link ask, \(link)") == true)
+            #expect(trace.flatMap(\.guards).allSatisfy { "\($0.source)".hasPrefix(rule) })
+            #expect(trace.contains { !$0.guards.isEmpty })
+            let answer = try host.whyNot("share", event: "Divide", fields: [.int(1)])
+            #expect(answer.transitions.map { "\($0.source)".hasPrefix(rule) } == [true])
+            #expect(answer.senders.first { $0.name == "ask" }.map { "\($0.source)".hasPrefix(link) } == true)
+            let rest = try host.whyNot("share", event: "Rest").senders.first { $0.name == "look" }
+            #expect(try "\(#require(rest).source)".hasPrefix(look))
+            let seed = try place(of: "seed: {", in: text)
+            #expect(try "\(host.busStatus("seed").definition.source)".hasPrefix(seed))
+            let origin = try host.why("share").hops.last
+            #expect(
+                origin?.text.hasPrefix("the first value of the bus, \(seed)") == true, "\(String(describing: origin))")
+        }
+        host.start()
+        await fixture.settle()
+        try host.emit("Divide", to: "share", fields: [.int(0)])
+        await fixture.settle()
+        try host.publish(.int(0), on: "parts")
+        await fixture.settle()
+        try check(before)
+        for text in [after, "#\n" + after, before] {
+            #expect(try await fixture.apply(text).plan.isEmpty)
+            try check(text)
+            // What fails from now on, too.
+            try host.emit("Divide", to: "share", fields: [.int(0)])
+            await fixture.settle()
+            let place = try place(of: "Divide: { when", in: text)
+            let fault = try host.systemStatus("share").lastFault
+            #expect(
+                fault?.place.hasPrefix("transition from Idle on Divide, \(place)") == true,
+                "\(String(describing: fault))")
+            try host.publish(.int(0), on: "parts")
+            await fixture.settle()
+        }
+        await host.stop(within: .zero)
+    }
+
     @Test func `a replaced system waits for the side effects of its predecessor`() async throws {
         let text = """
             system: job

@@ -163,7 +163,7 @@ package struct Trace {
         case .other(let happening):
             switch happening.kind {
             case .failed:
-                let fault = happening.fault.map { "\($0.place)\0\($0.message)".hashValue } ?? 0
+                let fault = happening.fault?.hashValue ?? 0
                 return likenesses.holds(happening.likeness(5, fault))
             case .ran(let run):
                 let outcomes = run.outcomes.map(\.name)
@@ -251,10 +251,16 @@ final class Happening: Sendable {
         before?.isAlone == false ? Happening(alone: self) : nil
     }
 
+    /// The same, of something whose places are known there.
+    func written(in places: WrittenPlaces) -> Happening {
+        guard let fault else { return self }
+        return Happening(self, fault: fault.written(in: places))
+    }
+
     /// The same without what must not be shown.
     func concealed(by concealment: Concealment) -> Happening {
         guard let fault else { return self }
-        return Happening(self, fault: Fault(place: fault.place, message: concealment(fault.message)))
+        return Happening(self, fault: fault.concealed(by: concealment))
     }
 }
 

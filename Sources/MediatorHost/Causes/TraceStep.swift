@@ -86,7 +86,7 @@ extension Host {
     /// came to its last outcome, before what that led to; without one, where it ended.
     public func trace(_ name: String) throws(HostError) -> [TraceStep] {
         let system = try named(name)
-        let machine = TraceTeller(definition: system.definition)
+        let machine = TraceTeller(definition: system.definition, places: system.places)
         var steps: [Trace.Step] = []
         for step in system.trace {
             // A run is noted when it has ended.
@@ -130,6 +130,7 @@ extension EffectRun {
 /// Puts what a system did into words. Conditions are evaluated anew, from what they were evaluated with.
 private struct TraceTeller {
     let definition: SystemDefinition
+    let places: WrittenPlaces
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
@@ -223,7 +224,7 @@ private struct TraceTeller {
             if case .success(.bool(true)) = explanation.result { holds = true }
             guards.append(
                 TraceStep.Guard(
-                    text: condition.source, source: rule.source, holds: holds, reason: explanation.summary))
+                    text: condition.source, source: places.now(rule.source), holds: holds, reason: explanation.summary))
             if holds { break }
             if case .failure = explanation.result { break }
         }

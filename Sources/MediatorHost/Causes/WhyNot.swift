@@ -119,7 +119,7 @@ extension HostedSet {
             definition: definition, state: state,
             obstacle: system.phase == .running
                 ? system.reluctance(ofSize: SystemEvent.size(of: sketch.data)) : Host.obstacle(to: system).text,
-            transitions: WhyNot.Candidate.all(rules, of: definition, state.index, event, variables, sketch),
+            transitions: WhyNot.Candidate.all(rules, of: system, state.index, event, variables, sketch),
             otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
             senders: links(sending: event, to: number, now)
                 + feedbacks(sending: event, of: system, state, now))
@@ -175,7 +175,7 @@ extension HostedSet {
             let run = runs.first { $0.feedback == feedback.name }
             let isAtWork = (run?.running ?? 0) + (run?.waiting ?? 0) > 0 || next[feedback.name] != nil
             if reasons.isEmpty, !isAtWork, let fault = faults.last, let time = faults.time, time >= state.since,
-                fault.place.hasPrefix("feedback \(feedback.name), ")
+                fault.part == "feedback \(feedback.name)"
             {
                 reasons.append("it failed at \(time): \(fault.message)")
             }
@@ -191,7 +191,8 @@ extension HostedSet {
             if let run, run.running > 0 { waits += "; it runs now" }
             if let time = next[feedback.name] { waits += "; its time is at \(time)" }
             return WhyNot.Sender(
-                isLink: false, name: feedback.name, summary: feedback.summary, source: feedback.source,
+                isLink: false, name: feedback.name, summary: feedback.summary,
+                source: system.places.now(feedback.source),
                 reasons: reasons, waits: waits)
         }
     }
@@ -251,9 +252,10 @@ extension Explanation {
 extension WhyNot.Candidate {
     /// The transitions of a state on an event.
     fileprivate static func all(
-        _ rules: [TransitionRule], of definition: SystemDefinition, _ state: Int, _ event: Int, _ variables: [Value],
+        _ rules: [TransitionRule], of system: HostedSystem, _ state: Int, _ event: Int, _ variables: [Value],
         _ sketch: EventSketch
     ) -> [WhyNot.Candidate] {
+        let definition = system.definition
         var isDecided = false
         var hasFailed = false
         return rules.map { rule in
@@ -300,7 +302,8 @@ extension WhyNot.Candidate {
             return WhyNot.Candidate(
                 from: written?.from ?? definition.states[state].name,
                 event: written?.event ?? definition.events[event].name, to: to, condition: rule.condition?.source,
-                source: rule.source, holds: holds, fails: fails, reason: reason, field: setting?.field,
+                source: system.places.now(rule.source), holds: holds, fails: fails, reason: reason,
+                field: setting?.field,
                 fieldReason: setting?.reason)
         }
     }

@@ -162,7 +162,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             state = state.entering(made.index, made.data, at: now(), on: event, original: made.original)
             return .handled
         } catch {
-            report(Fault(place: "\(place), kind \(kind.name)", message: error.description))
+            report(Fault("\(place), kind \(kind.name)", message: error.description))
             return .stay
         }
     }
@@ -172,7 +172,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void
     ) -> Feedback<SystemState, SystemEvent> {
         feedback.reportingErrors { [name = kind.name] feedback, error in
-            report(Fault(place: "feedback \(feedback), kind \(name)", message: "\(error)"))
+            report(Fault("feedback \(feedback), kind \(name)", message: "\(error)"))
         }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses()
     }
 
