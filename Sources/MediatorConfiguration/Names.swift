@@ -17,6 +17,19 @@ enum Names {
         return "possible here: \(list(end.isEmpty ? known : known.map { $0 + end }))"
     }
 
+    /// The key that an unknown one is probably meant to be: the nearest, or one that other programs call so.
+    static func keyMeant(by key: String, among known: [String]) -> String? {
+        nearestName(to: key, among: known) ?? otherKeys[key.lowercased()].flatMap { known.contains($0) ? $0 : nil }
+    }
+
+    /// By what people write who know other programs: what it is called here.
+    private static let otherKeys = [
+        "type": "value", "default": "initial", "initial": "initialState", "start": "initialState",
+        "from": "attach", "source": "attach", "target": "to", "goto": "to", "next": "to", "if": "when",
+        "guard": "when", "condition": "when", "cond": "when", "state": "onState", "interval": "every",
+        "delay": "after", "cron": "at", "schedule": "at", "data": "set", "assign": "set",
+    ]
+
     /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.
     static func instanceHint(for name: String, among known: [String]) -> String? {
         let template = InstanceName(name)?.template ?? "\(name)@"

@@ -84,18 +84,17 @@ import Testing
 
     /// Those with several mistakes.
     private static let several: Set<String> = [
-        "expression-constant-beside-a-name", "expression-constants-that-fail", "files-broken-hides-names",
-        "files-doubled-for-instances", "files-doubled-with-mistakes", "files-duplicate-hides-what-follows",
-        "files-duplicate-names", "files-one-encoding",
-        "files-sorted", "kind-with-states",
-        "several-documents",
-        "several-errors-of-the-whole", "several-everywhere", "several-in-a-system", "several-on-one-line",
-        "several-warnings-beside-a-wrong-name", "several-warnings-beside-errors",
-        "system-mailbox-words",
-        "transition-set-two-mistakes", "whole-buses-of-no-use", "whole-loop-beside-an-error",
-        "whole-loop-limited-in-one-place", "whole-loop-of-a-name-with-a-tab", "whole-two-loops",
-        "whole-unreachable-chain", "whole-unreachable-states",
+        "document-separator-missing", "expression-constant-beside-a-name", "expression-constants-that-fail",
+        "files-broken-hides-names", "files-doubled-for-instances", "files-doubled-with-mistakes",
+        "files-duplicate-hides-what-follows", "files-duplicate-names", "files-one-encoding", "files-sorted",
+        "keys-of-other-programs", "kind-with-states", "several-documents", "several-errors-of-the-whole",
+        "several-everywhere", "several-in-a-system", "several-on-one-line", "several-warnings-beside-a-wrong-name",
+        "several-warnings-beside-errors", "system-mailbox-words", "transition-keys-beside-event",
+        "transition-keys-of-another-kind", "transition-set-two-mistakes", "transitions-too-deep",
+        "whole-buses-of-no-use", "whole-loop-beside-an-error", "whole-loop-limited-in-one-place",
+        "whole-loop-of-a-name-with-a-tab", "whole-two-loops", "whole-unreachable-chain", "whole-unreachable-states",
         "yaml-deep-beside-others", "yaml-directive-unknown", "yaml-directive-version", "yaml-duplicate-three-times",
-        "yaml-first-document-broken", "yaml-second-document-broken", "yaml-tag-misspelt", "yaml-tab-behind-the-dashes",
+        "yaml-first-document-broken", "yaml-second-document-broken", "yaml-tab-behind-the-dashes",
+        "yaml-tag-misspelt",
     ]
 }

@@ -532,7 +532,7 @@ import Testing
             a.yaml:10:8: error: the link 'a' has no key 'from' [unknown-key]
                 a: { from: disk, to: status, onState: Full, emitValue: full }
                      ^~~~
-              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+              hint: did you mean 'attach'?
             """#),
         Mistake(
             "a wrong state does not hide a wrong field",

@@ -123,7 +123,7 @@ import Testing
             a.yaml:7:16: error: a transition has no key 'if' [unknown-key]
                   Cleaned: { if: state.used > 1, to: Normal }
                              ^~
-              hint: possible here: when, to, set
+              hint: did you mean 'when'?
             """#),
         Mistake(
             "a transition written like an initial state",

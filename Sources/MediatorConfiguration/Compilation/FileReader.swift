@@ -105,6 +105,8 @@ struct FileReader {
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
             "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups' or 'access'",
-            hint: near.map { "did you mean '\($0)'?" })
+            hint: misspelt?.key.text == "systems"
+                ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
+                : near.map { "did you mean '\($0)'?" })
     }
 }

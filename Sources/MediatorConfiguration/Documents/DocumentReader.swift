@@ -147,9 +147,11 @@ struct DocumentReader {
                 case .abandoned(let isFinal):
                     nodes = builder.nodes
                     return Failure(offset: span.start, documentStart: documentStart, isFinal: isFinal)
-                case .root(let root):
+                case .roots(let roots):
                     nodes = builder.nodes
-                    if !root.isNull { result.documents.append(Document(source: source, root: root)) }
+                    for root in roots where !root.isNull {
+                        result.documents.append(Document(source: source, root: root))
+                    }
                     builder.restart()
                 }
             }

@@ -24,6 +24,7 @@ enum SyntaxFault {
         }
         var words = explanation(problem, context, source, stopped)
         if words.isAtBeginning { place = begun }
+        if words.isAtKey { place = firstCharacter(ofLineAt: stopped, source) }
         if problem == "did not find expected node content", let innermost, isAtEnd(stopped, source) {
             words = neverClosed(source.bytes[innermost] == UInt8(ascii: "[") ? "sequence" : "mapping")
             place = innermost
@@ -42,6 +43,7 @@ enum SyntaxFault {
         var message: String
         var hint: String?
         var isAtBeginning = false
+        var isAtKey = false
     }
 
     private static func explanation(_ problem: String, _ context: String, _ source: SourceText, _ offset: Int) -> Words
@@ -50,6 +52,10 @@ enum SyntaxFault {
         let isAtEnd = isAtEnd(offset, source)
         let character = rest.first.map { String(UnicodeScalar($0)) } ?? ""
         switch problem {
+        case "mapping values are not allowed in this context" where standsTooDeep(source, offset):
+            return Words(
+                message: "this key stands further in than the one above it, which has its value already",
+                hint: "keys of one mapping stand in the same column", isAtKey: true)
         case "mapping values are not allowed in this context":
             return Words(
                 message: "a ':' that makes a key is not possible here",
@@ -124,6 +130,30 @@ enum SyntaxFault {
         let line = source.line(index - 1).drop { $0 == UInt8(ascii: " ") }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return false }
         return line[..<colon].allSatisfy { $0 > 0x20 } && !line[colon...].contains(UInt8(ascii: " "))
+    }
+
+    /// Whether an offset is that of the ':' of a line's key, and the line above is a key with a value, further out.
+    private static func standsTooDeep(_ source: SourceText, _ offset: Int) -> Bool {
+        var index = source.lineIndex(at: min(offset, source.bytes.count))
+        let line = source.line(index)
+        let indentation = line.prefix { $0 == UInt8(ascii: " ") }.count
+        guard line.firstIndex(of: UInt8(ascii: ":")) == offset else { return false }
+        while index > 0 {
+            index -= 1
+            let above = source.line(index)
+            let text = above.drop { $0 == UInt8(ascii: " ") }
+            guard let first = text.first, first != UInt8(ascii: "#"), first != UInt8(ascii: "\r") else { continue }
+            guard above.count - text.count < indentation, let colon = text.firstIndex(of: UInt8(ascii: ":")) else {
+                return false
+            }
+            return text[(colon + 1)...].contains { $0 > 0x20 }
+        }
+        return false
+    }
+
+    private static func firstCharacter(ofLineAt offset: Int, _ source: SourceText) -> Int {
+        let line = source.line(source.lineIndex(at: min(offset, source.bytes.count)))
+        return line.firstIndex { $0 != UInt8(ascii: " ") } ?? offset
     }
 
     /// Whether nothing of a document comes after an offset.

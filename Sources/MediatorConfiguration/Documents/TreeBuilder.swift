@@ -7,8 +7,8 @@ struct TreeBuilder: ~Copyable {
     enum Step {
         /// The document goes on.
         case more
-        /// The document is complete.
-        case root(Node)
+        /// The document is complete; it is several where one begins within another, which is reported.
+        case roots([Node])
         /// The document is given up; `isFinal`: and the rest of the file.
         case abandoned(isFinal: Bool)
     }
@@ -162,7 +162,9 @@ struct TreeBuilder: ~Copyable {
         guard let frame = frames.popLast() else { return .more }
         let content: Node.Content
         if frame.isMapping {
-            var own = withoutDuplicates(entries.take(from: frame.base))
+            // The keys of a document are looked at when it is known how many documents there are.
+            var own = entries.take(from: frame.base)
+            if !frames.isEmpty { own = withoutDuplicates(own) }
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
@@ -219,7 +221,7 @@ struct TreeBuilder: ~Copyable {
 
     /// Puts a complete node where it belongs.
     private mutating func add(_ node: consuming Node) -> Step {
-        guard let last = frames.indices.last else { return .root(node) }
+        guard let last = frames.indices.last else { return .roots(apart(node)) }
         guard frames[last].isMapping else {
             items.push(node)
             return .more
@@ -263,6 +265,41 @@ struct TreeBuilder: ~Copyable {
         begin(scalar)
         return .value
     }
+
+    /// The documents that a complete node is: one, unless other systems begin in it, each with keys that the one before it
+    /// has, too. Then the lines that separate them are missing, which is reported.
+    private func apart(_ node: Node) -> [Node] {
+        guard case .mapping(let entries) = node.content else { return [node] }
+        var nodes: [Node] = []
+        var start = 0
+        func end(at end: Int) {
+            var part = node
+            if end - start == entries.count {
+                part.content = .mapping(withoutDuplicates(entries))
+            } else {
+                part.content = .mapping(withoutDuplicates(Array(entries[start..<end])))
+                part.span = Span(start: entries[start].key.span.start, end: entries[end - 1].value.span.end)
+            }
+            nodes.append(part)
+            start = end
+        }
+        // A few, so that a file of nothing else takes no time.
+        let heads = entries.indices.dropFirst().lazy.filter { entries[$0].key.text == Self.head }
+        for index in heads.prefix(ConfigurationLimits.brokenDocuments) {
+            let before = Set(entries[start..<index].lazy.map(\.key.text))
+            let behind = entries[(index + 1)...].prefix { $0.key.text != Self.head }
+            guard before.contains(Self.head), behind.contains(where: { before.contains($0.key.text) }) else { continue }
+            findings.report(
+                .duplicateKey, in: source, at: entries[index].key.span,
+                "another system begins here, and a document describes one", hint: "write a line '---' before it")
+            end(at: index)
+        }
+        if start < entries.count { end(at: entries.count) }
+        return nodes.isEmpty ? [node] : nodes
+    }
+
+    /// The key by which a document describes a system.
+    private static let head = "system"
 
     /// The entries, each key once; linear.
     private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {

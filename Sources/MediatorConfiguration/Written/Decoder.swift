@@ -17,9 +17,11 @@ struct Decoder {
     func location(_ span: Span) -> SourceLocation { source.location(at: span.start) }
 
     /// The entries of a mapping.
-    func entries(_ node: Node, _ what: @autoclosure () -> String) -> [Node.Entry]? {
+    func entries(
+        _ node: Node, _ what: @autoclosure () -> String, hint: @autoclosure () -> String? = nil
+    ) -> [Node.Entry]? {
         if case .mapping(let entries) = node.content { return entries }
-        let hint = node.isNull ? "write '{}' if there is nothing to say" : nil
+        let hint = hint() ?? (node.isNull ? "write '{}' if there is nothing to say" : nil)
         report(.wrongShape, at: node.mark, "\(what()) must be a mapping, not \(node.kind)", hint: hint)
         return nil
     }
@@ -33,8 +35,10 @@ struct Decoder {
     }
 
     /// The entries of a mapping whose keys are fixed. Others are reported.
-    func keyed(_ node: Node, _ what: @autoclosure () -> String, known: [String]) -> Keyed? {
-        guard let entries = entries(node, what()) else { return nil }
+    func keyed(
+        _ node: Node, _ what: @autoclosure () -> String, known: [String], hint: @autoclosure () -> String? = nil
+    ) -> Keyed? {
+        guard let entries = entries(node, what(), hint: hint()) else { return nil }
         var isWithinParenthesis = false
         for index in entries.indices {
             if isWithinParenthesis, entries[index].value.isNull {
@@ -64,7 +68,8 @@ struct Decoder {
     func unknownKey(_ entry: Node.Entry, _ what: String, known: [String]) {
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
-            hint: colonHint(entry) ?? Names.hint(for: entry.key.text, among: known))
+            hint: colonHint(entry) ?? Names.keyMeant(by: entry.key.text, among: known).map { "did you mean '\($0)'?" }
+                ?? Names.hint(for: entry.key.text, among: known))
     }
 
     /// A word on `{a:1}`, which YAML reads as one long key.
@@ -79,7 +84,7 @@ struct Decoder {
     ) -> Node? {
         if let node = keyed[key] { return node }
         // A key that is no name may have been meant to be this one.
-        if keyed.hasMisspelt(key) || keyed[""] != nil { return nil }
+        if keyed.hasMisspelt(key) || keyed.hasOnlyForeign || keyed[""] != nil { return nil }
         report(.missingKey, at: keyed.span, "\(what()) needs '\(key)'", hint: hint())
         return nil
     }
@@ -268,7 +273,7 @@ struct Keyed {
     var understood: Keyed {
         var result = self
         result.entries = entries.map { entry in
-            guard !known.contains(entry.key.text), let meant = nearestName(to: entry.key.text, among: known),
+            guard !known.contains(entry.key.text), let meant = Names.keyMeant(by: entry.key.text, among: known),
                 self[meant] == nil
             else { return entry }
             var entry = entry
@@ -281,9 +286,12 @@ struct Keyed {
     /// Whether some key, which has been reported, has no meaning and is like none that has.
     var hasForeign: Bool { entries.contains { !known.contains($0.key.text) } }
 
+    /// Whether it has keys, none of which has a meaning: whatever they are meant to be has been reported.
+    var hasOnlyForeign: Bool { !entries.isEmpty && entries.allSatisfy { !known.contains($0.key.text) } }
+
     /// Whether an unknown key, which has been reported, is probably meant to be this one.
     func hasMisspelt(_ key: String) -> Bool {
-        entries.contains { !known.contains($0.key.text) && nearestName(to: $0.key.text, among: known) == key }
+        entries.contains { !known.contains($0.key.text) && Names.keyMeant(by: $0.key.text, among: known) == key }
     }
 
     /// The key as written.

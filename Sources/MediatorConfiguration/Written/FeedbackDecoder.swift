@@ -159,6 +159,10 @@ struct FeedbackDecoder {
                 decoder.report(
                     .unknownKey, at: entry.key.span, "\(what()) has no key '\(entry.key.text)'",
                     hint: "it is a parameter of '\(effect.name)', and belongs inside of that")
+            } else if Self.looksLikeOutcome(entry.key.text), let effect = named.first.flatMap({ effects[$0.text] }),
+                nearestName(to: entry.key.text, among: Self.keys + effects.outcomes) == nil
+            {
+                decoder.unknownKey(entry, what(), known: ["onState"] + effect.outcomes.map(\.name))
             } else {
                 decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names)
             }

@@ -68,7 +68,12 @@ struct SystemDecoder {
         let external = keyed["external"].map(external) ?? .events([])
         let feedbacks = keyed["feedbacks"].map(feedbacks) ?? []
         let transitions =
-            kind != nil ? [] : keyed["transitions"].map { TransitionDecoder(decoder).transitions($0) } ?? []
+            kind != nil
+            ? []
+            : keyed["transitions"].map {
+                TransitionDecoder(decoder).transitions(
+                    $0, states: states?.map(\.name.text) ?? [], events: events?.map(\.name.text) ?? [])
+            } ?? []
         guard let name else { return nil }
         return WrittenSystem(
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,

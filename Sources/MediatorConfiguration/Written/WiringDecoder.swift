@@ -33,7 +33,9 @@ struct WiringDecoder {
         var links: [WrittenLink] = []
         let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         if let node = keyed["links"], !node.isNull {
-            links = decoder.entries(node, "'links'")?.compactMap { link($0, loop) } ?? []
+            links =
+                decoder.entries(node, "'links'", hint: node.isNull ? nil : "give each a name: NAME: { attach: … }")?
+                .compactMap { link($0, loop) } ?? []
         }
         var instances: [WrittenInstance] = []
         if let node = keyed["instances"], !node.isNull {
@@ -63,7 +65,13 @@ struct WiringDecoder {
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
             initialKey: nil, buffer: .busDefault, external: nil, each: nil, span: entry.key.span)
-        guard var keyed = decoder.keyed(entry.value, what, known: Self.busKeys) else { return bus }
+        guard
+            var keyed = decoder.keyed(
+                entry.value, what, known: Self.busKeys,
+                hint: entry.value.scalar.map { "write { kind: passthrough, value: \($0.isNull ? "string" : $0.text) }" }
+            )
+        else { return bus }
+        keyed = keyed.understood
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
         if InstanceName(entry.key.text)?.isEvery == true {
