@@ -64,10 +64,12 @@ public struct Fault: Sendable, Hashable {
         Fault(part, at: source, places, message: concealment(message))
     }
 
+    /// Whether the same went wrong in the same part.
     public static func == (left: Fault, right: Fault) -> Bool {
         (left.part, left.source, left.message) == (right.part, right.source, right.message)
     }
 
+    /// Hashes what is compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(part)
         hasher.combine(source)
