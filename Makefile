@@ -90,7 +90,8 @@ sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads 
 # Much of these is waiting, so there is one process more than processors; conftest.py says which tests go together.
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
-		-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder Tests/Integration
+		-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder \
+		--junit-xml .build/integration.xml Tests/Integration
 
 docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
 	Documentation/build.py
