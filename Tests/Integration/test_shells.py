@@ -52,6 +52,10 @@ CASES = [
     ("mediatorctl graph --format=me", {"--format=mermaid"}),
     ("mediatorctl emit door ", {"Push", "Shut"}),
     ("mediatorctl frobnicate ", set()),
+    ("mediatorctl graph --config /usr/lib/os-rel", set()),
+    ("mediatorctl graph --config /usr/lib/system", {"/usr/lib/systemd"}),
+    ("mediatorctl graph --config=/usr/lib/system", {"--config=/usr/lib/systemd"}),
+    ("mediatorctl status --socket=/etc/os-rel", {"--socket=/etc/os-release"}),
 ]
 
 BASH = r"""
@@ -87,7 +91,7 @@ def test_fish_completes(one: Daemon, line: str, words: set[str], tmp_path: Path)
         text=True,
         timeout=60,
     )
-    assert {text.split("\t")[0] for text in result.stdout.splitlines()} == words, result
+    assert {text.split("\t")[0].rstrip("/") for text in result.stdout.splitlines()} == words, result
 
 
 def zsh(one: Daemon, line: str, folder: Path) -> str:
@@ -136,6 +140,8 @@ def zsh(one: Daemon, line: str, folder: Path) -> str:
         ("mediatorctl tap bus:vis", "mediatorctl tap bus:visitor "),
         ("mediatorctl publish visitor x --wait door=C", "mediatorctl publish visitor x --wait door=Closed "),
         ("mediatorctl frobnicate x", "mediatorctl frobnicate x"),
+        ("mediatorctl graph --config=/usr/lib/system", "mediatorctl graph --config=/usr/lib/systemd/"),
+        ("mediatorctl status --socket /etc/os-rel", "mediatorctl status --socket /etc/os-release "),
     ],
 )
 def test_zsh_completes(one: Daemon, line: str, completed: str, tmp_path: Path) -> None:

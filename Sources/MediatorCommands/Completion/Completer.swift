@@ -72,7 +72,9 @@ struct Completer: Sendable {
                 return .candidates([])
             }
             let rest = String(current[current.index(after: equals)...])
-            guard case .candidates(let values) = try await value(of: option, rest, line) else { return .candidates([]) }
+            let proposal = try await value(of: option, rest, line)
+            // The shells look for files behind the '='.
+            guard case .candidates(let values) = proposal else { return proposal }
             return .candidates(values.map { Candidate(text: "\(name)=\($0.text)", meaning: $0.meaning) })
         }
         if !line.isBehindDashes, current.hasPrefix("-") {

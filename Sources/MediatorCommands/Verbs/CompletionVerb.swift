@@ -81,8 +81,8 @@ struct CompletionVerb: LocalVerb {
             local line candidate
             for line in "${(@f)$("${words[1]}" complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
                 case $line in
-                    (:files) _files; return ;;
-                    (:directories) _files -/; return ;;
+                    (:files) compset -P '--*='; _files; return ;;
+                    (:directories) compset -P '--*='; _files -/; return ;;
                     ('') continue ;;
                 esac
                 candidate=${${line%%$'\t'*}//:/\\:}
@@ -109,9 +109,13 @@ struct CompletionVerb: LocalVerb {
             set -l lines ($program complete -- $words "$current" 2>/dev/null)
             switch "$lines[1]"
                 case ':files'
-                    __fish_complete_path "$current"
+                    for path in (__fish_complete_path (string replace -r '^--[^=]*=' '' -- "$current"))
+                        printf '%s%s\n' (string match -r '^--[^=]*=' -- "$current") $path
+                    end
                 case ':directories'
-                    __fish_complete_directories "$current" ''
+                    for path in (__fish_complete_directories (string replace -r '^--[^=]*=' '' -- "$current") '')
+                        printf '%s%s\n' (string match -r '^--[^=]*=' -- "$current") $path
+                    end
                 case '*'
                     printf '%s\n' $lines
             end
