@@ -211,7 +211,8 @@ final class EffectRunner: Sendable {
     /// A fault of it, or of an outcome of it.
     private func fault(of outcome: String? = nil, _ message: String) -> Fault {
         Fault(
-            (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)", at: definition.source, message: message
+            (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)", in: .feedback(definition.name),
+            message: message
         )
     }
 

@@ -33,46 +33,69 @@ extension Health {
 public struct Fault: Sendable, Hashable {
     /// What was being computed, and where that is written: after a reload, where it is written now.
     public var place: String {
-        guard let source else { return part }
-        return "\(part), \(places?.now(source) ?? source)"
+        switch source {
+        case .none, .system(_, nil): part
+        case .system(let written, let place?): "\(part), \(place.source(of: written))"
+        case .link(let place): "\(part), \(place.now)"
+        }
     }
     /// What went wrong.
     public let message: String
     /// What was being computed.
     let part: String
-    /// Where that was written as it began to run.
-    private let source: SourceLocation?
-    /// Knows where it is written now.
-    private var places: WrittenPlaces?
+    private var source: Source
 
-    init(_ part: String, at source: SourceLocation? = nil, _ places: WrittenPlaces? = nil, message: String) {
-        self.part = part
-        self.source = source
-        self.places = places
-        self.message = message
+    /// Where that is written.
+    private enum Source: Sendable {
+        case none
+        /// In a part of the system; nil: nobody has said yet where that is.
+        case system(WrittenPart, WrittenSystemPlace?)
+        case link(WrittenPlace)
     }
 
-    /// The same, of something whose places are known there.
-    func written(in places: WrittenPlaces) -> Fault {
+    /// Of what is written nowhere.
+    init(_ part: String, message: String) {
+        (self.part, self.message, source) = (part, message, .none)
+    }
+
+    /// Of a part of the system that notes it.
+    init(_ part: String, in written: WrittenPart, message: String) {
+        (self.part, self.message, source) = (part, message, .system(written, nil))
+    }
+
+    /// Of a link.
+    init(_ part: String, of link: WrittenPlace, message: String) {
+        (self.part, self.message, source) = (part, message, .link(link))
+    }
+
+    /// The same, where the system is written there.
+    func written(in place: WrittenSystemPlace) -> Fault {
+        guard case .system(let written, nil) = source else { return self }
         var fault = self
-        fault.places = fault.places ?? places
+        fault.source = .system(written, place)
         return fault
     }
 
     /// The same without what must not be shown.
     func concealed(by concealment: Concealment) -> Fault {
-        Fault(part, at: source, places, message: concealment(message))
+        var fault = Fault(part, message: concealment(message))
+        fault.source = source
+        return fault
+    }
+
+    private var written: WrittenPart? {
+        if case .system(let written, _) = source { written } else { nil }
     }
 
     /// Whether the same went wrong in the same part.
     public static func == (left: Fault, right: Fault) -> Bool {
-        (left.part, left.source, left.message) == (right.part, right.source, right.message)
+        (left.part, left.written, left.message) == (right.part, right.written, right.message)
     }
 
     /// Hashes what is compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(part)
-        hasher.combine(source)
+        hasher.combine(written)
         hasher.combine(message)
     }
 }

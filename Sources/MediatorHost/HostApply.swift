@@ -133,25 +133,16 @@ extension Host {
             return machine.phase
         }
         try Self.check(phaseNow)
-        Self.tellWhereWritten(graph, to: old, matching, plan)
+        Self.tellWhereWritten(graph, to: new)
         changes.tell(.exchanged)
         return Change(plan: plan, old: old, new: new)
     }
 
-    /// Tells what is kept where it is written now.
-    private static func tellWhereWritten(_ graph: Graph, to set: HostedSet, _ matching: Matching, _ plan: Plan) {
-        for (pair, step) in zip(matching.systems.all, plan.systems) where step.fate == .keep {
-            guard let (system, definition) = pair.of(set.systems, graph.systems) else { continue }
-            system.places.move(system.definition === definition ? [] : system.definition.places(in: definition))
-        }
-        for (pair, step) in zip(matching.buses.all, plan.buses) where step.fate == .keep {
-            guard let (bus, definition) = pair.of(set.buses, graph.buses) else { continue }
-            bus.places.move([(bus.definition.source, definition.source)])
-        }
-        for (pair, step) in zip(matching.links.all, plan.links) where step.fate == .keep {
-            guard let (link, definition) = pair.of(set.links, graph.links) else { continue }
-            link.places.move(link.definition === definition ? [] : [(link.definition.source, definition.source)])
-        }
+    /// Tells what is kept, or takes the place of another of its name, where it is written now.
+    private static func tellWhereWritten(_ graph: Graph, to set: HostedSet) {
+        for (system, definition) in zip(set.systems, graph.systems) { system.place.become(definition) }
+        for (bus, definition) in zip(set.buses, graph.buses) { bus.place.become(definition.source) }
+        for (link, definition) in zip(set.links, graph.links) { link.place.become(definition.source) }
     }
 
     private static func check(_ phase: Phase) throws(ApplyError) {

@@ -39,27 +39,33 @@ final class HostedBus: Sendable {
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
     /// Where it is written now.
-    let places = WrittenPlaces()
+    let place: WrittenPlace
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
     private let handler: any LogHandler
 
     /// A bus; one that remembers begins with the value that is given, else with the one that is written as its first.
-    init(_ definition: BusDefinition, continuing value: BusValue? = nil, time: HostTime, logger: Logger) {
+    ///
+    /// - Parameter place: that of one of its name before, which told of its first value.
+    init(
+        _ definition: BusDefinition, continuing value: BusValue? = nil, at place: WrittenPlace? = nil, time: HostTime,
+        logger: Logger
+    ) {
         self.definition = definition
+        let place = place ?? WrittenPlace(definition.source)
+        self.place = place
         self.logger = logger
         handler = logger.handler
         let limit = definition.buffer.limit
         let overflow: Overflow = definition.buffer.overflow == .dropOldest ? .dropOldest : .dropNewest
         let inlets = inlets
-        let places = places
         let first =
             value
             ?? definition.initial.map {
                 let now = time.now()
                 return BusValue(
                     cause: Cause(
-                        Cause.BeginningOrigin(.firstValue(definition.source, places), of: definition.name), at: now,
+                        Cause.BeginningOrigin(.firstValue(place), of: definition.name), at: now,
                         value: $0),
                     time: now)
             }

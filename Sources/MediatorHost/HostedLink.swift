@@ -31,7 +31,7 @@ final class HostedLink: Sendable {
 
     let definition: LinkDefinition
     /// Where it is written now.
-    let places = WrittenPlaces()
+    let place: WrittenPlace
     /// The system or bus at which it begins.
     let origin: ObjectIdentifier
     /// The bus at which it begins, if it does.
@@ -47,12 +47,15 @@ final class HostedLink: Sendable {
 
     /// A link between parts of a set, which are given in the order of its graph.
     ///
-    /// - Parameter old: one that did the same between other parts, whose count goes on.
+    /// - Parameters:
+    ///   - old: one that did the same between other parts, whose count goes on.
+    ///   - place: that of one of its name before, where it has faults.
     init(
         _ definition: LinkDefinition, systems: [HostedSystem], buses: [HostedBus], continuing old: HostedLink?,
-        time: HostTime, logger: Logger
+        at place: WrittenPlace? = nil, time: HostTime, logger: Logger
     ) {
         self.definition = definition
+        self.place = place ?? WrittenPlace(definition.source)
         self.time = time
         self.logger = logger
         handler = logger.handler
@@ -162,7 +165,7 @@ final class HostedLink: Sendable {
                 "\(message)",
                 metadata: .about(
                     .linkHeldBack, because: cause(),
-                    ["limit": "\(limit ?? "")", "link-source": "\(places.now(definition.source))"]))
+                    ["limit": "\(limit ?? "")", "link-source": "\(place.now)"]))
             return false
         case .holds: return false
         }
@@ -173,8 +176,11 @@ final class HostedLink: Sendable {
     }
 
     private func fault(_ message: String) -> Fault {
-        let part = definition.trigger.map { "feedback \($0.feedback)" } ?? "link \(definition.name)"
-        return Fault(part, at: definition.source, places, message: message)
+        guard let trigger = definition.trigger else {
+            return Fault("link \(definition.name)", of: place, message: message)
+        }
+        // It is the system's, which notes it.
+        return Fault("feedback \(trigger.feedback)", in: .feedback(trigger.feedback), message: message)
     }
 
     /// What a system shows its states, if the link begins at one.

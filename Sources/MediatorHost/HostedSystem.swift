@@ -189,8 +189,8 @@ final class HostedSystem: Sendable {
     typealias Supervise = @Sendable (Claim, SupervisionMachine.Decision, Duration) -> Void
 
     let definition: SystemDefinition
-    /// Where its parts are written now.
-    let places = WrittenPlaces()
+    /// Where it and its parts are written now.
+    let place: WrittenSystemPlace
     private let status: Mutex<Status>
     private let make: Maker
     private let effects: EffectCatalogue
@@ -221,6 +221,7 @@ final class HostedSystem: Sendable {
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
         self.definition = definition
+        place = WrittenSystemPlace(definition)
         self.make = make
         self.effects = effects
         figures = definition.feedbacks.map { _ in RunFigures() }
@@ -423,7 +424,7 @@ final class HostedSystem: Sendable {
         } catch {
             present.cancel()
             note(
-                Fault("the initial state", at: error.source, message: error.description), of: nil, isOver: true,
+                Fault("the initial state", in: .whole, message: error.description), of: nil, isOver: true,
                 duringRestart: true)
             return nil
         }
@@ -803,7 +804,7 @@ final class HostedSystem: Sendable {
 
     /// Remembers what it has done.
     private func trace(_ happening: Happening, of number: UInt64) {
-        let happening = happening.concealed(by: concealment).written(in: places)
+        let happening = happening.concealed(by: concealment).written(in: place)
         let forgotten = status.withLock { status -> Trace.Forgotten? in
             guard number == status.incarnation.number else { return nil }
             return status.trace.note(.other(happening))
@@ -831,7 +832,7 @@ final class HostedSystem: Sendable {
         action wanted: FaultAction? = nil,
         duringRestart: Bool = false
     ) {
-        let fault = fault.concealed(by: concealment).written(in: places)
+        let fault = fault.concealed(by: concealment).written(in: place)
         let elapsed = time.elapsed()
         let now = time.now()
         var forgotten: Trace.Forgotten?

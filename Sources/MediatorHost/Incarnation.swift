@@ -143,7 +143,7 @@ final class Incarnation: Sendable {
             state = state.entering(first.index, data, at: now, on: event, original: first.original)
             return .handled
         } catch {
-            report(Fault("the initial state", at: definition.source, message: error.message))
+            report(Fault("the initial state", in: .whole, message: error.message))
             return .stay
         }
     }

@@ -9,12 +9,6 @@ struct Matching: Sendable {
         var old: Int?
         /// Its index in the second one.
         var new: Int?
-
-        /// What it is in either, where it is in both.
-        func of<Before, After>(_ olds: [Before], _ news: [After]) -> (old: Before, new: After)? {
-            guard let old, let new else { return nil }
-            return (olds[old], news[new])
-        }
     }
 
     /// Those of one kind, by name.

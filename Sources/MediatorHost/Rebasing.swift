@@ -17,7 +17,8 @@ extension Graph {
             if definition === system { continue }
             let change = IndexChange(from: system, to: definition)
             if !change.isIdentity { changes[index] = change }
-            graph.systems[index] = definition.replacing(description: system.description, source: system.source)
+            graph.systems[index] = definition.replacing(
+                description: system.description, source: system.source, transitions: system.transitions)
         }
         guard !changes.isEmpty else { return graph }
         graph.links = links.map { link in

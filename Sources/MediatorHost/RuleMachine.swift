@@ -28,7 +28,8 @@ struct RuleMachine: Sendable {
             } catch {
                 let names = (definition.states[state.index].name, definition.events[event.index].name)
                 let part = "transition from \(names.0) on \(names.1)"
-                report(Fault(part, at: rules[index].source, message: error.message))
+                let rule = WrittenPart.rule(state: names.0, event: names.1, index: index)
+                report(Fault(part, in: rule, message: error.message))
                 return .stay
             }
         }

@@ -60,14 +60,16 @@ struct SetBuilder: Sendable {
             if step?.fate == .keep, let present { return present }
             let value = step?.value == .keep ? present?.carried : values[definition.name]
             return HostedBus(
-                definition, continuing: value, time: time, logger: logger.with(["bus": "\(definition.name)"]))
+                definition, continuing: value, at: present?.place, time: time,
+                logger: logger.with(["bus": "\(definition.name)"]))
         }
         let kept = before?.keptLinks(graph.links.count)
         let (missing, made) = Self.made(graph.links, kept) { definition in
             let present = old?.link(definition.name)
             let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
-                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, time: time,
+                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, at: present?.place,
+                time: time,
                 logger: logger.with(["link": "\(definition.name)"]))
         }
         return HostedSet(

@@ -57,7 +57,7 @@ struct SystemObserver: LoopObserver {
         case .fault:
             reports.failed(
                 Fault(
-                    "state \(name(state))", at: definition.source,
+                    "state \(name(state))", in: .whole,
                     message: "the event '\(eventName)' is not handled"))
         }
     }

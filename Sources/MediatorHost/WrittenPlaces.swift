@@ -1,47 +1,54 @@
 import MediatorConfiguration
 import Synchronization
 
-/// Where the parts of something that goes on running are written now. A reload keeps a system or a link that still says the
-/// same, with the definition with which it runs; but its file may have been edited around it.
-final class WrittenPlaces: Sendable {
-    /// By where a part was written as it began; none where it has stayed there.
-    private let present = Mutex<[SourceLocation: SourceLocation]>([:])
+/// What is written of something now. A reload keeps a system, a link or a bus that still says the same, with the definition
+/// with which it runs; but its file may have been edited around it.
+final class Latest<Written: Sendable>: Sendable {
+    private let value: Mutex<Written>
 
-    /// Where something is written now. What is no part of it stays where it is.
-    func now(_ source: SourceLocation) -> SourceLocation { present.withLock { $0[source] ?? source } }
+    init(_ value: Written) { self.value = Mutex(value) }
 
-    /// Takes note of where something is written from now on.
-    ///
-    /// - Parameter parts: the parts that may have moved, where they were as it began and where they are.
-    func move(_ parts: [(from: SourceLocation, to: SourceLocation)]) {
-        var places: [SourceLocation: SourceLocation] = [:]
-        for part in parts where part.from != part.to { places[part.from] = part.to }
+    /// What is written now.
+    var now: Written { value.withLock { $0 } }
+
+    /// Takes note of what is written from now on.
+    func become(_ written: Written) {
+        var written = written
         // What was there before is let go of without the lock.
-        present.withLock { swap(&$0, &places) }
+        value.withLock { swap(&$0, &written) }
     }
 }
 
-extension SystemDefinition {
-    /// The parts of a system, where they are written in this definition and in another one of the same fingerprint, in which
-    /// states, events and feedbacks may have another order. Linear in its size.
-    func places(in other: SystemDefinition) -> [(from: SourceLocation, to: SourceLocation)] {
-        var places = [(source, other.source)]
-        func indices(_ names: [String]) -> [String: Int] {
-            Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+/// Where a link or a bus is written.
+typealias WrittenPlace = Latest<SourceLocation>
+
+/// Where a system is written, with its parts.
+typealias WrittenSystemPlace = Latest<SystemDefinition>
+
+/// A part of a system, by names: states and events may have another order in what is written now.
+enum WrittenPart: Sendable, Hashable {
+    /// All of it.
+    case whole
+    /// A feedback.
+    case feedback(String)
+    /// A rule among those of a state on an event.
+    case rule(state: String, event: String, index: Int)
+}
+
+extension WrittenSystemPlace {
+    /// Where a part of the system is written now.
+    func source(of part: WrittenPart) -> SourceLocation {
+        let definition = now
+        switch part {
+        case .whole: return definition.source
+        case .feedback(let name):
+            return definition.feedbacks.first { $0.name == name }?.source ?? definition.source
+        case .rule(let state, let event, let index):
+            guard let state = definition.states.firstIndex(where: { $0.name == state }),
+                let event = definition.events.firstIndex(where: { $0.name == event }),
+                definition.rules[state][event].indices.contains(index)
+            else { return definition.source }
+            return definition.rules[state][event][index].source
         }
-        let feedbacks = indices(other.feedbacks.map(\.name))
-        for feedback in self.feedbacks {
-            guard let index = feedbacks[feedback.name] else { continue }
-            places.append((feedback.source, other.feedbacks[index].source))
-        }
-        let (states, events) = (indices(other.states.map(\.name)), indices(other.events.map(\.name)))
-        for (state, byEvent) in zip(self.states, rules) {
-            guard let state = states[state.name] else { continue }
-            for (event, rules) in zip(self.events, byEvent) {
-                guard let event = events[event.name] else { continue }
-                places += zip(rules, other.rules[state][event]).map { ($0.source, $1.source) }
-            }
-        }
-        return places
     }
 }

@@ -179,6 +179,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             feedbacks:
               look: { onState: Idle, when: 10 / state.n > 3, work: 1s, onDone: Rest }
               rest: { onState: Much, work: 1s, onDone: Rest }
+              tell: { onState: Idle, publish: { to: shares, value: "${10 / state.n}" } }
             transitions:
               Idle:
                 Divide: { when: event.by < 100, to: Idle, set: { n: "${10 / event.by}" } }
@@ -188,6 +189,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             buses:
               parts: { kind: currentValue, value: int, initial: 5, external: both }
               seed: { kind: currentValue, value: int, initial: 2 }
+              shares: { kind: passthrough, value: int }
             ---
             links:
               begin: { attach: share, to: seed, emitEvent: { Divide: { by: "${value}" } } }
@@ -214,6 +216,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
               # The first.
               look: { onState: Idle, when: 10 / state.n > 3, work: 1s, onDone: Rest }
               rest: { onState: Much, work: 1s, onDone: Rest }
+              tell: { onState: Idle, publish: { to: shares, value: "${10 / state.n}" } }
             ---
             links:
               ask: { attach: share, to: parts, when: 10 / value > 3, emitEvent: { Divide: { by: "${value}" } } }
@@ -222,6 +225,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             # Changed by hand.
             buses:
               seed: { kind: currentValue, value: int, initial: 2 }
+              shares: { kind: passthrough, value: int }
               parts: { kind: currentValue, value: int, initial: 5, external: both }
             """
         let fixture = try Fixture(before)
@@ -234,11 +238,14 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         }
         func check(_ text: String) throws {
             let (rule, look) = (try place(of: "Divide: { when", in: text), try place(of: "look: {", in: text))
-            let link = try place(of: "ask: {", in: text)
+            let (link, tell) = (try place(of: "ask: {", in: text), try place(of: "tell: {", in: text))
             let trace = try host.trace("share")
             // Of each fault that there was.
             let faults = trace.filter { $0.kind == .fault }.compactMap(\.reason)
-            for expected in ["feedback look, \(look)", "transition from Idle on Divide, \(rule)", "link ask, \(link)"] {
+            for expected in [
+                "feedback look, \(look)", "feedback tell, \(tell)", "transition from Idle on Divide, \(rule)",
+                "link ask, \(link)",
+            ] {
                 #expect(faults.contains { $0.hasPrefix(expected) }, "\(expected) \(faults)")
             }
             #expect(faults.allSatisfy { $0.contains(": divide by zero") || $0.contains("division") }, "\(faults)")
@@ -265,8 +272,11 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         try host.publish(.int(0), on: "parts")
         await fixture.settle()
         try check(before)
-        for text in [after, "#\n" + after, before] {
-            #expect(try await fixture.apply(text).plan.isEmpty)
+        // With another link and bus in the place of those of which something was told, too.
+        let other = after.replacing("initial: 2 }", with: "initial: 2, limit: 9 }").replacing(
+            "10 / value > 3", with: "10 / value > 4")
+        for text in [after, "#\n" + after, other, "#\n" + other, before] {
+            #expect(try await fixture.apply(text).plan.systems.map(\.fate) == [.keep])
             try check(text)
             // What fails from now on, too.
             try host.emit("Divide", to: "share", fields: [.int(0)])
@@ -280,6 +290,27 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             await fixture.settle()
         }
         await host.stop(within: .zero)
+    }
+
+    @Test func `what was written once for several rules is told where each is written now`() async throws {
+        let head = """
+            system: share
+            states: { Ready: { n: int }, Other: { n: int } }
+            events: { Divide: { by: int } }
+            external: any
+            initialState: { Ready: { n: 0 } }
+            transitions:
+
+            """
+        let rule = #"{ Divide: { to: Ready, set: { n: "${10 / event.by}" } } }"#
+        let fixture = try Fixture(head + "  Ready: &rule \(rule)\n  Other: *rule\n")
+        fixture.host.start()
+        #expect(try await fixture.apply(head + "  Ready: \(rule)\n  Other: \(rule)\n").plan.isEmpty)
+        try fixture.host.emit("Divide", to: "share", fields: [.int(0)])
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("share").lastFault?.place.contains("test0.yaml:7:") == true)
+        #expect(try fixture.host.whyNot("share", event: "Divide").transitions.map(\.source.line) == [7])
+        await fixture.host.stop(within: .zero)
     }
 
     @Test func `a replaced system waits for the side effects of its predecessor`() async throws {

@@ -158,7 +158,7 @@ extension Cause {
             /// The system, or the bus, goes on from where one of its name was when the daemon ended.
             case restored
             /// The value that a bus was given by its definition, there.
-            case firstValue(SourceLocation, WrittenPlaces)
+            case firstValue(WrittenPlace)
         }
 
         let kind: Kind

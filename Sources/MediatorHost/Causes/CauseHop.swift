@@ -220,8 +220,8 @@ private struct Story {
         case .restored: add(.restored, at: time) { $0.text = "kept over a restart of the daemon" }
         case .migration:
             add(.migration, at: time) { $0.text = "carried over by a reload, which changed the system" }
-        case .firstValue(let source, let places):
-            add(.firstValue, at: time) { $0.text = "the first value of the bus, \(places.now(source))" }
+        case .firstValue(let place):
+            add(.firstValue, at: time) { $0.text = "the first value of the bus, \(place.now)" }
         }
     }
 

@@ -251,10 +251,10 @@ final class Happening: Sendable {
         before?.isAlone == false ? Happening(alone: self) : nil
     }
 
-    /// The same, of something whose places are known there.
-    func written(in places: WrittenPlaces) -> Happening {
+    /// The same, where the system is written there.
+    func written(in place: WrittenSystemPlace) -> Happening {
         guard let fault else { return self }
-        return Happening(self, fault: fault.written(in: places))
+        return Happening(self, fault: fault.written(in: place))
     }
 
     /// The same without what must not be shown.

@@ -86,7 +86,7 @@ extension Host {
     /// came to its last outcome, before what that led to; without one, where it ended.
     public func trace(_ name: String) throws(HostError) -> [TraceStep] {
         let system = try named(name)
-        let machine = TraceTeller(definition: system.definition, places: system.places)
+        let machine = TraceTeller(definition: system.definition, place: system.place)
         var steps: [Trace.Step] = []
         for step in system.trace {
             // A run is noted when it has ended.
@@ -130,7 +130,7 @@ extension EffectRun {
 /// Puts what a system did into words. Conditions are evaluated anew, from what they were evaluated with.
 private struct TraceTeller {
     let definition: SystemDefinition
-    let places: WrittenPlaces
+    let place: WrittenSystemPlace
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
@@ -216,15 +216,19 @@ private struct TraceTeller {
     ) -> [TraceStep.Guard] {
         guard definition.kind == nil, definition.events.indices.contains(event) else { return [] }
         let variables = [before, data, .timestamp(time)]
+        func names(_ index: Int) -> WrittenPart {
+            .rule(state: definition.states[state].name, event: definition.events[event].name, index: index)
+        }
         var guards: [TraceStep.Guard] = []
-        for rule in definition.rules[state][event] {
+        for (index, rule) in definition.rules[state][event].enumerated() {
             guard let condition = rule.condition else { break }
             let explanation = condition.explain(variables)
             var holds = false
             if case .success(.bool(true)) = explanation.result { holds = true }
             guards.append(
                 TraceStep.Guard(
-                    text: condition.source, source: places.now(rule.source), holds: holds, reason: explanation.summary))
+                    text: condition.source, source: place.source(of: names(index)), holds: holds,
+                    reason: explanation.summary))
             if holds { break }
             if case .failure = explanation.result { break }
         }

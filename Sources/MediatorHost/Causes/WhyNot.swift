@@ -192,7 +192,7 @@ extension HostedSet {
             if let time = next[feedback.name] { waits += "; its time is at \(time)" }
             return WhyNot.Sender(
                 isLink: false, name: feedback.name, summary: feedback.summary,
-                source: system.places.now(feedback.source),
+                source: system.place.source(of: .feedback(feedback.name)),
                 reasons: reasons, waits: waits)
         }
     }
@@ -258,7 +258,8 @@ extension WhyNot.Candidate {
         let definition = system.definition
         var isDecided = false
         var hasFailed = false
-        return rules.map { rule in
+        let names = (definition.states[state].name, definition.events[event].name)
+        return rules.enumerated().map { index, rule in
             let written = definition.transitions.first { $0.source == rule.source }
             var holds: Bool?
             var reason: String?
@@ -300,9 +301,10 @@ extension WhyNot.Candidate {
             if holds == true || fails { isDecided = true }
             if fails { hasFailed = true }
             return WhyNot.Candidate(
-                from: written?.from ?? definition.states[state].name,
-                event: written?.event ?? definition.events[event].name, to: to, condition: rule.condition?.source,
-                source: system.places.now(rule.source), holds: holds, fails: fails, reason: reason,
+                from: written?.from ?? names.0,
+                event: written?.event ?? names.1, to: to, condition: rule.condition?.source,
+                source: system.place.source(of: .rule(state: names.0, event: names.1, index: index)), holds: holds,
+                fails: fails, reason: reason,
                 field: setting?.field,
                 fieldReason: setting?.reason)
         }
