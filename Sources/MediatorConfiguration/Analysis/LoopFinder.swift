@@ -137,7 +137,7 @@ struct LoopFinder {
     /// What goes round now leads through one of them, so only what they set off is looked at.
     private func staysCalm(_ part: Part, _ changed: Set<Int>) -> Bool {
         // Where the whole part may be too large to be looked at, that has to be told.
-        guard mostSteps(in: part) < FiringGraph.budget else { return false }
+        guard mostSteps(in: part) < Double(FiringGraph.budget) else { return false }
         let members = Set(part.systems)
         let changed = changed.intersection(members)
         var systems = changed
@@ -158,23 +158,29 @@ struct LoopFinder {
         return false
     }
 
-    /// How many steps there may be at most in the firing graph of a part, by how much is in it.
-    private func mostSteps(in part: Part) -> Int {
+    /// How many steps there may be at most in the firing graph of a part, by how much is in it. A floating-point number, since no
+    /// more than its size matters, and integers would overflow. Linear in the part.
+    private func mostSteps(in part: Part) -> Double {
+        var known: [Int: Double] = [:]
         /// What one event may come to in a system: in each state, each rule and whatever fires then.
-        func steps(in system: Int) -> Int {
+        func steps(in system: Int) -> Double {
+            if let steps = known[system] { return steps }
             guard let definition = whole.systems[system].definition else { return 0 }
-            let states = definition.states.count
+            let states = Double(definition.states.count)
             let rules =
-                definition.kind == nil ? definition.rules.joined().lazy.map(\.count).max() ?? 0 : states
-            return states * rules * (1 + joints.attached[system].count + definition.feedbacks.count)
+                definition.kind == nil
+                ? Double(definition.rules.joined().lazy.map(\.count).max() ?? 0) : states
+            let steps = states * rules * Double(1 + joints.attached[system].count + definition.feedbacks.count)
+            known[system] = steps
+            return steps
         }
         return part.systems.reduce(0) { most, system in
             guard let definition = whole.systems[system].definition else { return most }
-            let states = definition.states.count
-            let emissions = definition.feedbacks.count { $0.emitsAtOnce } * definition.events.count * states
+            let states = Double(definition.states.count)
+            let emissions = Double(definition.feedbacks.count { $0.emitsAtOnce } * definition.events.count) * states
             let links = joints.attached[system].map { link in
                 switch whole.links[link].definition.form {
-                case .systemToBus(let bus, _, _): states * joints.readers[bus].count
+                case .systemToBus(let bus, _, _): states * Double(joints.readers[bus].count)
                 case .busToSystem: steps(in: system)
                 case .systemToSystem(let target, _, _): states * steps(in: target)
                 }
