@@ -19,13 +19,16 @@ enum Names {
 
     /// The key that an unknown one is probably meant to be: the nearest, or one that other programs call so.
     static func keyMeant(by key: String, among known: [String]) -> String? {
-        nearestName(to: key, among: known) ?? otherKeys[key.lowercased()].flatMap { known.contains($0) ? $0 : nil }
+        otherKey(key).flatMap { known.contains($0) ? $0 : nil } ?? nearestName(to: key, among: known)
     }
+
+    /// What a key is called here that other programs call so.
+    static func otherKey(_ key: String) -> String? { otherKeys[key.lowercased()] }
 
     /// By what people write who know other programs: what it is called here.
     private static let otherKeys = [
         "type": "value", "default": "initial", "initial": "initialState", "start": "initialState",
-        "from": "attach", "source": "attach", "target": "to", "goto": "to", "next": "to", "if": "when",
+        "from": "attach", "source": "attach", "target": "to", "goto": "to", "next": "to", "then": "to", "if": "when",
         "guard": "when", "condition": "when", "cond": "when", "state": "onState", "interval": "every",
         "delay": "after", "cron": "at", "schedule": "at", "data": "set", "assign": "set",
     ]

@@ -162,10 +162,10 @@ import Testing
             mailbox: {limit:3}
             """#,
             #"""
-            a.yaml:5:11: error: a mailbox has no key 'limit:3' [unknown-key]
+            a.yaml:5:11: error: the ':' behind 'limit' needs a space after it [syntax]
               mailbox: {limit:3}
                         ^~~~~~~
-              hint: a ':' needs a space after it
+              hint: write limit: 3
             """#),
     ]
 }

@@ -51,14 +51,22 @@ struct FileReader {
 
     private mutating func add(_ document: Document) {
         let decoder = Decoder(source: document.source, findings: findings)
-        guard let entries = decoder.entries(document.root, "a document") else {
+        guard var entries = decoder.entries(document.root, "a document") else {
             gathered.mayHideSystems = true
             gathered.mayHideBuses = true
             return
         }
+        let isSystem = entries.contains { $0.key.text == "system" }
+        if isSystem {
+            entries = decoder.raised(
+                decoder.lowered(entries, known: SystemDecoder.keys), from: SystemDecoder.holders,
+                SystemDecoder.raisedKeys, of: "a system")
+        } else {
+            entries = decoder.raised(
+                entries, from: WiringDecoder.keys, WiringDecoder.keys, of: "a document of buses and links")
+        }
         var keyed = Keyed(entries: entries, span: document.root.mark)
         if let key = keyed.key("system") { keyed.span = key.span }
-        let isSystem = keyed["system"] != nil
         let isWiring = entries.contains { WiringDecoder.keys.contains($0.key.text) }
         guard isSystem || isWiring else {
             if !entries.isEmpty { complainOfKind(keyed, decoder) }
@@ -85,6 +93,11 @@ struct FileReader {
                 gathered.mayHideSystems = true
             }
         }
+        // What has no meaning may be meant to hold them.
+        if !isSystem, keyed.hasForeignMapping {
+            gathered.mayHideBuses = true
+            gathered.mayHideSystems = true
+        }
         if isWiring {
             let wiring = WiringDecoder(decoder).wiring(keyed)
             gathered.mayHideBuses = gathered.mayHideBuses || wiring.hidesBuses
@@ -105,7 +118,7 @@ struct FileReader {
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
             "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups' or 'access'",
-            hint: misspelt?.key.text == "systems"
+            hint: misspelt?.key.text.lowercased() == "systems"
                 ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
                 : near.map { "did you mean '\($0)'?" })
     }

@@ -123,14 +123,17 @@ struct DocumentReader {
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor
     ) -> Failure? {
         var documentStart = cursor.base
+        // Of the document that began last, if it is complete.
+        var complete: (root: Node, count: Int)?
         var builder = TreeBuilder(source: source, findings: findings, nodes: nodes, isDropIn: isDropIn)
         while true {
             var event = yaml_event_t()
             guard yaml_parser_parse(parser, &event) == 1 else {
                 nodes = builder.nodes
                 let offset = SyntaxFault.report(
-                    parser, &cursor, source, findings, innermost: builder.innermost)
-                return Failure(offset: offset, documentStart: documentStart)
+                    parser, &cursor, source, findings, innermost: builder.innermost, behind: complete?.root)
+                if offset.isOfRoot, let complete { result.documents.removeLast(complete.count) }
+                return Failure(offset: offset.offset, documentStart: documentStart)
             }
             defer { yaml_event_delete(&event) }
             switch event.type {
@@ -140,6 +143,7 @@ struct DocumentReader {
                 return nil
             case YAML_DOCUMENT_START_EVENT:
                 documentStart = cursor.offset(of: event.start_mark)
+                complete = nil
             default:
                 let span = Span(start: cursor.offset(of: event.start_mark), end: cursor.offset(of: event.end_mark))
                 switch builder.take(event, span) {
@@ -149,9 +153,9 @@ struct DocumentReader {
                     return Failure(offset: span.start, documentStart: documentStart, isFinal: isFinal)
                 case .roots(let roots):
                     nodes = builder.nodes
-                    for root in roots where !root.isNull {
-                        result.documents.append(Document(source: source, root: root))
-                    }
+                    let documents = roots.filter { !$0.isNull }.map { Document(source: source, root: $0) }
+                    result.documents += documents
+                    complete = roots.first.map { ($0, documents.count) }
                     builder.restart()
                 }
             }
@@ -179,10 +183,15 @@ struct DocumentReader {
         while index < source.lineCount {
             let line = source.line(index)
             guard line.startIndex < range.upperBound else { break }
-            if line.starts(with: "buses:".utf8) { result.mayDefineBuses = true }
-            if line.starts(with: "system:".utf8) {
-                let rest = String(decoding: line.dropFirst(7), as: UTF8.self)
-                let name = rest.split(whereSeparator: { " \t\"'#".contains($0) }).first
+            // It may be the indentation that is wrong, or the ':' that is missing.
+            let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            func begins(with key: String) -> Bool {
+                text.starts(with: key.utf8) && text.dropFirst(key.utf8.count).first.map { !Names.isPublic($0) } ?? true
+            }
+            if begins(with: "buses") { result.mayDefineBuses = true }
+            if begins(with: "system") {
+                let rest = String(decoding: text.dropFirst(6), as: UTF8.self)
+                let name = rest.split(whereSeparator: { " \t\"'#:=\r".contains($0) }).first
                 if let name { result.brokenSystems.append(String(name)) }
             }
             index += 1

@@ -52,6 +52,17 @@ struct Node: Sendable {
     /// Whether it is nothing: an empty plain scalar, `~` or `null`.
     var isNull: Bool { scalar?.isNull ?? false }
 
+    /// Whether it is a mapping.
+    var isMapping: Bool {
+        if case .mapping = content { true } else { false }
+    }
+
+    /// The entries of a mapping; none of nothing; nil: it is something else.
+    var entriesIfAny: [Entry]? {
+        if case .mapping(let entries) = content { return entries }
+        return isNull ? [] : nil
+    }
+
     /// What to call it in a message.
     var kind: String {
         switch content {

@@ -2,11 +2,16 @@ import CYaml
 
 /// Says in plain words what the parser could not read.
 enum SyntaxFault {
-    /// Reports the parser's error, `innermost` being where the innermost open list or mapping begins; returns the offset at which it gave up.
+    /// Reports the parser's error.
+    ///
+    /// - Parameters:
+    ///   - innermost: Where the innermost open list or mapping begins.
+    ///   - root: The document that the parser took to be complete.
+    /// - Returns: The offset at which it gave up, and whether what is wrong is told of the document that it took to be complete.
     static func report(
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
-        _ findings: Findings, innermost: Int?
-    ) -> Int {
+        _ findings: Findings, innermost: Int?, behind root: Node?
+    ) -> (offset: Int, isOfRoot: Bool) {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
         let context = parser.pointee.context.map { String(cString: $0) } ?? ""
         let stopped = cursor.offset(of: parser.pointee.problem_mark)
@@ -16,11 +21,17 @@ enum SyntaxFault {
             findings.report(
                 .tab, in: source, at: Span(start: tab, end: tab + 1), "a tab cannot indent in YAML",
                 hint: "indent with spaces")
-            return stopped
+            return (stopped, false)
+        }
+        if let root, let words = slip(problem, root, source) {
+            let start = root.span.start
+            findings.report(
+                .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
+            return (stopped, true)
         }
         if problem.hasPrefix("Maximum nesting level") {
             TreeBuilder.complainOfDepth(Span(start: stopped, end: stopped + 1), source, findings)
-            return stopped
+            return (stopped, false)
         }
         var words = explanation(problem, context, source, stopped)
         if words.isAtBeginning { place = begun }
@@ -36,7 +47,23 @@ enum SyntaxFault {
             if line != source.location(at: place).line { message += " (in \(what) that begins at line \(line))" }
         }
         findings.report(.syntax, in: source, at: Span(start: place, end: place + 1), message, hint: words.hint)
-        return stopped
+        return (stopped, false)
+    }
+
+    /// What is wrong where the parser takes the first line, or the first lines, of a document to be all of it.
+    private static func slip(_ problem: String, _ root: Node, _ source: SourceText) -> Words? {
+        switch (problem, root.content) {
+        case ("did not find expected <document start>", .mapping):
+            guard source.location(at: root.span.start).column > 1 else { return nil }
+            return Words(
+                message: "this key stands further in than those below it",
+                hint: "keys of one mapping stand in the same column")
+        case ("mapping values are not allowed in this context", .scalar(let scalar)) where scalar.style == .plain:
+            return Words(
+                message: "this line is neither 'key: value' nor part of a text",
+                hint: scalar.text.holds("=") ? "write ':' and a space instead of '='" : "is a ':' missing?")
+        default: return nil
+        }
     }
 
     private struct Words {
@@ -55,7 +82,9 @@ enum SyntaxFault {
         case "mapping values are not allowed in this context" where standsTooDeep(source, offset):
             return Words(
                 message: "this key stands further in than the one above it, which has its value already",
-                hint: "keys of one mapping stand in the same column", isAtKey: true)
+                hint:
+                    "keys of one mapping stand in the same column; a text that goes on here with ': ' in it needs quotes",
+                isAtKey: true)
         case "mapping values are not allowed in this context":
             return Words(
                 message: "a ':' that makes a key is not possible here",
@@ -137,7 +166,9 @@ enum SyntaxFault {
         var index = source.lineIndex(at: min(offset, source.bytes.count))
         let line = source.line(index)
         let indentation = line.prefix { $0 == UInt8(ascii: " ") }.count
-        guard line.firstIndex(of: UInt8(ascii: ":")) == offset else { return false }
+        guard line.firstIndex(of: UInt8(ascii: ":")) == offset,
+            line[line.startIndex..<offset].dropFirst(indentation).allSatisfy({ Names.isPublic($0) })
+        else { return false }
         while index > 0 {
             index -= 1
             let above = source.line(index)

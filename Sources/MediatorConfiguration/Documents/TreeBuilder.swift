@@ -288,11 +288,21 @@ struct TreeBuilder: ~Copyable {
         for index in heads.prefix(ConfigurationLimits.brokenDocuments) {
             let before = Set(entries[start..<index].lazy.map(\.key.text))
             let behind = entries[(index + 1)...].prefix { $0.key.text != Self.head }
-            guard before.contains(Self.head), behind.contains(where: { before.contains($0.key.text) }) else { continue }
+            guard before.contains(Self.head),
+                behind.contains(where: { before.contains($0.key.text) })
+                    || (Self.isSystem(before) && Self.isSystem(Set(behind.lazy.map(\.key.text))))
+            else { continue }
+            // What stands above it and is there already is its own, such as a description.
+            var first = index
+            while first > start + 1, index - first < Self.mostAbove,
+                entries[start..<(first - 1)].contains(where: { $0.key.text == entries[first - 1].key.text })
+            {
+                first -= 1
+            }
             findings.report(
-                .duplicateKey, in: source, at: entries[index].key.span,
+                .duplicateKey, in: source, at: entries[first].key.span,
                 "another system begins here, and a document describes one", hint: "write a line '---' before it")
-            end(at: index)
+            end(at: first)
         }
         if start < entries.count { end(at: entries.count) }
         return nodes.isEmpty ? [node] : nodes
@@ -300,6 +310,14 @@ struct TreeBuilder: ~Copyable {
 
     /// The key by which a document describes a system.
     private static let head = "system"
+
+    /// How many keys may stand above that.
+    private static let mostAbove = 4
+
+    /// Whether keys are enough to describe a system.
+    private static func isSystem(_ keys: Set<String>) -> Bool {
+        keys.contains("kind") || keys.contains("states") || keys.contains("initialState")
+    }
 
     /// The entries, each key once; linear.
     private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {
@@ -313,13 +331,15 @@ struct TreeBuilder: ~Copyable {
         }
         var first: [String: Int] = [:]
         for entry in entries {
-            if let earlier = first[entry.key.text] {
-                let line = source.location(at: earlier).line
+            if let index = first[entry.key.text] {
+                let line = source.location(at: kept[index].key.span.start).line
+                // What has a value is what is meant.
+                if kept[index].value.isNull { kept[index].value = entry.value }
                 findings.report(
                     .duplicateKey, in: source, at: entry.key.span,
                     "the key '\(entry.key.text)' is already in this mapping, at line \(line)")
             } else {
-                first[entry.key.text] = entry.key.span.start
+                first[entry.key.text] = kept.count
                 kept.append(entry)
             }
         }

@@ -38,7 +38,8 @@ struct Decoder {
     func keyed(
         _ node: Node, _ what: @autoclosure () -> String, known: [String], hint: @autoclosure () -> String? = nil
     ) -> Keyed? {
-        guard let entries = entries(node, what(), hint: hint()) else { return nil }
+        guard let written = entries(node, what(), hint: hint()) else { return nil }
+        let entries = withColons(written, known.contains)
         var isWithinParenthesis = false
         for index in entries.indices {
             if isWithinParenthesis, entries[index].value.isNull {
@@ -47,7 +48,9 @@ struct Decoder {
                 continue
             }
             isWithinParenthesis = Self.isCutAtComma(entries[index])
-            if !known.contains(entries[index].key.text) { unknownKey(entries[index], what(), known: known) }
+            if !known.contains(entries[index].key.text) {
+                unknownKey(entries[index], what(), known: known, beside: entries)
+            }
         }
         return Keyed(entries: entries, known: known, span: node.mark)
     }
@@ -58,17 +61,25 @@ struct Decoder {
     /// Whether an entry's value is a type or expression of which something is missing behind a comma.
     private static func isCutAtComma(_ entry: Node.Entry) -> Bool {
         guard let scalar = entry.value.scalar, scalar.style == .plain, scalar.text.holds("("),
-            keysOfParentheses.contains(entry.key.text)
+            keysOfParentheses.contains(Names.otherKey(entry.key.text) ?? entry.key.text)
         else { return false }
         let bytes = scalar.text.utf8
         return bytes.count { $0 == UInt8(ascii: "(") } > bytes.count { $0 == UInt8(ascii: ")") }
     }
 
     /// Reports a key that has no meaning.
-    func unknownKey(_ entry: Node.Entry, _ what: String, known: [String]) {
+    ///
+    /// - Parameter others: The entries beside it: what is there already is not what it is meant to be.
+    func unknownKey(_ entry: Node.Entry, _ what: String, known: [String], beside others: [Node.Entry] = []) {
+        let meant = Names.keyMeant(by: entry.key.text, among: known).flatMap { meant in
+            others.contains { $0.key.text == meant } ? nil : meant
+        }
+        // A link leads to a bus or to a system.
+        let isOfLink = meant == "to" && known.contains("toSystem")
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
-            hint: colonHint(entry) ?? Names.keyMeant(by: entry.key.text, among: known).map { "did you mean '\($0)'?" }
+            hint: colonHint(entry)
+                ?? meant.map { isOfLink ? "did you mean 'to' or 'toSystem'?" : "did you mean '\($0)'?" }
                 ?? Names.hint(for: entry.key.text, among: known))
     }
 
@@ -270,10 +281,14 @@ struct Keyed {
 
     /// With the keys in the place of misspelt ones, which have been reported, that they are probably meant to be: what
     /// they hold is looked at, too.
-    var understood: Keyed {
+    ///
+    /// - Parameter otherKeys: Whether that is so of what other programs call such a key, too.
+    func understood(otherKeys: Bool = false) -> Keyed {
         var result = self
         result.entries = entries.map { entry in
-            guard !known.contains(entry.key.text), let meant = Names.keyMeant(by: entry.key.text, among: known),
+            let text = entry.key.text
+            guard !known.contains(text),
+                let meant = otherKeys ? Names.keyMeant(by: text, among: known) : nearestName(to: text, among: known),
                 self[meant] == nil
             else { return entry }
             var entry = entry
@@ -285,6 +300,9 @@ struct Keyed {
 
     /// Whether some key, which has been reported, has no meaning and is like none that has.
     var hasForeign: Bool { entries.contains { !known.contains($0.key.text) } }
+
+    /// Whether some key that has no meaning, which has been reported, holds a mapping: nobody knows what it is meant to be.
+    var hasForeignMapping: Bool { entries.contains { $0.value.isMapping && !known.contains($0.key.text) } }
 
     /// Whether it has keys, none of which has a meaning: whatever they are meant to be has been reported.
     var hasOnlyForeign: Bool { !entries.isEmpty && entries.allSatisfy { !known.contains($0.key.text) } }

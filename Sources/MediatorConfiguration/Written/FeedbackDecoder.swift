@@ -138,7 +138,7 @@ struct FeedbackDecoder {
         let possible = Self.keys + effects.outcomes
         if named.isEmpty,
             let index = unknown.firstIndex(where: {
-                !Self.looksLikeOutcome($0.key.text) && nearestName(to: $0.key.text, among: possible) == nil
+                !Self.looksLikeOutcome($0.key.text) && Names.keyMeant(by: $0.key.text, among: possible) == nil
             })
         {
             let entry = unknown.remove(at: index)
@@ -159,9 +159,7 @@ struct FeedbackDecoder {
                 decoder.report(
                     .unknownKey, at: entry.key.span, "\(what()) has no key '\(entry.key.text)'",
                     hint: "it is a parameter of '\(effect.name)', and belongs inside of that")
-            } else if Self.looksLikeOutcome(entry.key.text), let effect = named.first.flatMap({ effects[$0.text] }),
-                nearestName(to: entry.key.text, among: Self.keys + effects.outcomes) == nil
-            {
+            } else if Self.looksLikeOutcome(entry.key.text), let effect = named.first.flatMap({ effects[$0.text] }) {
                 decoder.unknownKey(entry, what(), known: ["onState"] + effect.outcomes.map(\.name))
             } else {
                 decoder.unknownKey(entry, what(), known: Self.keys + effects.outcomes + effects.names)
@@ -185,7 +183,7 @@ struct FeedbackDecoder {
     }
 
     /// Whether a key is named as outcomes are: `onRung`.
-    private static func looksLikeOutcome(_ key: String) -> Bool {
+    static func looksLikeOutcome(_ key: String) -> Bool {
         key.hasPrefix("on") && key.dropFirst(2).first?.isUppercase == true
     }
 

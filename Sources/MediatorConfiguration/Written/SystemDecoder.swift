@@ -8,6 +8,10 @@ struct SystemDecoder {
         "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "external", "kind", "with",
     ]
 
+    /// The keys in whose values others are looked for that stand there by mistake, and which are looked for.
+    static let holders = ["states", "events", "feedbacks", "transitions"]
+    static let raisedKeys = holders + ["initialState", "external"]
+
     /// The keys that say what a kind says of its instances.
     static let keysOfKinds = ["states", "events", "initialState", "transitions"]
 
@@ -40,7 +44,7 @@ struct SystemDecoder {
         let kind = kind(keyed)
         // Of a system of a kind, whether or not that can be read, nobody expects states.
         let states =
-            kind != nil
+            kind != nil || (keyed["states"] == nil && keyed.hasForeignMapping)
             ? nil : decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
@@ -50,7 +54,7 @@ struct SystemDecoder {
             kind != nil
             ? nil
             : keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
-                ?? (keyed.hasMisspelt("events") ? nil : [])
+                ?? (keyed.hasMisspelt("events") || keyed.hasForeignMapping ? nil : [])
         let initial =
             kind != nil
             ? nil
@@ -72,7 +76,7 @@ struct SystemDecoder {
             ? []
             : keyed["transitions"].map {
                 TransitionDecoder(decoder).transitions(
-                    $0, states: states?.map(\.name.text) ?? [], events: events?.map(\.name.text) ?? [])
+                    $0, states: states?.map(\.name.text), events: events?.map(\.name.text))
             } ?? []
         guard let name else { return nil }
         return WrittenSystem(
@@ -120,6 +124,9 @@ struct SystemDecoder {
         }
         guard let entries = decoder.entries(node, "'\(key)'") else { return nil }
         return entries.map { entry in
+            if let name = decoder.nameWithoutColon(entry.key) {
+                return WrittenRecord(name: name, fields: [], isBroken: true)
+            }
             decoder.checkIdentifier(entry.key, what)
             if entry.key.text == Names.any || (entry.key.text == Names.stay && key == "states") {
                 decoder.report(
@@ -135,7 +142,9 @@ struct SystemDecoder {
             guard let fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
-            return WrittenRecord(name: entry.key, fields: decoder.fields(fields), isBroken: false)
+            return WrittenRecord(
+                name: entry.key, fields: decoder.fields(decoder.withColons(fields, Names.isIdentifier)), isBroken: false
+            )
         }
     }
 
@@ -163,7 +172,11 @@ struct SystemDecoder {
     private func feedbacks(_ node: Node) -> [WrittenFeedback] {
         if node.isNull { return [] }
         guard let entries = decoder.entries(node, "'feedbacks'") else { return [] }
-        return entries.compactMap { entry in
+        let gathered = decoder.gathered(entries, "a feedback") {
+            FeedbackDecoder.keys.contains($0.key.text) || effects[$0.key.text] != nil
+                || FeedbackDecoder.looksLikeOutcome($0.key.text)
+        }
+        return gathered.compactMap { entry in
             decoder.checkPublicName(entry.key, "a feedback")
             return FeedbackDecoder(decoder, effects: effects).feedback(entry)
         }

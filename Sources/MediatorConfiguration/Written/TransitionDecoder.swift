@@ -1,3 +1,5 @@
+import CommonExpression
+
 /// Reads transitions, from: on: to; shape only.
 struct TransitionDecoder {
     /// The keys of a rule.
@@ -10,32 +12,36 @@ struct TransitionDecoder {
     /// Reads the whole table.
     ///
     /// - Parameters:
-    ///   - states: the names of the system's states, as far as they are written.
-    ///   - events: those of its events.
-    func transitions(_ node: Node, states: [String], events: [String]) -> [WrittenTransitionList] {
+    ///   - states: The names of the system's states; nil: nobody knows them.
+    ///   - events: Those of its events; nil: nobody knows them.
+    func transitions(_ node: Node, states: [String]?, events: [String]?) -> [WrittenTransitionList] {
         if node.isNull { return [] }
         guard
             let entries = decoder.entries(
                 node, "'transitions'", hint: "write from: { on: to }, such as Idle: { Start: Busy }")
         else { return [] }
         var lists: [WrittenTransitionList] = []
-        for state in entries.flatMap({ raised($0, states) }) {
+        for state in settled(entries, states, events) {
             if state.value.isNull, decoder.colonHint(state) == nil {
                 lists.append(WrittenTransitionList(from: state.key, event: state.key, rules: []))
                 continue
             }
-            guard case .mapping(let written) = state.value.content else {
+            guard case .mapping(var written) = state.value.content else {
                 decoder.report(
                     .wrongShape, at: state.value.isNull ? state.key.span : state.value.mark,
                     "the transitions from '\(state.key.text)' must be a mapping, not \(state.value.kind)",
                     hint: decoder.colonHint(state) ?? "write the event below the state: from, on, to")
                 continue
             }
-            for event in written {
-                if Self.keys.contains(event.key.text), !events.contains(event.key.text) {
-                    complainOfLevel(event.key, beside: written)
-                    continue
+            if let events {
+                written = decoder.withColons(written, events.contains)
+                let misplaced = written.filter { Self.isOfRule($0.key.text, events) }
+                if !misplaced.isEmpty {
+                    complain(of: misplaced, beside: written.filter { !Self.isOfRule($0.key.text, events) })
+                    written.removeAll { Self.isOfRule($0.key.text, events) }
                 }
+            }
+            for event in written {
                 lists.append(
                     WrittenTransitionList(from: state.key, event: event.key, rules: rules(event)))
             }
@@ -43,22 +49,54 @@ struct TransitionDecoder {
         return lists
     }
 
-    /// Reports a key of a rule that stands beside the events.
-    private func complainOfLevel(_ key: Scalar, beside entries: [Node.Entry]) {
-        let event = entries.first { !Self.keys.contains($0.key.text) && $0.value.scalar.map { !$0.isNull } ?? false }
+    /// The entries of states, where a slip of indentation has not left them in their places, as they are probably meant.
+    private func settled(_ entries: [Node.Entry], _ states: [String]?, _ events: [String]?) -> [Node.Entry] {
+        guard let states, let events else { return entries }
+        return decoder.gathered(entries, "a state's transitions", isAlways: true) {
+            guard events.contains($0.key.text), !states.contains($0.key.text) else { return false }
+            guard case .mapping(let rule) = $0.value.content else { return true }
+            return rule.contains { Self.keys.contains($0.key.text) }
+        }.flatMap { raised($0, states, events) }
+    }
+
+    /// Whether a key that stands where an event should is one of a rule, as it is called here or elsewhere.
+    private static func isOfRule(_ key: String, _ events: [String]) -> Bool {
+        guard !events.contains(key), key != Names.any else { return false }
+        return keys.contains(key) || key == "on"
+            || (nearestName(to: key, among: events) == nil && Names.otherKey(key).map(keys.contains) ?? false)
+    }
+
+    /// Reports keys of a rule that stand where events should.
+    private func complain(of misplaced: [Node.Entry], beside events: [Node.Entry]) {
+        func text(_ key: String) -> String? {
+            misplaced.first { $0.key.text == key }?.value.scalar.flatMap { $0.isNull ? nil : $0.text }
+        }
+        var hint = "write it behind the event: on: { when: …, to: … }"
+        let keys = misplaced.map(\.key.text)
+        if let event = text("on"), let target = text("to") {
+            hint = keys.count == 2 ? "write \(event): \(target)" : "write \(event): { when: …, to: \(target), set: … }"
+        } else if events.count == 1, let target = events[0].value.scalar, !target.isNull, target.text != Names.stay,
+            keys.allSatisfy({ $0 == "when" || $0 == "set" })
+        {
+            let parts = [
+                keys.contains("when") ? "when: …" : nil, "to: \(target.text)", keys.contains("set") ? "set: …" : nil,
+            ]
+            hint = "write \(events[0].key.text): { \(parts.compactMap(\.self).joined(separator: ", ")) }"
+        }
         decoder.report(
-            .unknownKey, at: key.span,
-            "'\(key.text)' belongs to the transition on an event, and stands where an event should",
-            hint: event.map { "write \($0.key.text): { \(key.text): …, to: \($0.value.scalar?.text ?? "") }" }
-                ?? "write it behind the event: { when: …, to: … }")
+            .unknownKey, at: misplaced[0].key.span,
+            "'\(misplaced[0].key.text)' belongs to the transition on an event, and stands where an event should",
+            hint: hint)
     }
 
     /// What should be the entry of a state; where it holds the entries of states, which is reported, these.
-    private func raised(_ entry: Node.Entry, _ states: [String]) -> [Node.Entry] {
-        guard !states.contains(entry.key.text), case .mapping(let within) = entry.value.content, !within.isEmpty,
+    private func raised(_ entry: Node.Entry, _ states: [String], _ events: [String]) -> [Node.Entry] {
+        guard !states.contains(entry.key.text), entry.key.text != Names.any,
+            nearestName(to: entry.key.text, among: states) == nil, case .mapping(let within) = entry.value.content,
+            within.contains(where: { states.contains($0.key.text) && $0.value.isMapping }),
             within.allSatisfy({ inner in
-                guard case .mapping = inner.value.content else { return false }
-                return states.contains(inner.key.text)
+                guard case .mapping(let rows) = inner.value.content else { return inner.value.isNull }
+                return rows.allSatisfy { !Self.isOfRule($0.key.text, events) }
             })
         else { return [entry] }
         decoder.report(
@@ -93,7 +131,9 @@ struct TransitionDecoder {
                 hint: "write { to: \(entry.key.text), set: { … } }")
             return nil
         }
-        guard let keyed = decoder.keyed(node, "a transition", known: Self.keys)?.understood else { return nil }
+        guard let keyed = decoder.keyed(node, "a transition", known: Self.keys)?.understood(otherKeys: true) else {
+            return nil
+        }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         var rule = WrittenRule(
             condition: condition?.1, isConditionBroken: condition != nil && condition?.1 == nil, target: nil, set: [],

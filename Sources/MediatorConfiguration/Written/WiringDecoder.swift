@@ -23,7 +23,7 @@ struct WiringDecoder {
         var buses: [WrittenBus] = []
         if let node = keyed["buses"], !node.isNull {
             if let entries = decoder.entries(node, "'buses'") {
-                buses = entries.map(bus)
+                buses = decoder.gathered(entries, "a bus") { Self.busKeys.contains($0.key.text) }.map(bus)
                 // Whoever means the bus writes the name that it should have.
                 hidesBuses = entries.contains { !Self.isBusName($0.key.text) }
             } else {
@@ -34,7 +34,8 @@ struct WiringDecoder {
         let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
         if let node = keyed["links"], !node.isNull {
             links =
-                decoder.entries(node, "'links'", hint: node.isNull ? nil : "give each a name: NAME: { attach: … }")?
+                decoder.entries(node, "'links'", hint: node.isNull ? nil : "give each a name: NAME: { attach: … }")
+                .map { decoder.gathered($0, "a link") { Self.linkKeys.contains($0.key.text) } }?
                 .compactMap { link($0, loop) } ?? []
         }
         var instances: [WrittenInstance] = []
@@ -59,6 +60,16 @@ struct WiringDecoder {
         return Names.isPublicName(text) || parts?.isEvery == true || parts?.isValid == true
     }
 
+    /// How a bus is written of which there is a word.
+    private static func busHint(_ word: Scalar) -> String {
+        if let kind = BusKind(rawValue: word.text) {
+            return "write { kind: \(kind.rawValue), value: string }"
+        }
+        let isPlain = word.text.utf8.allSatisfy { Names.isPublic($0) }
+        let type = word.isNull ? "string" : isPlain ? word.text : "\"\(word.text)\""
+        return "write { kind: passthrough, value: \(type) }"
+    }
+
     private func bus(_ entry: Node.Entry) -> WrittenBus {
         if !Self.isBusName(entry.key.text) { decoder.checkPublicName(entry.key, "a bus") }
         var what: String { "the bus '\(entry.key.text)'" }
@@ -68,10 +79,8 @@ struct WiringDecoder {
         guard
             var keyed = decoder.keyed(
                 entry.value, what, known: Self.busKeys,
-                hint: entry.value.scalar.map { "write { kind: passthrough, value: \($0.isNull ? "string" : $0.text) }" }
-            )
+                hint: entry.value.scalar.map(Self.busHint))
         else { return bus }
-        keyed = keyed.understood
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
         if InstanceName(entry.key.text)?.isEvery == true {
@@ -114,7 +123,7 @@ struct WiringDecoder {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
-        keyed = keyed.understood
+        keyed = keyed.understood()
         keyed.span = entry.key.span
         // A key without a meaning was probably meant to be this one.
         let attach =

@@ -1,0 +1,169 @@
+/// What stands a level too far in or out, or lacks its ':', as a slip of the hand leaves it. Each slip is told once, and what
+/// follows is understood as it was probably meant, so that nothing else is told of it.
+extension Decoder {
+    /// The entries of things by their names, such as feedbacks, where keys of one that stand beside its name are put into it.
+    ///
+    /// - Parameters:
+    ///   - what: What the entries are, with an article.
+    ///   - isAlways: Whether what has such a key can be nothing else, whatever it holds.
+    ///   - isInner: Whether an entry has a key of such a thing.
+    func gathered(
+        _ entries: [Node.Entry], _ what: String, isAlways: Bool = false, _ isInner: (Node.Entry) -> Bool
+    ) -> [Node.Entry] {
+        func belongs(_ entry: Node.Entry, to last: Node.Entry, _ isOpen: Bool) -> Bool {
+            (isAlways || isOpen || last.value.isNull || !entry.value.isMapping) && isInner(entry)
+                && (last.value.isNull || last.value.isMapping)
+        }
+        func isNameless(_ entry: Node.Entry) -> Bool { !isAlways && !entry.value.isMapping && isInner(entry) }
+        guard let first = entries.first,
+            isNameless(first) || zip(entries, entries.dropFirst()).contains(where: { belongs($1, to: $0, false) })
+        else { return entries }
+        var entries = entries[...]
+        if isNameless(first) {
+            report(
+                .wrongShape, at: first.key.span,
+                "'\(first.key.text)' belongs to \(what), and there is no name above it",
+                hint: "write a name, and indent what belongs to it below that")
+            entries = entries.drop(while: isInner)
+        }
+        var result: [Node.Entry] = []
+        var isOpen = false
+        for entry in entries {
+            guard var last = result.last, belongs(entry, to: last, isOpen) else {
+                result.append(entry)
+                isOpen = false
+                continue
+            }
+            if !isOpen {
+                report(
+                    .wrongShape, at: entry.key.span,
+                    "'\(entry.key.text)' belongs to \(what), and stands beside its name",
+                    hint: "indent what belongs to '\(last.key.text)' further than that")
+            }
+            var own: [Node.Entry] = []
+            if case .mapping(let before) = last.value.content { own = before }
+            last.value.content = .mapping(own + [entry])
+            result[result.count - 1] = last
+            isOpen = true
+        }
+        return result
+    }
+
+    /// The entries of a document, where keys of it that stand within the value of another are taken out of that.
+    ///
+    /// - Parameters:
+    ///   - holders: The keys in whose values they are looked for.
+    ///   - keys: The keys that are looked for.
+    ///   - what: What the document is, with an article.
+    func raised(_ entries: [Node.Entry], from holders: [String], _ keys: [String], of what: String) -> [Node.Entry] {
+        let missing = keys.filter { key in !entries.contains { $0.key.text == key } }
+        guard !missing.isEmpty else { return entries }
+        var result: [Node.Entry] = []
+        for var holder in entries {
+            guard holders.contains(holder.key.text), case .mapping(var within) = holder.value.content else {
+                result.append(holder)
+                continue
+            }
+            var raised: [Node.Entry] = []
+            while let index = within.firstIndex(where: { Self.isKey($0, among: missing) }) {
+                var entry = within[index]
+                report(
+                    .wrongShape, at: entry.key.span,
+                    "'\(entry.key.text)' is a key of \(what), and stands within '\(holder.key.text)'",
+                    hint: "keys of one mapping stand in the same column")
+                if entry.value.isNull {
+                    entry.value.content = .mapping(Array(within[(index + 1)...]))
+                    within.removeSubrange(index...)
+                } else {
+                    within.remove(at: index)
+                }
+                raised.append(entry)
+            }
+            holder.value.content = .mapping(within)
+            result.append(holder)
+            result += raised
+        }
+        return result
+    }
+
+    /// Whether an entry is one of some keys, and no state, event or other thing of that name.
+    private static func isKey(_ entry: Node.Entry, among keys: [String]) -> Bool {
+        guard keys.contains(entry.key.text) else { return false }
+        guard case .mapping(let within) = entry.value.content else { return true }
+        return within.contains { $0.value.isMapping || $0.value.isNull }
+    }
+
+    /// The entries of a system, where states and events that stand beside the key of the others are put among these.
+    func lowered(_ entries: [Node.Entry], known: [String]) -> [Node.Entry] {
+        var result: [Node.Entry] = []
+        for entry in entries {
+            guard let last = result.indices.last, ["states", "events"].contains(result[last].key.text),
+                !known.contains(entry.key.text), Names.isIdentifier(entry.key.text),
+                Names.keyMeant(by: entry.key.text, among: known) == nil,
+                entry.key.text.utf8.first.map({ $0 & 0x20 == 0 }) ?? false, entry.value.isNull || entry.value.isMapping,
+                let others = result[last].value.entriesIfAny,
+                !others.contains(where: { $0.key.text == entry.key.text })
+            else {
+                result.append(entry)
+                continue
+            }
+            let key = result[last].key.text
+            report(
+                .wrongShape, at: entry.key.span,
+                "'\(entry.key.text)' is no key of a system, and stands beside '\(key)' as if it were one of them",
+                hint: "indent it like the others")
+            result[last].value.content = .mapping(others + [entry])
+        }
+        return result
+    }
+
+    /// The name in a key such as `Full = { used`, as is left of `Full = { used: int }`, or of the same with ':' and no space or with
+    /// nothing, which is reported.
+    func nameWithoutColon(_ key: Scalar) -> Scalar? {
+        guard key.style == .plain, let end = key.text.firstIndex(where: { $0 == " " || $0 == "=" || $0 == ":" }) else {
+            return nil
+        }
+        let name = String(key.text[..<end])
+        let rest = key.text[end...].drop { $0 == " " }
+        guard Names.isIdentifier(name), rest.hasPrefix("=") || rest.hasPrefix("{") || rest.hasPrefix(":{") else {
+            return nil
+        }
+        report(
+            .syntax, at: key.span,
+            rest.hasPrefix("=")
+                ? "a ':' belongs behind '\(name)', not '='"
+                : "a ':' with a space after it belongs behind '\(name)'", hint: "write \(name): { … }")
+        return Scalar(
+            text: name, style: .plain, span: Span(start: key.span.start, end: key.span.start + name.utf8.count))
+    }
+
+    /// Entries in which keys that lack their ':' are read as if it were there.
+    ///
+    /// - Parameter isKey: Whether a word can be a key.
+    func withColons(_ entries: [Node.Entry], _ isKey: (String) -> Bool) -> [Node.Entry] {
+        guard entries.contains(where: { $0.value.isNull && ($0.key.text.holds(" ") || $0.key.text.holds(":")) }) else {
+            return entries
+        }
+        return entries.map { entry in
+            guard entry.value.isNull, entry.key.style == .plain,
+                let end = entry.key.text.firstIndex(where: { $0 == " " || $0 == ":" })
+            else { return entry }
+            let key = String(entry.key.text[..<end])
+            let value = String(entry.key.text[end...].drop { $0 == " " || $0 == "=" || $0 == ":" })
+            guard isKey(key), !value.isEmpty else { return entry }
+            let isThere = entry.key.text[end] == ":"
+            report(
+                .syntax, at: entry.key.span,
+                isThere ? "the ':' behind '\(key)' needs a space after it" : "a ':' is missing behind '\(key)'",
+                hint: "write \(key): \(value)")
+            let length = entry.key.text.utf8.count
+            let start = entry.key.span.start
+            let scalar = Scalar(
+                text: value, style: .plain,
+                span: Span(start: start + length - value.utf8.count, end: max(start + length, entry.key.span.end)))
+            return Node.Entry(
+                key: Scalar(text: key, style: .plain, span: Span(start: start, end: start + key.utf8.count)),
+                value: Node(content: .scalar(scalar), span: scalar.span))
+        }
+    }
+}
