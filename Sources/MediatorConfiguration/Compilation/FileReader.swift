@@ -57,14 +57,7 @@ struct FileReader {
             return
         }
         let isSystem = entries.contains { $0.key.text == "system" }
-        if isSystem {
-            entries = decoder.raised(
-                decoder.lowered(entries, known: SystemDecoder.keys), from: SystemDecoder.holders,
-                SystemDecoder.raisedKeys, of: "a system")
-        } else {
-            entries = decoder.raised(
-                entries, from: WiringDecoder.keys, WiringDecoder.keys, of: "a document of buses and links")
-        }
+        entries = isSystem ? SystemDecoder.settled(entries, decoder) : WiringDecoder.settled(entries, decoder)
         var keyed = Keyed(entries: entries, span: document.root.mark)
         if let key = keyed.key("system") { keyed.span = key.span }
         let isWiring = entries.contains { WiringDecoder.keys.contains($0.key.text) }

@@ -55,7 +55,11 @@ extension Decoder {
     ///   - holders: The keys in whose values they are looked for.
     ///   - keys: The keys that are looked for.
     ///   - what: What the document is, with an article.
-    func raised(_ entries: [Node.Entry], from holders: [String], _ keys: [String], of what: String) -> [Node.Entry] {
+    ///   - isName: Whether an entry within the value of a key may be what is to stand there, all the same.
+    func raised(
+        _ entries: [Node.Entry], from holders: [String], _ keys: [String], of what: String,
+        isName: (Node.Entry, String) -> Bool
+    ) -> [Node.Entry] {
         let missing = keys.filter { key in !entries.contains { $0.key.text == key } }
         guard !missing.isEmpty else { return entries }
         var result: [Node.Entry] = []
@@ -65,7 +69,11 @@ extension Decoder {
                 continue
             }
             var raised: [Node.Entry] = []
-            while let index = within.firstIndex(where: { Self.isKey($0, among: missing) }) {
+            while let index = within.indices.first(where: { index in
+                Self.isKey(within[index], among: missing, hasMore: index < within.count - 1) {
+                    isName($0, holder.key.text)
+                }
+            }) {
                 var entry = within[index]
                 report(
                     .wrongShape, at: entry.key.span,
@@ -86,10 +94,33 @@ extension Decoder {
         return result
     }
 
-    /// Whether an entry is one of some keys, and no state, event or other thing of that name.
-    private static func isKey(_ entry: Node.Entry, among keys: [String]) -> Bool {
-        guard keys.contains(entry.key.text) else { return false }
-        guard case .mapping(let within) = entry.value.content else { return true }
+    /// The entries that stand among others of another key, since the line with their own is missing above them, which is reported.
+    ///
+    /// - Parameters:
+    ///   - entries: All of them; those are taken out.
+    ///   - what: What they are, with an article.
+    ///   - key: The key under which they stand.
+    ///   - own: Their own, which is nowhere.
+    func strays(
+        in entries: inout [Node.Entry], _ what: String, among key: String, missing own: String,
+        _ isStray: (Node.Entry) -> Bool
+    ) -> [Node.Entry] {
+        guard let first = entries.first(where: isStray) else { return [] }
+        report(
+            .wrongShape, at: first.key.span, "'\(first.key.text)' looks like \(what), and stands among '\(key)'",
+            hint: "is the line '\(own):' missing above it?")
+        let strays = entries.filter(isStray)
+        entries.removeAll(where: isStray)
+        return strays
+    }
+
+    /// Whether an entry within the value of another key is one of some keys of the document, and no state, bus or other thing of
+    /// that name: these hold nothing, plain values, or keys of their own.
+    private static func isKey(
+        _ entry: Node.Entry, among keys: [String], hasMore: Bool, isName: (Node.Entry) -> Bool
+    ) -> Bool {
+        guard keys.contains(entry.key.text), !isName(entry) else { return false }
+        guard case .mapping(let within) = entry.value.content else { return entry.value.isNull ? hasMore : true }
         return within.contains { $0.value.isMapping || $0.value.isNull }
     }
 

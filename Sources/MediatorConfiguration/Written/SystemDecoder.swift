@@ -8,9 +8,8 @@ struct SystemDecoder {
         "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "external", "kind", "with",
     ]
 
-    /// The keys in whose values others are looked for that stand there by mistake, and which are looked for.
-    static let holders = ["states", "events", "feedbacks", "transitions"]
-    static let raisedKeys = holders + ["initialState", "external"]
+    /// The keys in whose values others are looked for that stand there by mistake.
+    private static let holders = ["states", "events", "feedbacks", "transitions"]
 
     /// The keys that say what a kind says of its instances.
     static let keysOfKinds = ["states", "events", "initialState", "transitions"]
@@ -25,6 +24,20 @@ struct SystemDecoder {
     init(_ decoder: Decoder, effects: EffectTable) {
         self.decoder = decoder
         self.effects = effects
+    }
+
+    /// The entries of a document with what stands a level too far in or out where it belongs.
+    static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
+        let entries = decoder.lowered(entries, known: keys)
+        let states = entries.first { $0.key.text == "states" }?.value.entriesIfAny ?? []
+        return decoder.raised(entries, from: holders, holders + ["initialState"], of: "a system") { entry, holder in
+            guard case .mapping(let within) = entry.value.content else { return false }
+            switch holder {
+            case "feedbacks": return within.contains { $0.key.text == "onState" }
+            case "transitions": return states.contains { $0.key.text == entry.key.text }
+            default: return false
+            }
+        }
     }
 
     /// Reads the document, whose keys are checked already. Nil if it has no usable name.
@@ -50,7 +63,7 @@ struct SystemDecoder {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
         }
         // A misspelt 'events' is one mistake: nobody knows then which events there are.
-        let events =
+        var events =
             kind != nil
             ? nil
             : keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
@@ -70,11 +83,17 @@ struct SystemDecoder {
             unhandled = chosen
         }
         let external = keyed["external"].map(external) ?? .events([])
-        let feedbacks = keyed["feedbacks"].map(feedbacks) ?? []
+        let (feedbacks, strays) = keyed["feedbacks"].map { self.feedbacks($0, keyed, states, events) } ?? ([], [])
+        let table =
+            keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
+        if keyed["events"] == nil, events != nil, let states, let table, complainOfEvents(among: states, usedIn: table)
+        {
+            events = nil
+        }
         let transitions =
             kind != nil
             ? []
-            : keyed["transitions"].map {
+            : table.map {
                 TransitionDecoder(decoder).transitions(
                     $0, states: states?.map(\.name.text), events: events?.map(\.name.text))
             } ?? []
@@ -148,6 +167,22 @@ struct SystemDecoder {
         }
     }
 
+    /// Reports events that stand among the states, since the line with their key is missing above them: of a system without
+    /// events, states that its transitions use as events. False if there are none.
+    private func complainOfEvents(among states: [WrittenRecord], usedIn table: Node) -> Bool {
+        guard case .mapping(let rows) = table.content else { return false }
+        var used: Set<String> = []
+        for row in rows {
+            guard case .mapping(let entries) = row.value.content else { continue }
+            used.formUnion(entries.lazy.map(\.key.text))
+        }
+        guard let first = states.first(where: { used.contains($0.name.text) }) else { return false }
+        decoder.report(
+            .wrongShape, at: first.name.span, "'\(first.name.text)' is used as an event, and stands among 'states'",
+            hint: "is the line 'events:' missing above it?")
+        return true
+    }
+
     /// The events that come from outside.
     private func external(_ node: Node) -> WrittenExternal {
         if node.scalar?.text == Names.any { return .any }
@@ -167,6 +202,25 @@ struct SystemDecoder {
         guard let keyed = decoder.keyed(node, "a mailbox", known: Self.mailboxKeys) else { return .mailboxDefault }
         return decoder.bufferPolicy(
             keyed, "a mailbox", default: .mailboxDefault, overflows: BufferPolicy.Overflow.allCases)
+    }
+
+    /// The feedbacks, and transitions from states that stand among them.
+    private func feedbacks(
+        _ node: Node, _ keyed: Keyed, _ states: [WrittenRecord]?, _ events: [WrittenRecord]?
+    ) -> ([WrittenFeedback], [Node.Entry]) {
+        guard keyed["transitions"] == nil, let states, let events, case .mapping(var entries) = node.content else {
+            return (feedbacks(node), [])
+        }
+        let strays = decoder.strays(
+            in: &entries, "the transitions from a state", among: "feedbacks", missing: "transitions"
+        ) { entry in
+            guard case .mapping(let rows) = entry.value.content, !rows.isEmpty,
+                !rows.contains(where: { $0.key.text == "onState" }),
+                entry.key.text == Names.any || states.contains(where: { $0.name.text == entry.key.text })
+            else { return false }
+            return rows.allSatisfy { row in events.contains { $0.name.text == row.key.text } }
+        }
+        return (feedbacks(strays.isEmpty ? node : Node(content: .mapping(entries), span: node.span)), strays)
     }
 
     private func feedbacks(_ node: Node) -> [WrittenFeedback] {

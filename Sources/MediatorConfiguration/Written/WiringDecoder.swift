@@ -17,12 +17,30 @@ struct WiringDecoder {
     /// A decoder for a file.
     init(_ decoder: Decoder) { self.decoder = decoder }
 
+    /// The entries of a document with what stands a level too far in where it belongs.
+    static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
+        decoder.raised(entries, from: keys, keys, of: "a document of buses and links") { entry, _ in
+            guard case .mapping(let within) = entry.value.content else { return false }
+            return within.contains { ownKeys.contains($0.key.text) }
+        }
+    }
+
+    /// Keys that a bus, a link, an instance or a group has.
+    private static let ownKeys = ["kind", "value", "attach", "template", "with", "systems"]
+
     /// Reads the document, whose keys are checked already.
     func wiring(_ keyed: Keyed) -> WrittenWiring {
         var hidesBuses = false
         var buses: [WrittenBus] = []
+        var strays: [Node.Entry] = []
         if let node = keyed["buses"], !node.isNull {
-            if let entries = decoder.entries(node, "'buses'") {
+            if var entries = decoder.entries(node, "'buses'") {
+                if keyed["links"] == nil {
+                    strays = decoder.strays(in: &entries, "a link", among: "buses", missing: "links") { entry in
+                        guard case .mapping(let keys) = entry.value.content else { return false }
+                        return keys.contains { $0.key.text == "attach" } && !keys.contains { $0.key.text == "kind" }
+                    }
+                }
                 buses = decoder.gathered(entries, "a bus") { Self.busKeys.contains($0.key.text) }.map(bus)
                 // Whoever means the bus writes the name that it should have.
                 hidesBuses = entries.contains { !Self.isBusName($0.key.text) }
@@ -38,6 +56,7 @@ struct WiringDecoder {
                 .map { decoder.gathered($0, "a link") { Self.linkKeys.contains($0.key.text) } }?
                 .compactMap { link($0, loop) } ?? []
         }
+        links += strays.compactMap { link($0, loop) }
         var instances: [WrittenInstance] = []
         if let node = keyed["instances"], !node.isNull {
             instances = decoder.entries(node, "'instances'")?.map { TemplateDecoder(decoder).instance($0) } ?? []
