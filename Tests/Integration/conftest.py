@@ -57,15 +57,21 @@ def pytest_configure() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+# The groups of tests that take longest, of which none should be left over in the end.
+LONGEST = ["trixie", "bookworm", "test_package", "test_own_daemon", "test_hostile_clients"]
+
+
 # Before the plugin that runs tests side by side looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Divides the tests among processes: those in the container of a release, which is booted once for them all, and each file
     of the rest. What takes longest begins first."""
+    groups = {}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        item.add_marker(pytest.mark.xdist_group(parameters.get("container") or item.path.stem))
-    items.sort(key=lambda item: item.path.stem != "test_own_daemon")
+        groups[item] = parameters.get("container") or item.path.stem
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+    items.sort(key=lambda item: LONGEST.index(groups[item]) if groups[item] in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

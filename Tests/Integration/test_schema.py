@@ -29,6 +29,8 @@ UNSEEN = {
     "link-loop-limit-zero", "system-field-type-too-deep", "system-initial-any",
     "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
+    # Names that may be those of states and events.
+    "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out",
 }
 
 
