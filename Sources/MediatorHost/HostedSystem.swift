@@ -214,14 +214,15 @@ final class HostedSystem: Sendable {
     /// - Parameters:
     ///   - make: makes what is inside.
     ///   - kind: why there is the system.
+    ///   - place: that of one of its name before, of whose faults something may tell.
     init(
         _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
-        effects: EffectCatalogue, time: HostTime, logger: Logger,
+        effects: EffectCatalogue, at place: WrittenSystemPlace? = nil, time: HostTime, logger: Logger,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
         self.definition = definition
-        place = WrittenSystemPlace(definition)
+        self.place = place ?? WrittenSystemPlace(definition)
         self.make = make
         self.effects = effects
         figures = definition.feedbacks.map { _ in RunFigures() }

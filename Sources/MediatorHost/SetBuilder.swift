@@ -83,7 +83,9 @@ struct SetBuilder: Sendable {
         let kept = before?.keptSystems(graph.systems.count)
         let (missing, made) = Self.made(graph.systems, kept, isOneByOne: isOneByOne) { definition in
             Result { () throws(InitialStateError) in
-                try system(definition, because: before == nil ? .start : .reload)
+                try system(
+                    definition, because: before == nil ? .start : .reload,
+                    at: before?.set.system(definition.name)?.place)
             }
         }
         var systems: [HostedSystem] = []
@@ -165,12 +167,12 @@ struct SetBuilder: Sendable {
     }
 
     private func system(
-        _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind
+        _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind, at place: WrittenSystemPlace?
     ) throws(InitialStateError) -> HostedSystem {
         let own = logger.with(["system": "\(definition.name)"])
         return try HostedSystem(
             definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
-            effects: effects,
+            effects: effects, at: place,
             time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() }, supervise: supervise)
     }
 }

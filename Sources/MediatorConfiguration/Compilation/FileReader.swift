@@ -87,9 +87,15 @@ struct FileReader {
             }
         }
         // What has no meaning may be meant to hold them.
-        if !isSystem, keyed.hasForeignMapping {
+        if !isSystem, keyed["buses"] == nil,
+            keyed.hasMisspelt("buses")
+                || (keyed.hasForeign
+                    && keyed.entries.contains { entry in
+                        !known.contains(entry.key.text)
+                            && entry.value.entriesIfAny?.contains { $0.hasOne(of: ["kind"]) } ?? false
+                    })
+        {
             gathered.mayHideBuses = true
-            gathered.mayHideSystems = true
         }
         if isWiring {
             let wiring = WiringDecoder(decoder).wiring(keyed)

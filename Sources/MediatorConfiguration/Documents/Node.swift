@@ -13,6 +13,11 @@ struct Node: Sendable {
     struct Entry: Sendable {
         var key: Scalar
         var value: Node
+
+        /// Whether its value is a mapping with one of some keys.
+        func hasOne(of keys: [String]) -> Bool {
+            value.entriesIfAny?.contains { keys.contains($0.key.text) } ?? false
+        }
     }
 
     /// What it is.

@@ -23,7 +23,7 @@ enum SyntaxFault {
                 hint: "indent with spaces")
             return (stopped, false)
         }
-        if let root, let words = slip(problem, root, source) {
+        if let root, let words = slip(problem, root, source, stopped) {
             let start = root.span.start
             findings.report(
                 .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
@@ -51,10 +51,19 @@ enum SyntaxFault {
     }
 
     /// What is wrong where the parser takes the first line, or the first lines, of a document to be all of it.
-    private static func slip(_ problem: String, _ root: Node, _ source: SourceText) -> Words? {
+    private static func slip(_ problem: String, _ root: Node, _ source: SourceText, _ stopped: Int) -> Words? {
+        // A line that begins or ends a document is nothing that stands too far out.
+        let lines = source.lineIndex(at: root.span.start)...source.lineIndex(at: min(stopped, source.bytes.count))
+        guard ![lines.lowerBound, lines.upperBound].contains(where: { source.line($0).starts(with: "---".utf8) }) else {
+            return nil
+        }
         switch (problem, root.content) {
         case ("did not find expected <document start>", .mapping):
-            guard source.location(at: root.span.start).column > 1 else { return nil }
+            let column = source.location(at: root.span.start).column
+            guard source.bytes[root.span.start] != UInt8(ascii: "{"), stopped < source.bytes.count,
+                source.location(at: stopped).column < column,
+                !lines.contains(where: { source.line($0).starts(with: "...".utf8) })
+            else { return nil }
             return Words(
                 message: "this key stands further in than those below it",
                 hint: "keys of one mapping stand in the same column")

@@ -301,8 +301,13 @@ struct Keyed {
     /// Whether some key, which has been reported, has no meaning and is like none that has.
     var hasForeign: Bool { entries.contains { !known.contains($0.key.text) } }
 
-    /// Whether some key that has no meaning, which has been reported, holds a mapping: nobody knows what it is meant to be.
-    var hasForeignMapping: Bool { entries.contains { $0.value.isMapping && !known.contains($0.key.text) } }
+    /// Whether some key that has no meaning, which has been reported, holds what might be states or events.
+    var hasForeignRecords: Bool {
+        entries.contains { entry in
+            guard !known.contains(entry.key.text), case .mapping(let within) = entry.value.content else { return false }
+            return !within.isEmpty && within.allSatisfy { $0.value.isMapping || $0.value.isNull }
+        }
+    }
 
     /// Whether it has keys, none of which has a meaning: whatever they are meant to be has been reported.
     var hasOnlyForeign: Bool { !entries.isEmpty && entries.allSatisfy { !known.contains($0.key.text) } }

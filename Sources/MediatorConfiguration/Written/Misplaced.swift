@@ -27,25 +27,28 @@ extension Decoder {
             entries = entries.drop(while: isInner)
         }
         var result: [Node.Entry] = []
-        var isOpen = false
+        // What has been put into the last one.
+        var own: [Node.Entry]?
+        func close() {
+            if let own { result[result.count - 1].value.content = .mapping(own) }
+            own = nil
+        }
         for entry in entries {
-            guard var last = result.last, belongs(entry, to: last, isOpen) else {
+            guard let last = result.last, belongs(entry, to: last, own != nil) else {
+                close()
                 result.append(entry)
-                isOpen = false
                 continue
             }
-            if !isOpen {
+            if own == nil {
                 report(
                     .wrongShape, at: entry.key.span,
                     "'\(entry.key.text)' belongs to \(what), and stands beside its name",
                     hint: "indent what belongs to '\(last.key.text)' further than that")
+                own = last.value.entriesIfAny ?? []
             }
-            var own: [Node.Entry] = []
-            if case .mapping(let before) = last.value.content { own = before }
-            last.value.content = .mapping(own + [entry])
-            result[result.count - 1] = last
-            isOpen = true
+            own?.append(entry)
         }
+        close()
         return result
     }
 
@@ -56,9 +59,10 @@ extension Decoder {
     ///   - keys: The keys that are looked for.
     ///   - what: What the document is, with an article.
     ///   - isName: Whether an entry within the value of a key may be what is to stand there, all the same.
+    ///   - isMeant: Whether what stands below a key with nothing shows that it is that key.
     func raised(
         _ entries: [Node.Entry], from holders: [String], _ keys: [String], of what: String,
-        isName: (Node.Entry, String) -> Bool
+        isName: (Node.Entry, String) -> Bool, isMeant: (String, ArraySlice<Node.Entry>) -> Bool
     ) -> [Node.Entry] {
         let missing = keys.filter { key in !entries.contains { $0.key.text == key } }
         guard !missing.isEmpty else { return entries }
@@ -69,19 +73,25 @@ extension Decoder {
                 continue
             }
             var raised: [Node.Entry] = []
-            while let index = within.indices.first(where: { index in
-                Self.isKey(within[index], among: missing, hasMore: index < within.count - 1) {
-                    isName($0, holder.key.text)
-                }
-            }) {
+            func isRaised(_ index: Int) -> Bool {
+                let entry = within[index]
+                guard Self.isKey(entry, among: missing, isName: { isName($0, holder.key.text) }) else { return false }
+                return !entry.value.isNull || isMeant(entry.key.text, within[(index + 1)...])
+            }
+            while let index = within.indices.first(where: isRaised) {
                 var entry = within[index]
                 report(
                     .wrongShape, at: entry.key.span,
                     "'\(entry.key.text)' is a key of \(what), and stands within '\(holder.key.text)'",
                     hint: "keys of one mapping stand in the same column")
                 if entry.value.isNull {
-                    entry.value.content = .mapping(Array(within[(index + 1)...]))
-                    within.removeSubrange(index...)
+                    let end =
+                        within[(index + 1)...].firstIndex {
+                            missing.contains($0.key.text) && !isName($0, holder.key.text)
+                        }
+                        ?? within.endIndex
+                    entry.value.content = .mapping(Array(within[(index + 1)..<end]))
+                    within.removeSubrange(index..<end)
                 } else {
                     within.remove(at: index)
                 }
@@ -116,34 +126,44 @@ extension Decoder {
 
     /// Whether an entry within the value of another key is one of some keys of the document, and no state, bus or other thing of
     /// that name: these hold nothing, plain values, or keys of their own.
-    private static func isKey(
-        _ entry: Node.Entry, among keys: [String], hasMore: Bool, isName: (Node.Entry) -> Bool
-    ) -> Bool {
+    private static func isKey(_ entry: Node.Entry, among keys: [String], isName: (Node.Entry) -> Bool) -> Bool {
         guard keys.contains(entry.key.text), !isName(entry) else { return false }
-        guard case .mapping(let within) = entry.value.content else { return entry.value.isNull ? hasMore : true }
+        guard case .mapping(let within) = entry.value.content else { return true }
         return within.contains { $0.value.isMapping || $0.value.isNull }
     }
 
     /// The entries of a system, where states and events that stand beside the key of the others are put among these.
     func lowered(_ entries: [Node.Entry], known: [String]) -> [Node.Entry] {
+        func isStray(_ entry: Node.Entry) -> Bool {
+            !known.contains(entry.key.text) && Names.isIdentifier(entry.key.text)
+                && entry.key.text.utf8.first.map { $0 & 0x20 == 0 } ?? false
+                && (entry.value.isNull || entry.value.isMapping)
+                && Names.keyMeant(by: entry.key.text, among: known) == nil
+        }
+        guard entries.contains(where: { !known.contains($0.key.text) }) else { return entries }
         var result: [Node.Entry] = []
+        // Those of the entry that is last in the result, if strays may belong to it.
+        var others: (entries: [Node.Entry], names: Set<String>)?
         for entry in entries {
-            guard let last = result.indices.last, ["states", "events"].contains(result[last].key.text),
-                !known.contains(entry.key.text), Names.isIdentifier(entry.key.text),
-                Names.keyMeant(by: entry.key.text, among: known) == nil,
-                entry.key.text.utf8.first.map({ $0 & 0x20 == 0 }) ?? false, entry.value.isNull || entry.value.isMapping,
-                let others = result[last].value.entriesIfAny,
-                !others.contains(where: { $0.key.text == entry.key.text })
-            else {
-                result.append(entry)
+            if others != nil, isStray(entry), others?.names.insert(entry.key.text).inserted == true,
+                let last = result.indices.last
+            {
+                report(
+                    .wrongShape, at: entry.key.span,
+                    "'\(entry.key.text)' is no key of a system, and stands beside '\(result[last].key.text)' as if it were one "
+                        + "of them", hint: "indent it like the others")
+                others?.entries.append(entry)
                 continue
             }
-            let key = result[last].key.text
-            report(
-                .wrongShape, at: entry.key.span,
-                "'\(entry.key.text)' is no key of a system, and stands beside '\(key)' as if it were one of them",
-                hint: "indent it like the others")
-            result[last].value.content = .mapping(others + [entry])
+            if let others, let last = result.indices.last { result[last].value.content = .mapping(others.entries) }
+            result.append(entry)
+            others = nil
+            if ["states", "events"].contains(entry.key.text), let own = entry.value.entriesIfAny {
+                others = (own, Set(own.map(\.key.text)))
+            }
+        }
+        if let others, let last = result.indices.last, others.entries.count > 0 {
+            result[last].value.content = .mapping(others.entries)
         }
         return result
     }
@@ -175,13 +195,24 @@ extension Decoder {
         guard entries.contains(where: { $0.value.isNull && ($0.key.text.holds(" ") || $0.key.text.holds(":")) }) else {
             return entries
         }
+        var isCut = false
         return entries.map { entry in
+            // What is left of `map(string, int)`, which a comma has cut.
+            if let text = entry.value.isNull ? entry.key : entry.value.scalar, text.style == .plain {
+                if isCut {
+                    isCut = !text.text.holds(")")
+                    return entry
+                }
+                isCut = text.text.holds("(") && !text.text.holds(")")
+            }
             guard entry.value.isNull, entry.key.style == .plain,
                 let end = entry.key.text.firstIndex(where: { $0 == " " || $0 == ":" })
             else { return entry }
             let key = String(entry.key.text[..<end])
             let value = String(entry.key.text[end...].drop { $0 == " " || $0 == "=" || $0 == ":" })
-            guard isKey(key), !value.isEmpty else { return entry }
+            guard isKey(key), let first = value.utf8.first, Names.isLetterOrDigit(first) || first == UInt8(ascii: "$"),
+                !entries.contains(where: { $0.key.text == key })
+            else { return entry }
             let isThere = entry.key.text[end] == ":"
             report(
                 .syntax, at: entry.key.span,

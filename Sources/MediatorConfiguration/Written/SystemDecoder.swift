@@ -29,12 +29,29 @@ struct SystemDecoder {
     /// The entries of a document with what stands a level too far in or out where it belongs.
     static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
         let entries = decoder.lowered(entries, known: keys)
-        let states = entries.first { $0.key.text == "states" }?.value.entriesIfAny ?? []
+        func value(_ key: String) -> [Node.Entry] {
+            entries.first { $0.key.text == key }?.value.entriesIfAny ?? []
+        }
+        let states = value("states")
         return decoder.raised(entries, from: holders, holders + ["initialState"], of: "a system") { entry, holder in
-            guard case .mapping(let within) = entry.value.content else { return false }
+            guard case .mapping(let within) = entry.value.content else {
+                return holder == "transitions" && states.contains { $0.key.text == entry.key.text }
+            }
             switch holder {
             case "feedbacks": return within.contains { $0.key.text == "onState" }
             case "transitions": return states.contains { $0.key.text == entry.key.text }
+            default: return false
+            }
+        } isMeant: { key, below in
+            switch key {
+            case "events":
+                let used = Set(value("transitions").flatMap { ($0.value.entriesIfAny ?? []).map(\.key.text) })
+                return below.contains { used.contains($0.key.text) }
+            case "feedbacks":
+                return below.contains { $0.value.entriesIfAny?.contains { $0.key.text == "onState" } ?? false }
+            case "transitions":
+                let names = Set(states.map(\.key.text))
+                return below.contains { names.contains($0.key.text) && $0.value.isMapping }
             default: return false
             }
         }
@@ -57,7 +74,7 @@ struct SystemDecoder {
         let kind = kind(keyed)
         // Of a system of a kind, whether or not that can be read, nobody expects states.
         let states =
-            kind != nil || (keyed["states"] == nil && keyed.hasForeignMapping)
+            kind != nil || (keyed["states"] == nil && keyed.hasForeignRecords)
             ? nil : decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
@@ -67,7 +84,7 @@ struct SystemDecoder {
             kind != nil
             ? nil
             : keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
-                ?? (keyed.hasMisspelt("events") || keyed.hasForeignMapping ? nil : [])
+                ?? (keyed.hasMisspelt("events") || keyed.hasForeignRecords ? nil : [])
         let initial =
             kind != nil
             ? nil
@@ -95,7 +112,8 @@ struct SystemDecoder {
             ? []
             : table.map {
                 TransitionDecoder(decoder).transitions(
-                    $0, states: states?.map(\.name.text), events: events?.map(\.name.text))
+                    $0, states: (states?.map(\.name.text)).map(Set.init),
+                    events: (events?.map(\.name.text)).map(Set.init))
             } ?? []
         guard let name else { return nil }
         return WrittenSystem(
@@ -227,8 +245,9 @@ struct SystemDecoder {
         if node.isNull { return [] }
         guard let entries = decoder.entries(node, "'feedbacks'") else { return [] }
         let gathered = decoder.gathered(entries, "a feedback") {
-            FeedbackDecoder.keys.contains($0.key.text) || effects[$0.key.text] != nil
-                || FeedbackDecoder.looksLikeOutcome($0.key.text)
+            !($0.value.entriesIfAny?.contains { $0.key.text == "onState" } ?? false)
+                && (FeedbackDecoder.keys.contains($0.key.text) || effects[$0.key.text] != nil
+                    || FeedbackDecoder.looksLikeOutcome($0.key.text))
         }
         return gathered.compactMap { entry in
             decoder.checkPublicName(entry.key, "a feedback")

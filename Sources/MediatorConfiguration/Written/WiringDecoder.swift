@@ -20,8 +20,13 @@ struct WiringDecoder {
     /// The entries of a document with what stands a level too far in where it belongs.
     static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
         decoder.raised(entries, from: keys, keys, of: "a document of buses and links") { entry, _ in
-            guard case .mapping(let within) = entry.value.content else { return false }
-            return within.contains { ownKeys.contains($0.key.text) }
+            entry.value.isMapping && entry.hasOne(of: ownKeys)
+        } isMeant: { key, below in
+            switch key {
+            case "links": below.contains { $0.hasOne(of: ["attach"]) }
+            case "buses": below.contains { $0.hasOne(of: ["kind"]) }
+            default: false
+            }
         }
     }
 
@@ -41,7 +46,9 @@ struct WiringDecoder {
                         return keys.contains { $0.key.text == "attach" } && !keys.contains { $0.key.text == "kind" }
                     }
                 }
-                buses = decoder.gathered(entries, "a bus") { Self.busKeys.contains($0.key.text) }.map(bus)
+                buses = decoder.gathered(entries, "a bus") {
+                    Self.busKeys.contains($0.key.text) && !$0.hasOne(of: ["kind", "value"])
+                }.map(bus)
                 // Whoever means the bus writes the name that it should have.
                 hidesBuses = entries.contains { !Self.isBusName($0.key.text) }
             } else {
@@ -53,7 +60,9 @@ struct WiringDecoder {
         if let node = keyed["links"], !node.isNull {
             links =
                 decoder.entries(node, "'links'", hint: node.isNull ? nil : "give each a name: NAME: { attach: … }")
-                .map { decoder.gathered($0, "a link") { Self.linkKeys.contains($0.key.text) } }?
+                .map {
+                    decoder.gathered($0, "a link") { Self.linkKeys.contains($0.key.text) && !$0.hasOne(of: ["attach"]) }
+                }?
                 .compactMap { link($0, loop) } ?? []
         }
         links += strays.compactMap { link($0, loop) }
