@@ -648,8 +648,9 @@ public enum ControlInterface {
         method Trace(name: string, limit: ?int) -> (steps: []TraceStep)
 
         # What is told of a watch: a system is in a state, a value came on a bus, a link has
-        # fired; a part is new or has begun anew, or has ended; some changes were left out.
-        type WatchTopic (state, value, fired, began, ended, leftOut)
+        # fired; a part is new or has begun anew, or has ended; some changes were left out;
+        # all that was chosen is watched from here on.
+        type WatchTopic (state, value, fired, began, ended, leftOut, watching)
 
         # Watches systems, buses and links at once; must be called with 'more'. A pattern is
         # a name in which * stands for any letters and ? for one, if need be behind system:,
@@ -660,11 +661,14 @@ public enum ControlInterface {
         # begin anew. With limit, no more changes than that are told in each period (such
         # as 1s), and leftOut then says how many were not. dropped says how many changes
         # this watcher missed just before this one. Ends with the error WatchEnded.
+        # With announce, the first reply of all is watching: whatever happens to the parts
+        # after it was sent is told, also of a part that has nothing to show yet.
         method Watch(
           patterns: []string,
           where: ?string,
           limit: ?int,
-          period: ?string
+          period: ?string,
+          announce: ?bool
         ) -> (
           time: string,
           topic: WatchTopic,

@@ -11,19 +11,24 @@ public struct WatchParameters: Codable, Sendable, Hashable {
     public var limit: Int?
     /// How long a period is, such as `1s`.
     public var period: String?
+    /// Whether the first reply is to say that everything is watched from there on (``WatchTopic/watching``); nil: no.
+    public var announce: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case patterns
         case condition = "where"
-        case limit, period
+        case limit, period, announce
     }
 
     /// What is to be watched.
-    public init(patterns: [String], condition: String? = nil, limit: Int? = nil, period: String? = nil) {
+    public init(
+        patterns: [String], condition: String? = nil, limit: Int? = nil, period: String? = nil, announce: Bool? = nil
+    ) {
         self.patterns = patterns
         self.condition = condition
         self.limit = limit
         self.period = period
+        self.announce = announce
     }
 }
 
@@ -41,6 +46,8 @@ public enum WatchTopic: String, Codable, Sendable, Hashable, CaseIterable {
     case ended
     /// Some changes were left out, since there were more than the limit allows.
     case leftOut
+    /// Everything that was chosen is watched from here on; only told who asks for it (``WatchParameters/announce``).
+    case watching
 }
 
 /// A reply to `Watch`.

@@ -4,6 +4,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import Synchronization
 import Systemd
 import Varlink
 
@@ -163,7 +164,10 @@ struct HostControl: ControlHandler {
             try condition.check(host.watchedParts)
             return host.watch(rate: rate) { condition.filter(of: $0) }
         }.value
+        let isAnnounced = parameters.announce == true
+        let announcement = Mutex(isAnnounced ? WatchReply(time: "\(host.time.now())", topic: .watching) : nil)
         return AsyncThrowingStream {
+            if let reply = announcement.withLock({ $0.take() }) { return reply }
             guard let happening = await happenings.next() else { return nil }
             guard access.allows(.read, peer) else { throw MissingRight(.read) }
             return WatchReply(happening)

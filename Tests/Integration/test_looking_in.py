@@ -297,6 +297,33 @@ def test_another_machine_is_reached_over_ssh(one: Daemon, stand_in: Path) -> Non
     assert len((stand_in.parent / "arguments").read_text().splitlines()) == len(arguments)
 
 
+def test_a_state_is_not_missed_where_watching_begins_late(one: Daemon, tmp_path: Path) -> None:
+    # Of two connections the second, over which the state is watched, takes long to come about.
+    path = tmp_path / "ssh"
+    path.write_text(
+        f'#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nmkdir {tmp_path}/first 2>/dev/null || sleep 2\n'
+        f"PATH={one.binaries.mediatorctl.parent}:$PATH MEDIATORD_SOCKET={one.socket}\n"
+        'export PATH MEDIATORD_SOCKET; exec sh -c "$3"\n'
+    )
+    path.chmod(0o755)
+    waited = remote(one, "emit", "door", "Push", "by=cat", "--wait", "Open", MEDIATORCTL_SSH=str(path))
+    assert waited.stdout.endswith("door is in Open by=cat times=1\n"), waited
+    assert (tmp_path / "first").exists()
+
+
+def test_a_watch_says_when_it_has_begun(one: Daemon) -> None:
+    # Of what is not there yet, too, which has nothing else to show.
+    with VarlinkSocket(one.socket) as client:
+        client.call("io.mediatord.Control.Watch", {"patterns": ["later"], "announce": True}, more=True)
+        first = client.reply()
+        assert first and first["continues"] and first["parameters"]["topic"] == "watching", first
+        assert first["parameters"].keys() == {"time", "topic", "replayed", "dropped"}, first
+    with VarlinkSocket(one.socket) as client:
+        client.call("io.mediatord.Control.Watch", {"patterns": ["door"], "announce": False}, more=True)
+        present = client.reply()
+        assert present and present["parameters"]["topic"] == "state", present
+
+
 @pytest.mark.parametrize(
     ("script", "host", "code", "said"),
     [

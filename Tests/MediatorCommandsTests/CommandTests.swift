@@ -625,7 +625,7 @@ struct CommandTests {
         #expect(
             reached.output == "emitted Measured mount=/ percent=5 within=1s to system disk-guard\n"
                 + "disk-guard is in Full mount=/var note=\"nearly full\" percent=97\n")
-        #expect(bench.handler.watched == [WatchParameters(patterns: ["system:disk-guard"])])
+        #expect(bench.handler.watched == [WatchParameters(patterns: ["system:disk-guard"], announce: true)])
         let published = await Bench.run(
             ["publish", "backup", "on", "--wait", "disk-guard=Full", "--json"], variables: variables, clock: clock)
         let object = try JSONValue(parsing: published.output).objectValue

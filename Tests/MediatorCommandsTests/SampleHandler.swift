@@ -287,6 +287,9 @@ final class SampleHandler: ControlHandler {
         guard parameters.condition != "state.x" else {
             throw ControlError.invalidValue(path: "where", expected: "bool", message: "column 7: there is no 'x'")
         }
+        if parameters.announce == true {
+            continuation.yield(WatchReply(time: "2026-11-21T11:59:59Z", topic: .watching))
+        }
         func isMeant(_ kind: PartKind, _ name: String) -> Bool {
             parameters.patterns.isEmpty || parameters.patterns.contains { PartPattern($0).matches(kind, name) }
         }

@@ -230,7 +230,7 @@ struct DefinitionTests {
         ),
         ("Trace", TraceParameters(name: "disk", limit: 5), TraceReply(steps: [traceStep])),
         (
-            "Watch", WatchParameters(patterns: ["disk*"], condition: "true", limit: 5, period: "1s"),
+            "Watch", WatchParameters(patterns: ["disk*"], condition: "true", limit: 5, period: "1s", announce: true),
             WatchReply(
                 time: "2026-01-02T03:04:05Z", topic: .state, kind: .system, name: "disk", replayed: true, state: state,
                 previous: "Low", event: "Measured", eventData: ["percent": 97], value: 1, dropped: 1, leftOut: 2)

@@ -66,23 +66,16 @@ struct StateWait: Sendable {
         }
     }
 
-    /// How long is waited for the present states; a system that waits to begin anew has none to show.
-    private static let patience = Duration.seconds(1)
-
     private func reach(
         _ watcher: ControlClient, _ session: Session, _ action: @escaping @Sendable () async throws -> Void
     ) async throws -> [String: ReachedState] {
         let (limit, clock) = (session.limit, session.environment.clock)
         let names = wanted.keys.sorted()
-        let replies = try await watcher.watch(WatchParameters(patterns: names.map { "system:\($0)" }))
+        let replies = try await watcher.watch(
+            WatchParameters(patterns: names.map { "system:\($0)" }, announce: true))
         let gate = ActionGate(action)
         return try await withThrowingTaskGroup(of: [String: ReachedState]?.self) { group in
             group.addTask { try await follow(replies, session, gate) }
-            group.addTask {
-                try await clock.sleep(for: min(Self.patience, limit / 2))
-                try await gate.act()
-                return nil
-            }
             group.addTask {
                 try await clock.sleep(for: limit)
                 throw await failure(names, session, isSent: gate.isDone)
@@ -124,6 +117,9 @@ struct StateWait: Sendable {
             advice: ways.joined(separator: ", ") + "; --timeout waits longer.")
     }
 
+    /// How long an answer is waited for that only makes a message clearer.
+    private static let patience = Duration.seconds(1)
+
     /// How systems are now, as far as the daemon tells soon.
     private func present(_ names: [String], _ session: Session) async -> [String: SystemSummary] {
         await withTaskGroup(of: [String: SystemSummary]?.self) { group in
@@ -149,7 +145,7 @@ struct StateWait: Sendable {
         var open = Set(wanted.keys)
         var reached: [String: ReachedState] = [:]
         for try await reply in replies {
-            // All are watched before the first reply is made.
+            // The first reply says that all are watched, also those that have no state to show.
             try await gate.act()
             if reply.dropped > 0 {
                 // What was left out may have been what is waited for.
