@@ -142,8 +142,14 @@ extension Decoder {
         }
         guard entries.contains(where: { !known.contains($0.key.text) }) else { return entries }
         var result: [Node.Entry] = []
-        // Those of the entry that is last in the result, if strays may belong to it.
-        var others: (entries: [Node.Entry], names: Set<String>)?
+        // Those of the entry that is last in the result, if strays may belong to it, and the strays.
+        var others: (names: Set<String>, strays: [Node.Entry])?
+        func close() {
+            if let last = result.indices.last, let strays = others?.strays, !strays.isEmpty {
+                result[last].value.content = .mapping((result[last].value.entriesIfAny ?? []) + strays)
+            }
+            others = nil
+        }
         for entry in entries {
             if others != nil, isStray(entry), others?.names.insert(entry.key.text).inserted == true,
                 let last = result.indices.last
@@ -152,28 +158,26 @@ extension Decoder {
                     .wrongShape, at: entry.key.span,
                     "'\(entry.key.text)' is no key of a system, and stands beside '\(result[last].key.text)' as if it were one "
                         + "of them", hint: "indent it like the others")
-                others?.entries.append(entry)
+                others?.strays.append(entry)
                 continue
             }
-            if let others, let last = result.indices.last { result[last].value.content = .mapping(others.entries) }
+            close()
             result.append(entry)
-            others = nil
             if ["states", "events"].contains(entry.key.text), let own = entry.value.entriesIfAny {
-                others = (own, Set(own.map(\.key.text)))
+                others = (Set(own.map(\.key.text)), [])
             }
         }
-        if let others, let last = result.indices.last, others.entries.count > 0 {
-            result[last].value.content = .mapping(others.entries)
-        }
+        close()
         return result
     }
 
     /// The name in a key such as `Full = { used`, as is left of `Full = { used: int }`, or of the same with ':' and no space or with
     /// nothing, which is reported.
     func nameWithoutColon(_ key: Scalar) -> Scalar? {
-        guard key.style == .plain, let end = key.text.firstIndex(where: { $0 == " " || $0 == "=" || $0 == ":" }) else {
-            return nil
-        }
+        // These are names, as a rule.
+        guard key.style == .plain, !Names.isIdentifier(key.text),
+            let end = key.text.firstIndex(where: { $0 == " " || $0 == "=" || $0 == ":" })
+        else { return nil }
         let name = String(key.text[..<end])
         let rest = key.text[end...].drop { $0 == " " }
         guard Names.isIdentifier(name), rest.hasPrefix("=") || rest.hasPrefix("{") || rest.hasPrefix(":{") else {
