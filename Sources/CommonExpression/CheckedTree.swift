@@ -21,6 +21,38 @@ struct CheckedTree: Sendable {
     var tree: SyntaxTree
     var types: [StaticType]
     var meanings: [Meaning]
-    /// The paths that are read: a variable and the fields selected from it, one after the other.
-    var references: Set<[String]> = []
+    /// Nodes that are parts of the qualified names of others.
+    var covered: Set<SyntaxTree.ID> = []
+    /// The variables of the environment, by their slots.
+    var variables: [Environment.Variable] = []
+
+    /// The paths that are read: a variable and the fields selected from it, one after the other; each once. Linear in the nodes,
+    /// but for the few different paths.
+    var reads: [[String]] {
+        var reads: [[String]] = []
+        var isWithin = [Bool](repeating: false, count: tree.nodes.count)
+        for id in covered { isWithin[id] = true }
+        for id in tree.nodes.indices.reversed() where !isWithin[id] {
+            // Most nodes are no names.
+            var path: [String] = []
+            var current = id
+            walk: while true {
+                if case .variable(let slot) = meanings[current] {
+                    path.append(variables[slot].name)
+                    path.reverse()
+                    if !reads.contains(path) { reads.append(path) }
+                    break walk
+                }
+                switch tree.nodes[current].kind {
+                case .select(let operand, let name), .has(let operand, let name),
+                    .optionalSelect(let operand, let name):
+                    path.append(name.text)
+                    isWithin[operand] = true
+                    current = operand
+                default: break walk
+                }
+            }
+        }
+        return reads
+    }
 }

@@ -65,7 +65,8 @@ struct Checker {
             checkLevel(of: id)
         }
         checkResult(expecting: StaticType(expecting))
-        collectReferences(except: qualified.covered)
+        checked.covered = qualified.covered
+        checked.variables = environment.variables
     }
 
     var tree: SyntaxTree { checked.tree }
@@ -196,30 +197,6 @@ struct Checker {
         case (.dyn, _): .dyn
         case (.open, _): .open
         default: .error
-        }
-    }
-
-    /// Collects the longest paths of selections from variables.
-    private mutating func collectReferences(except covered: Set<SyntaxTree.ID>) {
-        var inner = covered
-        for id in tree.nodes.indices.reversed() where !inner.contains(id) {
-            var path: [String] = []
-            var current = id
-            walk: while true {
-                if case .variable(let slot) = checked.meanings[current] {
-                    path.append(environment.variables[slot].name)
-                    checked.references.insert(path.reversed())
-                    break walk
-                }
-                switch tree.nodes[current].kind {
-                case .select(let operand, let name), .has(let operand, let name),
-                    .optionalSelect(let operand, let name):
-                    path.append(name.text)
-                    inner.insert(operand)
-                    current = operand
-                default: break walk
-                }
-            }
         }
     }
 

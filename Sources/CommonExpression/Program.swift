@@ -5,7 +5,7 @@ public struct Program: Sendable {
         let source: String
         let type: ValueType
         let constant: Value?
-        let references: Set<[String]>
+        let reads: [[String]]
         let code: ValueCode
         let boolCode: BoolCode
         let variableCount: Int
@@ -29,9 +29,10 @@ public struct Program: Sendable {
             self.checked = checked
             type = isOpen ? expecting : rootType.valueType
             expected = isOpen ? expecting : nil
-            references = checked.references
             range = checked.tree.nodes[root].range
-            if references.isEmpty, case .constant(let value) = code, !isOpen || expecting.accepts(value) {
+            let reads = checked.reads
+            self.reads = reads
+            if reads.isEmpty, case .constant(let value) = code, !isOpen || expecting.accepts(value) {
                 constant = value
             } else {
                 constant = nil
@@ -62,7 +63,9 @@ public struct Program: Sendable {
 
     /// What the expression reads, as a variable's name and the fields selected from it: `["state", "failures"]` for
     /// `state.failures`, `["event"]` for `event` alone. What only an unreachable part reads is included.
-    public var references: Set<[String]> { storage.references }
+    public var references: Set<[String]> { Set(storage.reads) }
+    /// The same, each once, in no order that means anything.
+    package var reads: [[String]] { storage.reads }
 
     /// Evaluates the expression. Allocates nothing where all operands are scalars.
     /// - Parameter variables: One value per variable of the environment, in its order.

@@ -10,7 +10,6 @@ public struct TemplateProgram: Sendable {
     private final class Storage: Sendable {
         let type: ValueType
         let constant: Value?
-        let references: Set<[String]>
         let lone: Program?
         let pieces: [Piece]
         let limits: Limits
@@ -20,7 +19,6 @@ public struct TemplateProgram: Sendable {
         init(lone program: Program) {
             type = program.type
             constant = program.constant
-            references = program.references
             lone = program
             pieces = []
             limits = .default
@@ -34,18 +32,15 @@ public struct TemplateProgram: Sendable {
             self.pieces = pieces
             self.limits = limits
             range = SourceRange(start: 0, end: length)
-            var references: Set<[String]> = []
             var text: String? = ""
             for piece in pieces {
                 switch piece {
                 case .text(let literal): text? += literal
                 case .program(let program, _):
-                    references.formUnion(program.references)
                     let part = program.constant?.text
                     if let part { text? += part } else { text = nil }
                 }
             }
-            self.references = references
             constant = text.flatMap { $0.utf8.count <= limits.valueSize ? .string($0) : nil }
         }
     }
@@ -57,7 +52,12 @@ public struct TemplateProgram: Sendable {
     /// The value, if the template reads no variable and evaluates without error.
     public var constant: Value? { storage.constant }
     /// What the expressions read; see ``Program/references``.
-    public var references: Set<[String]> { storage.references }
+    public var references: Set<[String]> {
+        if let lone = storage.lone { return lone.references }
+        return storage.pieces.reduce(into: []) { references, piece in
+            if case .program(let program, _) = piece { references.formUnion(program.references) }
+        }
+    }
 
     private var lone: Program? { storage.lone }
     private var pieces: [Piece] { storage.pieces }

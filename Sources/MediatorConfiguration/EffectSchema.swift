@@ -3,32 +3,49 @@ public import CommonExpression
 /// What a configuration may say about one side effect of the catalogue: its parameters and its outcomes. How it is
 /// carried out is the host's matter.
 public struct EffectSchema: Sendable, Hashable {
-    /// One thing a side effect is given.
+    /// One thing a side effect is given. One reference, since it is handed on often.
     public struct Parameter: Sendable, Hashable {
+        private let contents: Shared<Contents>
+
+        private struct Contents: Sendable, Hashable {
+            var name: String
+            var summary: String?
+            var type: ValueType
+            var required: Bool
+            var `default`: Value?
+            var choices: [String]
+            var allowsEmpty: Bool
+            var acceptsSecrets: Bool
+            var constraint: Constraint?
+            var upperBound: String?
+            var lowerBound: String?
+            var companion: String?
+        }
+
         /// Its name, unique within the side effect.
-        public let name: String
+        public var name: String { contents.value.name }
         /// What it is, for people: begins with a small letter, ends without a full stop; nil: nothing is said.
-        public let summary: String?
+        public var summary: String? { contents.value.summary }
         /// Its type.
-        public let type: ValueType
+        public var type: ValueType { contents.value.type }
         /// Whether it must be given.
-        public let required: Bool
+        public var required: Bool { contents.value.required }
         /// What it is when not given; nil: the side effect is given none.
-        public let `default`: Value?
+        public var `default`: Value? { contents.value.default }
         /// The only texts it may be; empty: any. Checked where it is written as a fixed value.
-        public let choices: [String]
+        public var choices: [String] { contents.value.choices }
         /// Whether a list or text written in the configuration may be empty.
-        public let allowsEmpty: Bool
+        public var allowsEmpty: Bool { contents.value.allowsEmpty }
         /// Whether it may be a credential, or hold some: only where nobody is shown its value.
-        public let acceptsSecrets: Bool
+        public var acceptsSecrets: Bool { contents.value.acceptsSecrets }
         /// What a value must be besides being of the type; nil: nothing.
-        public let constraint: Constraint?
+        public var constraint: Constraint? { contents.value.constraint }
         /// Another parameter, without which this one means nothing, and which it may not exceed; nil: none.
-        public let upperBound: String?
+        public var upperBound: String? { contents.value.upperBound }
         /// Another parameter, which this one must at least be; nil: none.
-        public let lowerBound: String?
+        public var lowerBound: String? { contents.value.lowerBound }
         /// Another parameter, without which this one means nothing; nil: none.
-        public let companion: String?
+        public var companion: String? { contents.value.companion }
 
         /// A parameter.
         public init(
@@ -37,18 +54,11 @@ public struct EffectSchema: Sendable, Hashable {
             allowsEmpty: Bool = true, acceptsSecrets: Bool = false, constraint: Constraint? = nil,
             upperBound: String? = nil, lowerBound: String? = nil, companion: String? = nil
         ) {
-            self.name = name
-            self.summary = summary
-            self.type = type
-            self.required = required
-            self.default = `default`
-            self.choices = choices
-            self.allowsEmpty = allowsEmpty
-            self.acceptsSecrets = acceptsSecrets
-            self.constraint = constraint
-            self.upperBound = upperBound
-            self.lowerBound = lowerBound
-            self.companion = companion
+            contents = Shared(
+                Contents(
+                    name: name, summary: summary, type: type, required: required, default: `default`, choices: choices,
+                    allowsEmpty: allowsEmpty, acceptsSecrets: acceptsSecrets, constraint: constraint,
+                    upperBound: upperBound, lowerBound: lowerBound, companion: companion))
         }
 
         /// Why a value of its type does not do, without regard to other parameters: `must …`; nil if it does.
@@ -60,9 +70,9 @@ public struct EffectSchema: Sendable, Hashable {
         }
 
         /// Whether something is asked of its value beyond the type.
-        var isLimited: Bool { constraint != nil || isBound }
+        var isLimited: Bool { contents.value.constraint != nil || isBound }
         /// Whether another parameter bounds it.
-        var isBound: Bool { upperBound != nil || lowerBound != nil }
+        var isBound: Bool { contents.value.upperBound != nil || contents.value.lowerBound != nil }
     }
 
     /// One way a side effect ends or reports, for which a feedback may name events.
@@ -82,33 +92,49 @@ public struct EffectSchema: Sendable, Hashable {
         }
     }
 
+    private let contents: Shared<Contents>
+
+    private struct Contents: Sendable, Hashable {
+        var name: String
+        var summary: String?
+        var parameters: [Parameter]
+        var shortForm: String?
+        var outcomes: [Outcome]
+        var exactlyOneOf: [String]
+        var emitsDirectly: Bool
+        var publishesDirectly: Bool
+        var isLasting: Bool
+        var isProbe: Bool
+        var onlyTells: Bool
+    }
+
     /// The key in a feedback, such as `run`.
-    public let name: String
+    public var name: String { contents.value.name }
     /// What it does, for people: begins with a small letter, ends without a full stop; nil: nothing is said.
-    public let summary: String?
+    public var summary: String? { contents.value.summary }
     /// Its parameters.
-    public let parameters: [Parameter]
+    public var parameters: [Parameter] { contents.value.parameters }
     /// The parameter that is meant when the argument is not a mapping; nil: it must be one.
-    public let shortForm: String?
+    public var shortForm: String? { contents.value.shortForm }
     /// Its outcomes.
-    public let outcomes: [Outcome]
+    public var outcomes: [Outcome] { contents.value.outcomes }
     /// Parameters of which exactly one must be given; empty: there is no such choice.
-    public let exactlyOneOf: [String]
+    public var exactlyOneOf: [String] { contents.value.exactlyOneOf }
     /// Whether its argument is an event of the system instead of parameters. The rule is then in the feedback's
     /// outcomes under the side effect's name.
-    public let emitsDirectly: Bool
+    public var emitsDirectly: Bool { contents.value.emitsDirectly }
     /// Whether it puts a value on a bus: the parameter `value` on the one that `to` names, which the host does itself.
-    public let publishesDirectly: Bool
+    public var publishesDirectly: Bool { contents.value.publishesDirectly }
     /// Whether it never finishes by itself, but goes on until it is ended, and reports again and again.
     ///
     /// Of such a one that goes on with new states there is at most one at a time for each feedback, and it ends as soon
     /// as the system is to stop.
-    public let isLasting: Bool
+    public var isLasting: Bool { contents.value.isLasting }
     /// Whether its successes and failures are counted: see ``withThresholds()``.
-    public let isProbe: Bool
+    public var isProbe: Bool { contents.value.isProbe }
     /// Whether it does nothing but tell what it found, so that it is for nothing without a rule for an outcome. One that
     /// lasts and has outcomes is always of this kind.
-    public let onlyTells: Bool
+    public var onlyTells: Bool { contents.value.onlyTells }
 
     /// A side effect.
     public init(
@@ -131,31 +157,36 @@ public struct EffectSchema: Sendable, Hashable {
         outcomes: [Outcome],
         emitsDirectly: Bool, isLasting: Bool, isProbe: Bool, onlyTells: Bool = false, publishesDirectly: Bool = false
     ) {
-        self.onlyTells = onlyTells
-        self.publishesDirectly = publishesDirectly
-        self.isProbe = isProbe
-        self.name = name
-        self.summary = summary
-        self.parameters = parameters
-        self.shortForm = shortForm
-        self.exactlyOneOf = exactlyOneOf
-        self.outcomes = outcomes
-        self.emitsDirectly = emitsDirectly
-        self.isLasting = isLasting
+        contents = Shared(
+            Contents(
+                name: name, summary: summary, parameters: parameters, shortForm: shortForm, outcomes: outcomes,
+                exactlyOneOf: exactlyOneOf, emitsDirectly: emitsDirectly, publishesDirectly: publishesDirectly,
+                isLasting: isLasting, isProbe: isProbe, onlyTells: onlyTells))
     }
 
     /// What is wrong with values, in the order of the parameters: the parameter, and a sentence about it without a full
     /// stop. Those that are missing are passed over.
     public func problems(with arguments: [String: Value]) -> [(parameter: Parameter, message: String)] {
+        Self.problems(of: parameters) { arguments[$0] }
+    }
+
+    /// What is wrong with the values of some parameters, in their order.
+    ///
+    /// - Parameter argument: The value of a parameter, nil if it is missing.
+    static func problems(
+        of parameters: [Parameter], with argument: (String) -> Value?
+    ) -> [(parameter: Parameter, message: String)] {
         parameters.compactMap { parameter in
-            guard let value = arguments[parameter.name] else { return nil }
+            guard parameter.isLimited || !parameter.choices.isEmpty, let value = argument(parameter.name) else {
+                return nil
+            }
             if let problem = parameter.problem(with: value) {
                 return (parameter, "the parameter '\(parameter.name)' \(problem)")
             }
-            if let name = parameter.upperBound, let bound = arguments[name], Self.exceeds(value, bound) {
+            if let name = parameter.upperBound, let bound = argument(name), Self.exceeds(value, bound) {
                 return (parameter, "the parameter '\(parameter.name)' must not exceed '\(name)'")
             }
-            if let name = parameter.lowerBound, let bound = arguments[name], Self.exceeds(bound, value) {
+            if let name = parameter.lowerBound, let bound = argument(name), Self.exceeds(bound, value) {
                 return (parameter, "the parameter '\(parameter.name)' must be at least '\(name)'")
             }
             return nil
@@ -296,9 +327,9 @@ public struct EffectSchema: Sendable, Hashable {
     }
 
     /// The parameter of a name.
-    func parameter(_ name: String) -> Parameter? { parameters.first { $0.name == name } }
+    func parameter(_ name: String) -> Parameter? { contents.value.parameters.first { $0.name.isWord(name) } }
     /// The outcome of a name.
-    func outcome(_ name: String) -> Outcome? { outcomes.first { $0.name == name } }
+    func outcome(_ name: String) -> Outcome? { contents.value.outcomes.first { $0.name.isWord(name) } }
 }
 
 extension EffectSchema {

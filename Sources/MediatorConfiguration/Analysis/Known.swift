@@ -69,7 +69,7 @@ extension Program {
     /// - Parameter variables: What is known of each variable of its environment, in order.
     func decided(_ variables: [(name: String, known: Known)]) -> Bool? {
         if case .bool(let constant)? = constant { return constant }
-        for path in references {
+        for path in reads {
             guard let name = path.first, let variable = variables.first(where: { $0.name == name }),
                 variable.known.knows(path.dropFirst())
             else { return nil }

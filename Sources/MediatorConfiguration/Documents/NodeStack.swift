@@ -37,15 +37,27 @@ struct NodeStack<Element>: ~Copyable {
         }
     }
 
+    /// Takes the topmost element; nil: there is none.
+    mutating func pop() -> Element? {
+        guard count > 0 else { return nil }
+        count -= 1
+        return storage.moveElement(from: count)
+    }
+
+    /// Whether one of the elements is of a kind.
+    func contains(where isOfKind: (Element) -> Bool) -> Bool {
+        storage[..<count].contains(where: isOfKind)
+    }
+
     /// Takes all elements from an index on, in the order in which they were put there.
     mutating func take(from start: Int) -> [Element] {
         precondition(start <= count)
         // An array without room is one that all threads share, to which nothing may be written, not even that it is empty.
         guard start < count else { return [] }
-        let taken = storage[start..<count]
-        let elements = [Element](unsafeUninitializedCapacity: taken.count) { buffer, initialized in
-            initialized = buffer.moveInitialize(fromContentsOf: taken)
-        }
+        // That looks up no type while the program runs, as making one of memory does.
+        var elements: [Element] = []
+        elements.reserveCapacity(count - start)
+        for index in start..<count { elements.append(storage.moveElement(from: index)) }
         count = start
         return elements
     }

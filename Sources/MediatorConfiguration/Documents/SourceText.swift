@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// A part of a file: zero-based byte offsets into its text without the byte order mark.
@@ -92,28 +93,55 @@ final class SourceText: Sendable {
     init(path: String, contents: [UInt8]) {
         self.path = path
         bytes = contents.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(contents.dropFirst(3)) : contents
-        var starts: [Int32] = [0]
-        starts.reserveCapacity(bytes.count / 24 + 4)
-        var high: UInt8 = 0
-        var isControlled = false
-        bytes.withUnsafeBufferPointer { buffer in
-            for index in buffer.indices {
-                let byte = buffer[index]
+        (lineStarts, isASCII, hasControlCharacters) = bytes.withUnsafeBufferPointer { buffer in
+            // Without branches, so that the compiler takes many bytes at a time.
+            var high: UInt8 = 0
+            var rare: UInt8 = 0
+            for byte in buffer {
                 high |= byte
-                if byte >= 0x20, byte != 0x7F { continue }
-                if byte == 0x0A {
-                    starts.append(Int32(index + 1))
-                } else if byte == 0x0D, index + 1 == buffer.count || buffer[index + 1] != 0x0A {
-                    starts.append(Int32(index + 1))
-                } else if byte != 0x0D, byte != 0x09 {
-                    isControlled = true
-                }
+                let isLow: UInt8 = byte < 0x20 ? 1 : 0
+                let isEnd: UInt8 = byte == 0x0A ? 1 : 0
+                let isDelete: UInt8 = byte == 0x7F ? 1 : 0
+                rare |= (isLow ^ isEnd) | isDelete
+            }
+            guard rare == 0 else {
+                let (starts, isControlled) = Self.linesOfAnyKind(buffer)
+                return (starts, high < 0x80, isControlled)
+            }
+            return (Self.lines(buffer), high < 0x80, false)
+        }
+        parts = []
+    }
+
+    /// Where lines begin that all end with LF.
+    private static func lines(_ buffer: UnsafeBufferPointer<UInt8>) -> [Int32] {
+        var starts: [Int32] = [0]
+        starts.reserveCapacity(buffer.count / 24 + 4)
+        guard let base = buffer.baseAddress else { return starts }
+        var start = 0
+        while start < buffer.count, let end = memchr(base + start, 0x0A, buffer.count - start) {
+            start = UnsafeRawPointer(end) - UnsafeRawPointer(base) + 1
+            starts.append(Int32(start))
+        }
+        return starts
+    }
+
+    /// Where lines begin, and whether there are control characters other than tabs and line breaks.
+    private static func linesOfAnyKind(_ buffer: UnsafeBufferPointer<UInt8>) -> ([Int32], Bool) {
+        var starts: [Int32] = [0]
+        var isControlled = false
+        for index in buffer.indices {
+            let byte = buffer[index]
+            if byte >= 0x20, byte != 0x7F { continue }
+            if byte == 0x0A {
+                starts.append(Int32(index + 1))
+            } else if byte == 0x0D, index + 1 == buffer.count || buffer[index + 1] != 0x0A {
+                starts.append(Int32(index + 1))
+            } else if byte != 0x0D, byte != 0x09 {
+                isControlled = true
             }
         }
-        isASCII = high < 0x80
-        hasControlCharacters = isControlled
-        lineStarts = starts
-        parts = []
+        return (starts, isControlled)
     }
 
     /// The index of the line that holds an offset, from 0. Logarithmic.

@@ -59,7 +59,7 @@ struct TreeBuilder: ~Copyable {
     private let findings: Findings
     /// Whether the file changes another.
     private let isDropIn: Bool
-    private var frames: [Frame] = []
+    private var frames = NodeStack<Frame>(capacity: 16)
     /// The elements of all lists that are not closed yet, one list's after the other's.
     private var items = NodeStack<Node>(capacity: 16)
     /// The same of mappings.
@@ -72,19 +72,18 @@ struct TreeBuilder: ~Copyable {
         self.source = source
         self.findings = findings
         self.nodes = nodes
-        frames.reserveCapacity(16)
     }
 
     /// Forgets the document, to begin another of the same file.
     mutating func restart() {
-        frames.removeAll(keepingCapacity: true)
+        _ = frames.take(from: 0)
         _ = items.take(from: 0)
         _ = entries.take(from: 0)
         anchors.removeAll()
     }
 
     /// Where the innermost list or mapping that is not closed begins.
-    var innermost: Int? { frames.last?.start }
+    var innermost: Int? { frames.count > 0 ? frames.top.start : nil }
 
     /// Takes one event of a node.
     mutating func take(_ event: yaml_event_t, _ span: Span) -> Step {
@@ -117,10 +116,8 @@ struct TreeBuilder: ~Copyable {
             default: .plain
             }
         let scalar = Scalar(text: text, style: style, span: span)
-        if let last = frames.indices.last, frames[last].awaited == .key, frames[last].isMapping, data.tag == nil,
-            data.anchor == nil
-        {
-            frames[last].awaited = addKey(scalar)
+        if frames.count > 0, frames.top.awaited == .key, frames.top.isMapping, data.tag == nil, data.anchor == nil {
+            frames.top.awaited = addKey(scalar)
             return .more
         }
         var node = Node(content: .scalar(scalar), span: span)
@@ -143,7 +140,7 @@ struct TreeBuilder: ~Copyable {
             return .abandoned(isFinal: false)
         }
         var isKey = false
-        if let parent = frames.indices.last, frames[parent].isMapping, frames[parent].awaited == .key {
+        if frames.count > 0, frames.top.isMapping, frames.top.awaited == .key {
             isKey = true
             let kind = isMapping ? "a mapping" : "a list"
             findings.report(
@@ -151,7 +148,7 @@ struct TreeBuilder: ~Copyable {
                 "a key is a name, not \(kind)", hint: "text that begins with '{' or '[' needs quotes")
             findings.silence(span.start, in: source)
         }
-        frames.append(
+        frames.push(
             Frame(
                 start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
                 firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces, kind: kind))
@@ -159,12 +156,12 @@ struct TreeBuilder: ~Copyable {
     }
 
     private mutating func close(_ span: Span) -> Step {
-        guard let frame = frames.popLast() else { return .more }
+        guard let frame = frames.pop() else { return .more }
         let content: Node.Content
         if frame.isMapping {
             // The keys of a document are looked at when it is known how many documents there are.
             var own = entries.take(from: frame.base)
-            if !frames.isEmpty { own = withoutDuplicates(own) }
+            if frames.count > 0 { own = withoutDuplicates(own) }
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
@@ -182,12 +179,12 @@ struct TreeBuilder: ~Copyable {
         if let anchor = frame.anchor {
             anchors[anchor] = Anchored(node: node, nodes: nodes - frame.firstNode + 1, height: frame.height)
         }
-        if let last = frames.indices.last {
-            frames[last].height = max(frames[last].height, frame.height + 1)
+        if frames.count > 0 {
+            frames.top.height = max(frames.top.height, frame.height + 1)
             if frame.isKey {
                 // A key of which nobody knows what it should be, and which is complained of already.
                 begin(Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
-                frames[last].awaited = .value
+                frames.top.awaited = .value
                 return .more
             }
         }
@@ -196,7 +193,7 @@ struct TreeBuilder: ~Copyable {
 
     private mutating func takeAlias(_ name: String, _ span: Span) -> Step {
         guard let anchored = anchors[name] else {
-            if let last = frames.last, last.isMapping, last.awaited == .merged {
+            if frames.count > 0, frames.top.isMapping, frames.top.awaited == .merged {
                 // The merge key has been told.
             } else if frames.contains(where: { $0.anchor == name }) {
                 findings.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
@@ -213,22 +210,22 @@ struct TreeBuilder: ~Copyable {
             complainOfDepth(span)
             return .abandoned(isFinal: false)
         }
-        if let last = frames.indices.last {
-            frames[last].height = max(frames[last].height, anchored.height + 1)
+        if frames.count > 0 {
+            frames.top.height = max(frames.top.height, anchored.height + 1)
         }
         return add(anchored.node)
     }
 
     /// Puts a complete node where it belongs.
     private mutating func add(_ node: consuming Node) -> Step {
-        guard let last = frames.indices.last else { return .roots(apart(node)) }
-        guard frames[last].isMapping else {
+        guard frames.count > 0 else { return .roots(apart(node)) }
+        guard frames.top.isMapping else {
             items.push(node)
             return .more
         }
-        switch frames[last].awaited {
+        switch frames.top.awaited {
         case .key:
-            frames[last].awaited = addKey(node)
+            frames.top.awaited = addKey(node)
             return .more
         case .value:
             // The entries of lists and mappings within have gone, so it is the last.
@@ -236,10 +233,10 @@ struct TreeBuilder: ~Copyable {
         case .nothing: break
         case .merged:
             if case .mapping(let entries) = node.content, entries.count <= ConfigurationLimits.fields {
-                frames[last].merged = entries
+                frames.top.merged = entries
             }
         }
-        frames[last].awaited = .key
+        frames.top.awaited = .key
         return .more
     }
 
@@ -322,10 +319,12 @@ struct TreeBuilder: ~Copyable {
     /// The entries, each key once; linear.
     private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {
         var kept: [Node.Entry] = []
-        if entries.count <= 8 {
+        if entries.count <= 16 {
             for index in entries.indices {
                 let text = entries[index].key.text
-                if entries[..<index].contains(where: { $0.key.text == text }) { break }
+                var isDouble = false
+                for before in 0..<index where entries[before].key.text.isWord(text) { isDouble = true }
+                if isDouble { break }
                 if index == entries.count - 1 { return entries }
             }
         }

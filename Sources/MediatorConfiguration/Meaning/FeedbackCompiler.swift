@@ -150,7 +150,7 @@ struct FeedbackCompiler {
         let programs = lookup.perState(states, of: scope) { variables in
             var programs: [String: DataProgram] = [:]
             var isWhole = true
-            programs.reserveCapacity(given.count)
+            programs.reserveCapacity(effect.schema.parameters.count)
             for parameter in effect.schema.parameters {
                 if let node = given[parameter.name] {
                     let program = argument(node, parameter, variables)
@@ -166,18 +166,20 @@ struct FeedbackCompiler {
     }
 
     /// Checks what is fixed against what the side effect asks for beyond types.
-    private func isSuitable(_ programs: [String: DataProgram], _ given: [String: Node], _ effect: WrittenEffect) -> Bool
+    private func isSuitable(_ programs: [String: DataProgram], _ given: GivenArguments, _ effect: WrittenEffect) -> Bool
     {
         let schema = effect.schema
-        guard schema.parameters.contains(where: \.isLimited) else { return true }
-        var constants: [String: Value] = [:]
-        for (name, program) in programs {
-            guard let value = Self.known(program) else { continue }
+        // What nobody has written may be only in what it is beside another.
+        let limited = schema.parameters.filter { $0.isBound || ($0.isLimited && given[$0.name] != nil) }
+        guard !limited.isEmpty else { return true }
+        func constant(_ name: String) -> Value? {
             // A sample takes the place of a value that nobody knows yet, or that is not to be had here.
-            if let node = given[name], lookup.session.isGeneric || lookup.session.origin(node) == .missing { continue }
-            constants[name] = value
+            if let node = given[name], lookup.session.isGeneric || lookup.session.origin(node) == .missing {
+                return nil
+            }
+            return programs[name].flatMap(Self.known)
         }
-        let problems = schema.problems(with: constants)
+        let problems = EffectSchema.problems(of: limited, with: constant)
         for (parameter, message) in problems {
             let code = parameter.constraint?.isRange == false ? Diagnostic.Code.unsuitableText : .outOfRange
             if let node = given[parameter.name] {
@@ -188,7 +190,7 @@ struct FeedbackCompiler {
                     .first
                 lookup.report(
                     code, at: other?.mark ?? effect.key.span, message,
-                    hint: constants[parameter.name].map {
+                    hint: constant(parameter.name).map {
                         "'\(parameter.name)' is \($0.description(longest: 80)) where it is not written"
                     })
             }
@@ -249,7 +251,7 @@ struct FeedbackCompiler {
 
     /// What is written for each parameter, and whether that is all there must be and no more; nil after reporting that
     /// nothing is.
-    private func given(_ effect: WrittenEffect) -> (nodes: [String: Node], isComplete: Bool)? {
+    private func given(_ effect: WrittenEffect) -> (nodes: GivenArguments, isComplete: Bool)? {
         let schema = effect.schema
         guard case .mapping(let entries) = effect.argument.content else {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
@@ -261,15 +263,16 @@ struct FeedbackCompiler {
                     "'\(schema.name)' needs its parameters", hint: hint)
                 return nil
             }
-            return ([parameter: effect.argument], true)
+            return (GivenArguments(all: [(parameter, effect.argument)]), true)
         }
-        var given: [String: Node] = [:]
+        var given = GivenArguments()
+        given.all.reserveCapacity(entries.count)
         var isWhole = true
-        let names = schema.parameters.map(\.name)
         for entry in entries {
             guard schema.parameter(entry.key.text) != nil else {
                 isWhole = false
                 let decoder = Decoder(source: lookup.source, findings: lookup.session.findings)
+                let names = schema.parameters.map(\.name)
                 lookup.report(
                     .unknownParameter, at: entry.key.span, "'\(schema.name)' has no parameter '\(entry.key.text)'",
                     hint: FeedbackDecoder.keys.contains(entry.key.text)
@@ -277,7 +280,7 @@ struct FeedbackCompiler {
                         : decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
                 continue
             }
-            given[entry.key.text] = entry.value
+            given.all.append((entry.key.text, entry.value))
         }
         let missing = schema.parameters.filter { $0.required && given[$0.name] == nil }
         if isWhole, !missing.isEmpty {
@@ -288,7 +291,7 @@ struct FeedbackCompiler {
             isWhole = false
         }
         for parameter in schema.parameters {
-            guard let node = given[parameter.name], let bound = parameter.upperBound ?? parameter.companion,
+            guard let bound = parameter.upperBound ?? parameter.companion, let node = given[parameter.name],
                 given[bound] == nil
             else { continue }
             lookup.report(
@@ -300,7 +303,7 @@ struct FeedbackCompiler {
     }
 
     /// Whether exactly one is given of the parameters of which exactly one must be.
-    private func isOneChosen(_ given: [String: Node], _ effect: WrittenEffect) -> Bool {
+    private func isOneChosen(_ given: GivenArguments, _ effect: WrittenEffect) -> Bool {
         let schema = effect.schema
         guard !schema.exactlyOneOf.isEmpty else { return true }
         let chosen = schema.exactlyOneOf.filter { given[$0] != nil }
@@ -413,5 +416,15 @@ extension TimeSpan {
     /// Whether it is at least so many nanoseconds long, which must be less than a second.
     func isAtLeast(nanoseconds least: Int64) -> Bool {
         seconds > 0 || (seconds == 0 && Int64(nanoseconds) >= least)
+    }
+}
+
+/// What is written for the parameters of a side effect. There are few.
+private struct GivenArguments {
+    var all: [(name: String, node: Node)] = []
+
+    subscript(name: String) -> Node? {
+        for index in all.indices where all[index].name.isWord(name) { return all[index].node }
+        return nil
     }
 }

@@ -37,7 +37,7 @@ struct NameTable: Sendable {
 
     /// The position of a name.
     func index(of name: String) -> Int? {
-        names.count <= Self.few ? names.firstIndex(of: name) : indices[name]
+        names.count <= Self.few ? names.placeOfWord(name) : indices[name]
     }
 }
 

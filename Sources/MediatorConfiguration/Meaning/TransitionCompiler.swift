@@ -62,10 +62,11 @@ struct TransitionCompiler {
             } else {
                 isWhole = compile(list.rules, from: states, on: event, into: &exact) && isWhole
             }
-            written += list.rules.map { rule in
-                WrittenTransition(
-                    from: list.from.text, event: list.event.text, to: rule.target?.text ?? "",
-                    condition: rule.condition?.text, source: lookup.source.location(at: rule.span.start))
+            for rule in list.rules {
+                written.append(
+                    WrittenTransition(
+                        from: list.from.text, event: list.event.text, to: rule.target?.text ?? "",
+                        condition: rule.condition?.text, source: lookup.source.location(at: rule.span.start)))
             }
         }
         guard isWhole else { return nil }

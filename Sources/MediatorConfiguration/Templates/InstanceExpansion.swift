@@ -66,11 +66,11 @@ extension InstanceTable {
         }
         for instance in instances {
             guard let constants = instance.constants else { continue }
-            var copy = Self.naming(instance.written.instance, in: link)
-            copy.name.text = "\(Self.name(ofEach: link))@\(instance.written.instance)"
+            let name = "\(Self.name(ofEach: link))@\(instance.written.instance)"
             links.links.append(
                 Link(
-                    link: copy, constants: constants, instance: instance.written.name.text,
+                    link: Self.naming(instance.written.instance, in: link, as: name), constants: constants,
+                    instance: instance.written.name.text,
                     isChecked: links.generic != nil))
         }
         return links
@@ -111,19 +111,23 @@ extension InstanceTable {
         return Scalar(text: parts.template + instance, style: name.style, span: name.span)
     }
 
-    /// A link with an instance in the place of each `*`.
-    private static func naming(_ instance: String, in link: WrittenLink) -> WrittenLink {
-        var link = link
-        link.system = naming(instance, in: link.system)
-        switch link.form {
-        case .systemToBus(let bus, let selector, let value):
-            link.form = .systemToBus(bus: naming(instance, in: bus), selector: selector, value: value)
-        case .busToSystem(let bus, let onValue, let event):
-            link.form = .busToSystem(bus: naming(instance, in: bus), onValue: onValue, event: event)
-        case .systemToSystem(let target, let selector, let event):
-            link.form = .systemToSystem(target: naming(instance, in: target), selector: selector, event: event)
-        case .unclear: break
-        }
-        return link
+    /// A link with an instance in the place of each `*`, perhaps by another name.
+    private static func naming(_ instance: String, in link: WrittenLink, as name: String? = nil) -> WrittenLink {
+        let form: WrittenLink.Form =
+            switch link.form {
+            case .systemToBus(let bus, let selector, let value):
+                .systemToBus(bus: naming(instance, in: bus), selector: selector, value: value)
+            case .busToSystem(let bus, let onValue, let event):
+                .busToSystem(bus: naming(instance, in: bus), onValue: onValue, event: event)
+            case .systemToSystem(let target, let selector, let event):
+                .systemToSystem(target: naming(instance, in: target), selector: selector, event: event)
+            case .unclear: link.form
+            }
+        return WrittenLink(
+            source: link.source,
+            name: Scalar(text: name ?? link.name.text, style: link.name.style, span: link.name.span),
+            system: naming(instance, in: link.system),
+            isSystemBroken: link.isSystemBroken, condition: link.condition, isConditionBroken: link.isConditionBroken,
+            form: form, loop: link.loop, loopKey: link.loopKey, trigger: link.trigger)
     }
 }

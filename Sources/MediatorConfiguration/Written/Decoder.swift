@@ -39,7 +39,7 @@ struct Decoder {
         _ node: Node, _ what: @autoclosure () -> String, known: [String], hint: @autoclosure () -> String? = nil
     ) -> Keyed? {
         guard let written = entries(node, what(), hint: hint()) else { return nil }
-        let entries = withColons(written, known.contains)
+        let entries = withColons(written, known.holdsWord)
         var isWithinParenthesis = false
         for index in entries.indices {
             if isWithinParenthesis, entries[index].value.isNull {
@@ -48,7 +48,7 @@ struct Decoder {
                 continue
             }
             isWithinParenthesis = Self.isCutAtComma(entries[index])
-            if !known.contains(entries[index].key.text) {
+            if !known.holdsWord(entries[index].key.text) {
                 unknownKey(entries[index], what(), known: known, beside: entries)
             }
         }
@@ -60,7 +60,7 @@ struct Decoder {
 
     /// Whether an entry's value is a type or expression of which something is missing behind a comma.
     private static func isCutAtComma(_ entry: Node.Entry) -> Bool {
-        guard let scalar = entry.value.scalar, scalar.style == .plain, scalar.text.holds("("),
+        guard case .scalar(let scalar) = entry.value.content, scalar.style == .plain, scalar.text.holds("("),
             keysOfParentheses.contains(Names.otherKey(entry.key.text) ?? entry.key.text)
         else { return false }
         let bytes = scalar.text.utf8
@@ -275,7 +275,7 @@ struct Keyed {
 
     /// What a key holds; nil if it is not there. Linear in the few keys.
     subscript(key: String) -> Node? {
-        for index in entries.indices where entries[index].key.text == key { return entries[index].value }
+        for index in entries.indices where entries[index].key.text.isWord(key) { return entries[index].value }
         return nil
     }
 
@@ -284,6 +284,7 @@ struct Keyed {
     ///
     /// - Parameter otherKeys: Whether that is so of what other programs call such a key, too.
     func understood(otherKeys: Bool = false) -> Keyed {
+        guard hasForeign else { return self }
         var result = self
         result.entries = entries.map { entry in
             let text = entry.key.text
@@ -299,7 +300,7 @@ struct Keyed {
     }
 
     /// Whether some key, which has been reported, has no meaning and is like none that has.
-    var hasForeign: Bool { entries.contains { !known.contains($0.key.text) } }
+    var hasForeign: Bool { entries.contains { !known.holdsWord($0.key.text) } }
 
     /// Whether some key that has no meaning, which has been reported, holds what might be states or events.
     var hasForeignRecords: Bool {
@@ -319,7 +320,7 @@ struct Keyed {
 
     /// The key as written.
     func key(_ key: String) -> Scalar? {
-        for index in entries.indices where entries[index].key.text == key { return entries[index].key }
+        for index in entries.indices where entries[index].key.text.isWord(key) { return entries[index].key }
         return nil
     }
 }

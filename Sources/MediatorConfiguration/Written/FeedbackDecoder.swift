@@ -26,8 +26,8 @@ struct FeedbackDecoder {
     /// Reads a feedback.
     func feedback(_ entry: Node.Entry) -> WrittenFeedback? {
         guard let entries = decoder.entries(entry.value, "a feedback") else { return nil }
-        let keyed = Keyed(
-            entries: entries, known: Self.keys + effects.outcomes + effects.names, span: entry.key.span)
+        let keyed = Keyed(entries: entries, known: effects.feedbackKeys, span: entry.key.span)
+        let roles = entries.map { effects.role(of: $0.key.text) }
         var what: String { "the feedback '\(entry.key.text)'" }
         let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
             .flatMap(decoder.selector)
@@ -37,8 +37,8 @@ struct FeedbackDecoder {
         let limit = keyed["limit"].flatMap {
             decoder.integer($0, "how many runs there may be", in: 1...FeedbackDefinition.mostRuns)
         }
-        let isEffectKnown = checkKeys(keyed, what)
-        let effect = isEffectKnown ? effect(keyed) : nil
+        let isEffectKnown = checkKeys(keyed, roles, what)
+        let effect = isEffectKnown ? effect(keyed, roles) : nil
         if strategy == .continueOnNewState, let schema = effect?.schema, schema.isLasting,
             let key = keyed.key("mode") ?? keyed.key("limit")
         {
@@ -51,8 +51,8 @@ struct FeedbackDecoder {
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, effect),
-            hasForeignKey: keyed.hasForeign)
+            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, roles, effect),
+            hasForeignKey: roles.contains { $0.isNone })
     }
 
     /// What becomes of runs that come while one runs, where that can be.
@@ -123,17 +123,19 @@ struct FeedbackDecoder {
     static let scheduleKeys = ["every", "after", "at"]
 
     /// Reports unknown keys, and that there is not exactly one side effect.
-    private func checkKeys(_ keyed: Keyed, _ what: @autoclosure () -> String) -> Bool {
+    private func checkKeys(
+        _ keyed: Keyed, _ roles: [EffectTable.Role], _ what: @autoclosure () -> String
+    ) -> Bool {
         var unknown: [Node.Entry] = []
         var named: [Scalar] = []
-        for entry in keyed.entries {
-            let text = entry.key.text
-            if effects[text] != nil {
-                named.append(entry.key)
-            } else if !Self.keys.contains(text), !effects.outcomes.contains(text) {
-                unknown.append(entry)
+        for (index, role) in roles.enumerated() {
+            switch role {
+            case .effect: named.append(keyed.entries[index].key)
+            case .none: unknown.append(keyed.entries[index])
+            case .key, .outcome: break
             }
         }
+        if unknown.isEmpty, named.count == 1 { return true }
         // Without a side effect, an unknown key that resembles no other key is meant to be one.
         let possible = Self.keys + effects.outcomes
         if named.isEmpty,
@@ -187,9 +189,10 @@ struct FeedbackDecoder {
         key.hasPrefix("on") && key.dropFirst(2).first?.isUppercase == true
     }
 
-    private func effect(_ keyed: Keyed) -> WrittenEffect? {
-        for entry in keyed.entries {
-            guard let schema = effects[entry.key.text] else { continue }
+    private func effect(_ keyed: Keyed, _ roles: [EffectTable.Role]) -> WrittenEffect? {
+        for (index, role) in roles.enumerated() {
+            guard case .effect(let schema) = role else { continue }
+            let entry = keyed.entries[index]
             var emission: WrittenConstruct?
             if schema.emitsDirectly {
                 emission = decoder.construct(entry.value, "the event of '\(schema.name)'")
@@ -210,9 +213,13 @@ struct FeedbackDecoder {
         return nil
     }
 
-    private func outcomes(_ keyed: Keyed, _ effect: WrittenEffect?) -> [WrittenOutcome] {
+    private func outcomes(
+        _ keyed: Keyed, _ roles: [EffectTable.Role], _ effect: WrittenEffect?
+    ) -> [WrittenOutcome] {
         var outcomes: [WrittenOutcome] = []
-        for entry in keyed.entries where effects.outcomes.contains(entry.key.text) {
+        for (index, role) in roles.enumerated() {
+            guard case .outcome = role else { continue }
+            let entry = keyed.entries[index]
             if let schema = effect?.schema, schema.outcome(entry.key.text) == nil {
                 if entry.key.text == EffectSchema.timeoutOutcome.name {
                     if keyed["timeout"] == nil {

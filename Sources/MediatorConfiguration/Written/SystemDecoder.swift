@@ -112,8 +112,8 @@ struct SystemDecoder {
             ? []
             : table.map {
                 TransitionDecoder(decoder).transitions(
-                    $0, states: (states?.map(\.name.text)).map(Set.init),
-                    events: (events?.map(\.name.text)).map(Set.init))
+                    $0, states: (states?.map(\.name.text)).map(WordSet.init),
+                    events: (events?.map(\.name.text)).map(WordSet.init))
             } ?? []
         guard let name else { return nil }
         return WrittenSystem(
@@ -319,26 +319,4 @@ extension Decoder {
             hint: "write a state, a list of states, 'any' or { State: { field: value } }")
         return nil
     }
-}
-
-/// The catalogue of side effects by name.
-struct EffectTable {
-    /// The names, in the catalogue's order.
-    let names: [String]
-    /// The outcomes' names of all.
-    let outcomes: [String]
-    private let byName: [String: EffectSchema]
-
-    /// A table of a catalogue; of two with one name the first counts.
-    init(_ effects: [EffectSchema]) {
-        names = effects.map(\.name)
-        byName = Dictionary(effects.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        var seen: Set<String> = []
-        outcomes = (effects.flatMap { $0.outcomes.map(\.name) } + [EffectSchema.timeoutOutcome.name]).filter {
-            seen.insert($0).inserted
-        }
-    }
-
-    /// The side effect of a name.
-    subscript(name: String) -> EffectSchema? { byName[name] }
 }

@@ -14,7 +14,7 @@ struct TransitionDecoder {
     /// - Parameters:
     ///   - states: The names of the system's states; nil: nobody knows them.
     ///   - events: Those of its events; nil: nobody knows them.
-    func transitions(_ node: Node, states: Set<String>?, events: Set<String>?) -> [WrittenTransitionList] {
+    func transitions(_ node: Node, states: WordSet?, events: WordSet?) -> [WrittenTransitionList] {
         if node.isNull { return [] }
         guard
             let entries = decoder.entries(
@@ -35,9 +35,9 @@ struct TransitionDecoder {
             }
             if let events {
                 written = decoder.withColons(written, events.contains)
-                let parts = Dictionary(grouping: written) { Self.isOfRule($0.key.text, events) }
-                if let misplaced = parts[true] {
-                    written = parts[false] ?? []
+                if written.contains(where: { Self.isOfRule($0.key.text, events) }) {
+                    let misplaced = written.filter { Self.isOfRule($0.key.text, events) }
+                    written.removeAll { Self.isOfRule($0.key.text, events) }
                     complain(of: misplaced, beside: written)
                     // A whole rule in the place of events has nothing else than its keys, whatever they are called.
                     if misplaced.contains(where: { $0.key.text == "on" }) {
@@ -54,7 +54,7 @@ struct TransitionDecoder {
     }
 
     /// The entries of states, where a slip of indentation has not left them in their places, as they are probably meant.
-    private func settled(_ entries: [Node.Entry], _ states: Set<String>?, _ events: Set<String>?) -> [Node.Entry] {
+    private func settled(_ entries: [Node.Entry], _ states: WordSet?, _ events: WordSet?) -> [Node.Entry] {
         guard let states, let events else { return entries }
         return decoder.gathered(entries, "a state's transitions", isAlways: true) {
             guard events.contains($0.key.text), !states.contains($0.key.text) else { return false }
@@ -67,15 +67,15 @@ struct TransitionDecoder {
     private static let mostCompared = 64
 
     /// Whether a key that stands where an event should is one of a rule, as it is called here or elsewhere.
-    private static func isOfRule(_ key: String, _ events: Set<String>) -> Bool {
+    private static func isOfRule(_ key: String, _ events: WordSet) -> Bool {
         guard !events.contains(key), key != Names.any else { return false }
         if keys.contains(key) || key == "on" { return true }
         return Names.otherKey(key).map(keys.contains) ?? false && !resembles(key, events)
     }
 
     /// Whether a key is like one of some names; of many that is not asked, since it may be asked often.
-    private static func resembles(_ key: String, _ names: Set<String>) -> Bool {
-        names.count <= mostCompared && nearestName(to: key, among: names) != nil
+    private static func resembles(_ key: String, _ names: WordSet) -> Bool {
+        names.count <= mostCompared && nearestName(to: key, among: names.words) != nil
     }
 
     /// Reports keys of a rule that stand where events should.
@@ -102,7 +102,7 @@ struct TransitionDecoder {
     }
 
     /// What should be the entry of a state; where it holds the entries of states, which is reported, these.
-    private func raised(_ entry: Node.Entry, _ states: Set<String>, _ events: Set<String>) -> [Node.Entry] {
+    private func raised(_ entry: Node.Entry, _ states: WordSet, _ events: WordSet) -> [Node.Entry] {
         guard !states.contains(entry.key.text), entry.key.text != Names.any,
             case .mapping(let within) = entry.value.content,
             within.contains(where: { states.contains($0.key.text) && $0.value.isMapping }),

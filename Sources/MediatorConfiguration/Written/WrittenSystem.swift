@@ -1,34 +1,62 @@
 import CommonExpression
 
-/// A system as its author wrote it: the right shape, nothing looked up yet.
-struct WrittenSystem: Sendable {
-    var source: SourceText
-    var name: Scalar
-    var description: String?
+/// A system as its author wrote it: the right shape, nothing looked up yet. One reference, since it is handed on often.
+final class WrittenSystem: Sendable {
+    let source: SourceText
+    let name: Scalar
+    let description: String?
     /// A template's.
-    var parameters: [WrittenParameter]
+    let parameters: [WrittenParameter]
     /// The kind of which it is an instance; nil: its states, events and transitions are written.
-    var kind: WrittenKind?
+    let kind: WrittenKind?
     /// Nil if missing or of the wrong shape: then nobody knows which states there are.
-    var states: [WrittenRecord]?
+    let states: [WrittenRecord]?
     /// Nil if of the wrong shape.
-    var events: [WrittenRecord]?
-    var initialState: WrittenConstruct?
-    var ready: [Scalar]
+    let events: [WrittenRecord]?
+    let initialState: WrittenConstruct?
+    let ready: [Scalar]
     /// How long the system may take to become ready.
-    var readinessLimit: ReadinessLimit
+    let readinessLimit: ReadinessLimit
     /// How the system is in which state.
-    var health: [(state: Scalar, health: StateHealth)]
-    var mailbox: BufferPolicy
-    var unhandled: UnhandledPolicy
+    let health: [(state: Scalar, health: StateHealth)]
+    let mailbox: BufferPolicy
+    let unhandled: UnhandledPolicy
     /// What is done when something in it has failed.
-    var supervision: SupervisionPolicy
+    let supervision: SupervisionPolicy
     /// Within which time its loop is to turn; nil: within that of the daemon.
-    var watchdog: TimeSpan?
+    let watchdog: TimeSpan?
     /// Events that come from outside.
-    var external: WrittenExternal
-    var feedbacks: [WrittenFeedback]
-    var transitions: [WrittenTransitionList]
+    let external: WrittenExternal
+    let feedbacks: [WrittenFeedback]
+    let transitions: [WrittenTransitionList]
+
+    /// A system of the given parts.
+    init(
+        source: SourceText, name: Scalar, description: String?, parameters: [WrittenParameter], kind: WrittenKind?,
+        states: [WrittenRecord]?, events: [WrittenRecord]?, initialState: WrittenConstruct?, ready: [Scalar],
+        readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
+        unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, external: WrittenExternal,
+        feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList]
+    ) {
+        self.source = source
+        self.name = name
+        self.description = description
+        self.parameters = parameters
+        self.kind = kind
+        self.states = states
+        self.events = events
+        self.initialState = initialState
+        self.ready = ready
+        self.readinessLimit = readinessLimit
+        self.health = health
+        self.mailbox = mailbox
+        self.unhandled = unhandled
+        self.supervision = supervision
+        self.watchdog = watchdog
+        self.external = external
+        self.feedbacks = feedbacks
+        self.transitions = transitions
+    }
 }
 
 extension WrittenSystem {

@@ -36,8 +36,8 @@ struct WrittenBus: Sendable {
     var span: Span
 }
 
-/// A link as written, its form already decided.
-struct WrittenLink: Sendable {
+/// A link as written, its form already decided. One reference, since it is handed on often.
+final class WrittenLink: Sendable {
     /// The forms, each with what it needs.
     enum Form: Sendable {
         case systemToBus(bus: Scalar, selector: WrittenSelector, value: Node)
@@ -46,21 +46,39 @@ struct WrittenLink: Sendable {
         /// None of these, which has been reported.
         case unclear(selector: WrittenSelector?)
     }
-    var source: SourceText
-    var name: Scalar
-    var system: Scalar
+    let source: SourceText
+    let name: Scalar
+    let system: Scalar
     /// Whether the system is missing or could not be read, which has been reported.
-    var isSystemBroken = false
-    var condition: Scalar?
+    let isSystemBroken: Bool
+    let condition: Scalar?
     /// Whether there is a condition that could not be read.
-    var isConditionBroken = false
-    var form: Form
+    let isConditionBroken: Bool
+    let form: Form
     /// How far it may go on as part of a loop.
-    var loop: LoopLimit?
+    let loop: LoopLimit?
     /// Where that is written on the link itself.
-    var loopKey: Scalar?
+    let loopKey: Scalar?
     /// The feedback that makes it fire; nil: states and values do.
-    var trigger: LinkTrigger?
+    let trigger: LinkTrigger?
+
+    /// A link of the given parts.
+    init(
+        source: SourceText, name: Scalar, system: Scalar, isSystemBroken: Bool = false, condition: Scalar?,
+        isConditionBroken: Bool = false, form: Form, loop: LoopLimit? = nil, loopKey: Scalar? = nil,
+        trigger: LinkTrigger? = nil
+    ) {
+        self.source = source
+        self.name = name
+        self.system = system
+        self.isSystemBroken = isSystemBroken
+        self.condition = condition
+        self.isConditionBroken = isConditionBroken
+        self.form = form
+        self.loop = loop
+        self.loopKey = loopKey
+        self.trigger = trigger
+    }
 }
 
 extension WrittenSystem {

@@ -1,0 +1,39 @@
+/// Comparison of names and keys, which is done all the time and mostly finds two that differ.
+extension String {
+    /// Whether it is the same word. Texts of another length are told apart without being looked at.
+    @inline(__always) func isWord(_ other: String) -> Bool { utf8.count == other.utf8.count && self == other }
+}
+
+extension [String] {
+    /// Whether a word is among them. Linear.
+    @inline(__always) func holdsWord(_ word: String) -> Bool {
+        for index in indices where self[index].isWord(word) { return true }
+        return false
+    }
+
+    /// The place of a word among them. Linear.
+    @inline(__always) func placeOfWord(_ word: String) -> Int? {
+        for index in indices where self[index].isWord(word) { return index }
+        return nil
+    }
+}
+
+/// Words, asked again and again whether one is among them: found by looking through a few, by hashing when there are more.
+struct WordSet: Sendable {
+    private static let few = 12
+    /// The words, in order.
+    let words: [String]
+    private let hashed: Set<String>?
+
+    /// Words, each as often as one likes.
+    init(_ words: [String]) {
+        self.words = words
+        hashed = words.count > Self.few ? Set(words) : nil
+    }
+
+    /// How many they are.
+    var count: Int { words.count }
+
+    /// Whether a word is among them.
+    func contains(_ word: String) -> Bool { hashed?.contains(word) ?? words.holdsWord(word) }
+}
