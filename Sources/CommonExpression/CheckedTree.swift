@@ -26,10 +26,16 @@ struct CheckedTree: Sendable {
     /// The variables of the environment, by their slots.
     var variables: [Environment.Variable] = []
 
-    /// The paths that are read: a variable and the fields selected from it, one after the other; each once. Linear in the nodes,
-    /// but for the few different paths.
+    /// The paths that are read: a variable and the fields selected from it, one after the other; each once. Linear in the nodes.
     var reads: [[String]] {
         var reads: [[String]] = []
+        // Few are compared, of more it is asked what they hash to.
+        var known: Set<[String]> = []
+        func isNew(_ path: [String]) -> Bool {
+            guard reads.count >= 16 else { return !reads.contains(path) }
+            if known.isEmpty { known.formUnion(reads) }
+            return known.insert(path).inserted
+        }
         var isWithin = [Bool](repeating: false, count: tree.nodes.count)
         for id in covered { isWithin[id] = true }
         for id in tree.nodes.indices.reversed() where !isWithin[id] {
@@ -40,7 +46,7 @@ struct CheckedTree: Sendable {
                 if case .variable(let slot) = meanings[current] {
                     path.append(variables[slot].name)
                     path.reverse()
-                    if !reads.contains(path) { reads.append(path) }
+                    if isNew(path) { reads.append(path) }
                     break walk
                 }
                 switch tree.nodes[current].kind {

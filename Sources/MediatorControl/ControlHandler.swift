@@ -99,7 +99,8 @@ public protocol ControlHandler: Sendable {
     /// What a system did of late.
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply
 
-    /// What happens to all parts that are chosen, their present states and values first.
+    /// What happens to all parts that are chosen, their present states and values first. With ``WatchParameters/announce`` there
+    /// is a reply before these, ``WatchTopic/watching``, which may come only when nothing of the parts can be missed any more.
     ///
     /// As for ``watchSystem(_:peer:)``.
     func watch(_ parameters: WatchParameters, peer: VarlinkPeer) async throws -> AsyncThrowingStream<

@@ -662,7 +662,8 @@ public enum ControlInterface {
         # as 1s), and leftOut then says how many were not. dropped says how many changes
         # this watcher missed just before this one. Ends with the error WatchEnded.
         # With announce, the first reply of all is watching: whatever happens to the parts
-        # after it was sent is told, also of a part that has nothing to show yet.
+        # after it was sent is told, also of a part that has nothing to show yet. What a
+        # reload brings is watched soon after it is in force.
         method Watch(
           patterns: []string,
           where: ?string,

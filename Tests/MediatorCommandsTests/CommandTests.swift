@@ -648,6 +648,29 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test func `nothing is sent where nobody watches`() async throws {
+        let bench = try await Bench()
+        bench.handler.beSilent()
+        let clock = ManualClock()
+        async let late = Bench.run(
+            [
+                "emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s", "--wait", "Full", "--timeout",
+                "120",
+            ],
+            variables: ["MEDIATORD_SOCKET": bench.socket], clock: clock)
+        await clock.sleepers(atLeast: 1)
+        while bench.handler.watched.isEmpty { await Task.yield() }
+        clock.advance(by: .seconds(120))
+        #expect(
+            await late
+                == .init(
+                    status: .noConnection, output: "",
+                    error: "mediatorctl: nothing was sent: mediatord has not said within 120.0 seconds that it watches "
+                        + "disk-guard\nWait longer with --timeout.\n"))
+        #expect(bench.handler.emitted.isEmpty)
+        await bench.service.close()
+    }
+
     @Test func `what is wanted of a tap is asked of the daemon`() async throws {
         let bench = try await Bench()
         _ = await bench.run("tap", "disk*", "bus:*", "--where", "name != ''", "--rate", "5/2m", "--count", "1")

@@ -13,6 +13,8 @@ final class SampleHandler: ControlHandler {
         var watches: [AsyncThrowingStream<WatchSystemReply, any Error>.Continuation] = []
         var watchers: [AsyncThrowingStream<WatchReply, any Error>.Continuation] = []
         var watched: [WatchParameters] = []
+        /// Whether watches that are to announce themselves do nothing at all.
+        var isSilent = false
         var traces = 0
         var refusals = 0
     }
@@ -28,6 +30,9 @@ final class SampleHandler: ControlHandler {
     var published: [PublishParameters] { state.withLock { $0.published } }
     /// What was to be watched.
     var watched: [WatchParameters] { state.withLock { $0.watched } }
+
+    /// Has watches that are to announce themselves do nothing at all.
+    func beSilent() { state.withLock { $0.isSilent = true } }
     /// What was to be changed of links, as it was asked for.
     var changes: [String] { state.withLock { $0.changes } }
 
@@ -288,6 +293,13 @@ final class SampleHandler: ControlHandler {
             throw ControlError.invalidValue(path: "where", expected: "bool", message: "column 7: there is no 'x'")
         }
         if parameters.announce == true {
+            let isSilent = state.withLock { state in
+                guard state.isSilent else { return false }
+                state.watched.append(parameters)
+                state.watchers.append(continuation)
+                return true
+            }
+            if isSilent { return stream }
             continuation.yield(WatchReply(time: "2026-11-21T11:59:59Z", topic: .watching))
         }
         func isMeant(_ kind: PartKind, _ name: String) -> Bool {

@@ -88,6 +88,7 @@ import Testing
         "files-broken-hides-names", "files-doubled-for-instances", "files-doubled-with-mistakes",
         "files-duplicate-hides-what-follows", "files-duplicate-names", "files-one-encoding", "files-sorted",
         "keys-of-other-programs", "kind-with-states", "several-documents", "slip-colon-missing-in-braces",
+        "slip-colon-missing-twice",
         "slip-event-outdented", "slip-link-name-indented", "slip-states-of-nothing-beside-a-note",
         "several-errors-of-the-whole",
         "several-everywhere", "several-in-a-system", "several-on-one-line", "several-warnings-beside-a-wrong-name",

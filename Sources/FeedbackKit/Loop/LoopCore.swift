@@ -699,9 +699,9 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             observer?.base.loopDidWithdraw(event)
         case .begin(let state, let feedbacks, let watchers):
             observer?.base.loopDidStart(with: state)
-            for (index, feedback) in feedbacks.enumerated() { connect(feedback, index, observer) }
+            for index in feedbacks.indices { connect(feedbacks[index], index, observer) }
             for watcher in watchers where !watcher.hasLeft.load(ordering: .acquiring) { watcher.see(state) }
-            for (index, feedback) in feedbacks.enumerated() { show(state, nil, to: feedback, index, observer) }
+            for index in feedbacks.indices { show(state, nil, to: feedbacks[index], index, observer) }
         case .introduce(let feedback, let index, let state):
             connect(feedback, index, observer)
             show(state, nil, to: feedback, index, observer)

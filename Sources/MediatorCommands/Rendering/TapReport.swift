@@ -46,6 +46,7 @@ struct WatchReport: Report {
         case .leftOut:
             let count = Count.text(reply.leftOut ?? 0, "change", "changes")
             return style.colored("… \(count) left out by --rate", .yellow)
+        // Nobody asks for it who is shown this.
         case .watching: return style.colored("watching", .dim)
         }
     }

@@ -66,6 +66,9 @@ struct StateWait: Sendable {
         }
     }
 
+    /// How long an answer is waited for that only makes a message clearer.
+    private static let patience = Duration.seconds(1)
+
     private func reach(
         _ watcher: ControlClient, _ session: Session, _ action: @escaping @Sendable () async throws -> Void
     ) async throws -> [String: ReachedState] {
@@ -73,19 +76,19 @@ struct StateWait: Sendable {
         let names = wanted.keys.sorted()
         let replies = try await watcher.watch(
             WatchParameters(patterns: names.map { "system:\($0)" }, announce: true))
-        let gate = ActionGate(action)
+        let progress = ActionProgress()
         return try await withThrowingTaskGroup(of: [String: ReachedState]?.self) { group in
-            group.addTask { try await follow(replies, session, gate) }
+            group.addTask { try await follow(replies, session, progress, action) }
             group.addTask {
                 try await clock.sleep(for: limit)
-                throw await failure(names, session, isSent: gate.isDone)
+                throw await failure(names, session, progress.end())
             }
             defer { group.cancelAll() }
             do {
                 for try await reached in group {
                     if let reached { return reached }
                 }
-            } catch let error where gate.isDone && (error is ControlError || error is VarlinkError) {
+            } catch let error where progress.isDone && (error is ControlError || error is VarlinkError) {
                 throw SentUnseen(error: error)
             }
             return [:]
@@ -93,8 +96,17 @@ struct StateWait: Sendable {
     }
 
     /// That what was waited for has not come: what that is, how it is instead, and what tells why.
-    private func failure(_ names: [String], _ session: Session, isSent: Bool) async -> CommandError {
+    private func failure(
+        _ names: [String], _ session: Session, _ phase: ActionProgress.Phase
+    ) async -> CommandError {
+        guard phase != .notBegun else {
+            return CommandError(
+                .noConnection,
+                "nothing was sent: mediatord has not said within \(session.limit) that it watches "
+                    + names.joined(separator: " and "), advice: "Wait longer with --timeout.")
+        }
         // A daemon that has not answered may not do so now.
+        let isSent = phase == .done
         let systems = isSent ? await present(names, session) : [:]
         let list = names.map { name in
             let states = (wanted[name] ?? []).sorted().joined(separator: " or ")
@@ -117,9 +129,6 @@ struct StateWait: Sendable {
             advice: ways.joined(separator: ", ") + "; --timeout waits longer.")
     }
 
-    /// How long an answer is waited for that only makes a message clearer.
-    private static let patience = Duration.seconds(1)
-
     /// How systems are now, as far as the daemon tells soon.
     private func present(_ names: [String], _ session: Session) async -> [String: SystemSummary] {
         await withTaskGroup(of: [String: SystemSummary]?.self) { group in
@@ -140,13 +149,18 @@ struct StateWait: Sendable {
     }
 
     private func follow(
-        _ replies: ControlWatch<WatchReply>, _ session: Session, _ gate: ActionGate
+        _ replies: ControlWatch<WatchReply>, _ session: Session, _ progress: ActionProgress,
+        _ action: @Sendable () async throws -> Void
     ) async throws -> [String: ReachedState] {
         var open = Set(wanted.keys)
         var reached: [String: ReachedState] = [:]
         for try await reply in replies {
             // The first reply says that all are watched, also those that have no state to show.
-            try await gate.act()
+            if progress.isNotBegun {
+                guard progress.begin() else { throw CancellationError() }
+                try await action()
+                progress.finish()
+            }
             if reply.dropped > 0 {
                 // What was left out may have been what is waited for.
                 for name in open {
@@ -187,27 +201,36 @@ enum ShellWord {
     }
 }
 
-/// Does something once, whoever asks first; the others wait for it.
-private final class ActionGate: Sendable {
-    private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
-    private let hasEnded = Atomic(false)
-    private let action: @Sendable () async throws -> Void
+/// How far what is done once has come.
+private final class ActionProgress: Sendable {
+    enum Phase: Sendable {
+        case notBegun, begun, done
+    }
 
-    init(_ action: @escaping @Sendable () async throws -> Void) { self.action = action }
+    private let state = Mutex((phase: Phase.notBegun, isOver: false))
 
     /// Whether it has been done.
-    var isDone: Bool { hasEnded.load(ordering: .acquiring) }
+    var isDone: Bool { state.withLock { $0.phase == .done } }
+    /// Whether nobody has begun it yet.
+    var isNotBegun: Bool { state.withLock { $0.phase == .notBegun } }
 
-    func act() async throws {
-        let task = task.withLock { task in
-            if let task { return task }
-            let new = Task {
-                try await self.action()
-                self.hasEnded.store(true, ordering: .releasing)
-            }
-            task = new
-            return new
+    /// Says that it begins; false if it may not any more.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.phase = .begun
+            return true
         }
-        try await task.value
+    }
+
+    /// Says that it has been done.
+    func finish() { state.withLock { $0.phase = .done } }
+
+    /// Has it not begin any more; how far it has come.
+    func end() -> Phase {
+        state.withLock { state in
+            state.isOver = true
+            return state.phase
+        }
     }
 }

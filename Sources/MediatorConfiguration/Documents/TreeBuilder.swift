@@ -316,11 +316,18 @@ struct TreeBuilder: ~Copyable {
         keys.contains("kind") || keys.contains("states") || keys.contains("initialState")
     }
 
+    /// Whether a key has only ASCII characters, which is known without looking unless it may have been written by escapes.
+    private func isASCII(_ key: Scalar) -> Bool {
+        (source.isASCII && key.style != .doubleQuoted) || key.text.utf8.allSatisfy { $0 < 0x80 }
+    }
+
     /// The entries, each key once; linear.
     private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {
         var kept: [Node.Entry] = []
         if entries.count <= 16 {
             for index in entries.indices {
+                // What is canonically equivalent, too, is the same key.
+                guard isASCII(entries[index].key) else { break }
                 let text = entries[index].key.text
                 var isDouble = false
                 for before in 0..<index where entries[before].key.text.isWord(text) { isDouble = true }

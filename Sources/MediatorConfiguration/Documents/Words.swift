@@ -1,6 +1,7 @@
 /// Comparison of names and keys, which is done all the time and mostly finds two that differ.
 extension String {
-    /// Whether it is the same word. Texts of another length are told apart without being looked at.
+    /// Whether it is the same word: the same text of the same length in UTF-8. So texts are told apart without being looked at;
+    /// one that is only canonically equivalent to another of another length, as Swift's `==` has it, is another word.
     @inline(__always) func isWord(_ other: String) -> Bool { utf8.count == other.utf8.count && self == other }
 }
 
@@ -35,5 +36,8 @@ struct WordSet: Sendable {
     var count: Int { words.count }
 
     /// Whether a word is among them.
-    func contains(_ word: String) -> Bool { hashed?.contains(word) ?? words.holdsWord(word) }
+    func contains(_ word: String) -> Bool {
+        guard let hashed else { return words.holdsWord(word) }
+        return hashed.firstIndex(of: word).map { hashed[$0].isWord(word) } ?? false
+    }
 }

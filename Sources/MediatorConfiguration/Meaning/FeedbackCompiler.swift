@@ -148,9 +148,8 @@ struct FeedbackCompiler {
             return isComplete ? states.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, [:]) }) } : nil
         }
         let programs = lookup.perState(states, of: scope) { variables in
-            var programs: [String: DataProgram] = [:]
+            var programs = [String: DataProgram](minimumCapacity: effect.schema.parameters.count)
             var isWhole = true
-            programs.reserveCapacity(effect.schema.parameters.count)
             for parameter in effect.schema.parameters {
                 if let node = given[parameter.name] {
                     let program = argument(node, parameter, variables)

@@ -146,8 +146,7 @@ struct Lookup {
             return nil
         }
         let number = result.map { session.number(of: $0.type) } ?? 0
-        var results: [Int: Result] = [:]
-        results.reserveCapacity(states.count)
+        var results = [Int: Result](minimumCapacity: states.count)
         var shared: Result?
         var isWhole = true
         for state in states {

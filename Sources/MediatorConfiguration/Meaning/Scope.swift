@@ -37,7 +37,8 @@ struct NameTable: Sendable {
 
     /// The position of a name.
     func index(of name: String) -> Int? {
-        names.count <= Self.few ? names.placeOfWord(name) : indices[name]
+        if names.count <= Self.few { return names.placeOfWord(name) }
+        return indices[name].flatMap { names[$0].isWord(name) ? $0 : nil }
     }
 }
 

@@ -200,7 +200,9 @@ extension Decoder {
             return entries
         }
         var isCut = false
-        return entries.map { entry in
+        let written = Set(entries.lazy.map(\.key.text))
+        var made: Set<String> = []
+        return entries.compactMap { entry in
             // What is left of `map(string, int)`, which a comma has cut.
             if let text = entry.value.isNull ? entry.key : entry.value.scalar, text.style == .plain {
                 if isCut {
@@ -215,13 +217,15 @@ extension Decoder {
             let key = String(entry.key.text[..<end])
             let value = String(entry.key.text[end...].drop { $0 == " " || $0 == "=" || $0 == ":" })
             guard isKey(key), let first = value.utf8.first, Names.isLetterOrDigit(first) || first == UInt8(ascii: "$"),
-                !entries.contains(where: { $0.key.text == key })
+                !written.contains(key)
             else { return entry }
             let isThere = entry.key.text[end] == ":"
             report(
                 .syntax, at: entry.key.span,
                 isThere ? "the ':' behind '\(key)' needs a space after it" : "a ':' is missing behind '\(key)'",
                 hint: "write \(key): \(value)")
+            // Each key is there once: of one that is made twice the first counts.
+            guard made.insert(key).inserted else { return nil }
             let length = entry.key.text.utf8.count
             let start = entry.key.span.start
             let scalar = Scalar(
