@@ -800,7 +800,7 @@ final class HostedSystem: Sendable {
         for tell in waiters { tell() }
         if isNews { healthChanged() }
         // One that was reset has its time to become ready anew.
-        if state.record.event?.index == SystemEvent.resetIndex, !isReadyState { limitReadiness(of: incarnation) }
+        if state.record.isOfReset, !isReadyState { limitReadiness(of: incarnation) }
     }
 
     /// Remembers what it has done.

@@ -16,27 +16,35 @@ package final class Cause: Sendable {
     let origin: any Origin
     /// The state that was seen; nil: there was none.
     let record: StateRecord?
-    /// When: a link fired, a side effect came to what it emits on, somebody asked; nil: when the event was taken.
-    let time: Timestamp?
     /// The value of the bus, or the result of a side effect.
     let value: Value
+    // The parts of the time, the shorter one beside the value, so that there is no gap.
+    private let nanoseconds: Int32
+    private let seconds: Int64
+
+    /// When: a link fired, a side effect came to what it emits on, somebody asked; nil: when the event was taken.
+    var time: Timestamp? { Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
+
     /// How many links what it brings about has come over since it began outside.
-    let hops: UInt32
+    var hops: UInt32 {
+        guard let record else { return 0 }
+        return origin.hops(after: record.hops)
+    }
 
     /// Takes of the chain behind it what there is room for.
     ///
     /// - Parameter record: the state that was seen.
     init(_ origin: any Origin, of record: StateRecord? = nil, at time: Timestamp?, value: Value = .null) {
         self.origin = origin
-        self.time = time
         self.value = value
+        // There is no time with such nanoseconds.
+        nanoseconds = time?.nanoseconds ?? -1
+        seconds = time?.seconds ?? 0
+        // The state that it leads to counts too. What the clock does is where a chain ends.
         guard let record else {
             self.record = nil
-            hops = 0
             return
         }
-        hops = origin.hops(after: record.hops)
-        // The state that it leads to counts too. What the clock does is where a chain ends.
         self.record =
             origin.isTick
             ? record.alone : record.length + 1 < Self.longest ? record : record.shortened(to: Self.kept - 1)
@@ -44,10 +52,10 @@ package final class Cause: Sendable {
 
     private init(_ cause: Cause, seeing record: StateRecord) {
         origin = cause.origin
-        time = cause.time
-        value = cause.value
-        hops = cause.hops
         self.record = record
+        value = cause.value
+        nanoseconds = cause.nanoseconds
+        seconds = cause.seconds
     }
 
     /// The same, having seen another copy of the state.

@@ -37,8 +37,7 @@ public struct SystemState: Sendable {
         because cause: Cause, original: (any AnyObject & Sendable)? = nil
     ) {
         record = StateRecord(
-            definition: definition, index: index, data: data, since: since, from: nil, origin: .beginning(cause),
-            serial: serial, original: original)
+            beginning: definition, in: index, data, since: since, serial: serial, because: cause, original: original)
     }
 
     /// The first state of a system.
@@ -52,98 +51,163 @@ public struct SystemState: Sendable {
         _ index: Int, _ data: Value, at time: Timestamp, on event: SystemEvent,
         original: (any AnyObject & Sendable)? = nil
     ) -> SystemState {
-        SystemState(
-            StateRecord(
-                definition: record.definition, index: index, data: data, since: time, from: record,
-                origin: event.told, serial: record.serial + 1, original: original))
+        SystemState(StateRecord(from: record, to: index, data, at: time, on: event, original: original))
     }
 
     /// The same state with another Swift value.
     func with(original: any AnyObject & Sendable) -> SystemState {
-        SystemState(StateRecord(record, origin: record.origin, original: original))
+        SystemState(record.with(original: original))
     }
 }
 
-/// What a state was when it was entered, and what led to it.
+/// What a state was when it was entered, and what led to it: all of the event but what only its loop needs.
+///
+/// Each state of a chain is one such record and one ``Cause``. They are laid out so that there are no gaps in them, and a record
+/// takes 120 bytes: what is larger is no longer of the sizes that the allocator takes back without looking at what lies beside it.
+/// So the numbers are as small as may be, and what can be told from others is not kept.
 package final class StateRecord: Sendable {
     /// The system's definition, in whose words it is.
     let definition: SystemDefinition
-    let index: Int
     let data: Value
+    private let marks: Marks
+    private let shortLength: UInt8
+    private let shortIndex: Int32
+    private let eventData: Value
+    /// -1: a system begins in it.
+    private let shortPrevious: Int16
+    /// ``noEvent``: a system begins in it, or that is not kept.
+    private let eventIndex: Int32
     let since: Timestamp
-    /// The state before it; nil: a system begins in it.
-    let previous: Int?
-    let serial: UInt64
-    let original: (any AnyObject & Sendable)?
-    /// The event that led to it; of a state in which a system begins, one that says why; nil: that is not kept.
-    fileprivate let origin: SystemEvent?
-    /// How many states there are in the chain of causes that ends with it, at least 1.
-    let length: Int
     /// How many links its event had come over since it began outside.
     let hops: UInt32
-    /// Whether there was more of the chain, of which it is the far end.
-    let isCut: Bool
+    let serial: UInt64
+    /// What its event came from, or else why the system begins in it; nil: that is not known, or not kept.
+    let cause: Cause?
+    let original: (any AnyObject & Sendable)?
+    /// The link that made its event of a value of a bus.
+    private let link: LinkDefinition?
 
+    private struct Marks: OptionSet {
+        let rawValue: UInt8
+        /// There was more of the chain, of which it is the far end.
+        static let isCut = Marks(rawValue: 1)
+        /// The link was shown the value that the bus had already.
+        static let isReplay = Marks(rawValue: 2)
+    }
+
+    private static let noEvent = Int32.min
+
+    /// A state in which a system begins.
     fileprivate init(
-        definition: SystemDefinition, index: Int, data: Value, since: Timestamp, from before: StateRecord?,
-        origin: SystemEvent?, serial: UInt64, original: (any AnyObject & Sendable)?
+        beginning definition: SystemDefinition, in index: Int, _ data: Value, since: Timestamp, serial: UInt64,
+        because cause: Cause, original: (any AnyObject & Sendable)?
     ) {
         self.definition = definition
-        self.index = index
         self.data = data
+        marks = []
+        shortLength = Self.length(with: cause)
+        shortIndex = Int32(truncatingIfNeeded: index)
+        eventData = .null
+        shortPrevious = -1
+        eventIndex = Self.noEvent
         self.since = since
-        previous = before?.index
-        self.origin = origin
+        hops = cause.hops
         self.serial = serial
+        self.cause = cause
         self.original = original
-        length = 1 + (origin?.seen?.length ?? 0)
-        hops = origin?.hops ?? 0
-        isCut = false
+        link = nil
     }
 
-    /// A copy with something else before it.
+    /// The state to which an event leads from another.
     fileprivate init(
-        _ record: StateRecord, origin: SystemEvent?, original: (any AnyObject & Sendable)?, isCut: Bool = false
+        from before: StateRecord, to index: Int, _ data: Value, at time: Timestamp, on event: SystemEvent,
+        original: (any AnyObject & Sendable)?
+    ) {
+        let (cause, via) = (event.cause, event.via)
+        definition = before.definition
+        self.data = data
+        marks = via?.isReplay == true ? .isReplay : []
+        shortLength = Self.length(with: cause)
+        shortIndex = Int32(truncatingIfNeeded: index)
+        eventData = event.data
+        // A definition has a thousand states at most; a kind, as many as somebody has written by hand.
+        shortPrevious = Int16(clamping: before.shortIndex)
+        eventIndex = Int32(truncatingIfNeeded: event.index)
+        since = time
+        hops = via == nil ? cause?.hops ?? 0 : via?.hops(after: cause) ?? 0
+        serial = before.serial + 1
+        self.cause = cause
+        self.original = original
+        link = via?.link
+    }
+
+    /// A copy with something else before it; nil: with nothing, not even its event, unless that is to be kept.
+    fileprivate init(
+        _ record: StateRecord, cause: Cause?, keepingEvent keepsEvent: Bool = true, isCut: Bool = false,
+        original: (any AnyObject & Sendable)? = nil
     ) {
         definition = record.definition
-        index = record.index
         data = record.data
+        marks = isCut ? record.marks.union(.isCut) : record.marks
+        shortLength = Self.length(with: cause)
+        shortIndex = record.shortIndex
+        eventData = keepsEvent ? record.eventData : .null
+        shortPrevious = record.shortPrevious
+        eventIndex = keepsEvent ? record.eventIndex : Self.noEvent
         since = record.since
-        previous = record.previous
-        self.origin = origin
-        serial = record.serial
-        self.original = original
-        length = 1 + (origin?.seen?.length ?? 0)
         hops = record.hops
-        self.isCut = isCut || record.isCut
+        serial = record.serial
+        self.cause = cause
+        self.original = original
+        link = keepsEvent ? record.link : nil
     }
 
+    private static func length(with cause: Cause?) -> UInt8 {
+        // Of a chain that would become longer than it may, the cause holds less.
+        UInt8(truncatingIfNeeded: 1 + (cause?.record?.length ?? 0))
+    }
+
+    /// Which state it is, by its index in the definition.
+    var index: Int { Int(shortIndex) }
+    /// The state before it; nil: a system begins in it.
+    var previous: Int? { shortPrevious < 0 ? nil : Int(shortPrevious) }
+    /// How many states there are in the chain of causes that ends with it, at least 1.
+    var length: Int { Int(shortLength) }
+    /// Whether there was more of the chain, of which it is the far end.
+    var isCut: Bool { marks.contains(.isCut) }
+
     /// The event that led to it; nil: a system begins in it, or that is not kept.
-    var event: SystemEvent? { origin.flatMap { $0.isBeginning ? nil : $0 } }
-    /// What its event came from, or else why the system begins in it; nil: that is not known, or not kept.
-    var cause: Cause? { origin?.cause }
+    var event: SystemEvent? {
+        guard eventIndex != Self.noEvent else { return nil }
+        return SystemEvent(
+            index: Int(eventIndex), data: eventData,
+            via: link.map { SystemEvent.Via(link: $0, isReplay: marks.contains(.isReplay)) }, cause: cause)
+    }
+
+    /// The index of the event that led to it, for who needs no more of it; -1: there is none.
+    var indexOfEvent: Int { eventIndex == Self.noEvent ? -1 : Int(eventIndex) }
+
+    /// Whether its system was sent to its initial state.
+    var isOfReset: Bool { Int(eventIndex) == SystemEvent.resetIndex }
 
     /// The same without what brought it about and without the Swift value, so that it leads to nothing else and can be kept for
     /// long; itself, if it is so.
-    var alone: StateRecord {
-        if isAlone { return self }
-        return StateRecord(self, origin: origin.flatMap { $0.isBeginning ? nil : $0.withoutCause }, original: nil)
-    }
+    var alone: StateRecord { isAlone ? self : StateRecord(self, cause: nil) }
 
     /// Whether it leads to nothing else.
-    package var isAlone: Bool { origin?.hasCause != true && original == nil }
+    package var isAlone: Bool { cause == nil && original == nil }
+
+    /// The same state with another Swift value.
+    fileprivate func with(original: any AnyObject & Sendable) -> StateRecord {
+        StateRecord(self, cause: cause, original: original)
+    }
 
     /// A copy of the near end of its chain, with so many states, which must be at least 1. There must be more.
     func shortened(to count: Int) -> StateRecord {
-        var records = [self]
-        records.reserveCapacity(count)
-        while records.count < count, let seen = records.last?.origin?.seen { records.append(seen) }
-        var copy: StateRecord?
-        for record in records.reversed() {
-            let origin = copy.flatMap { record.origin?.seeing($0) }
-            copy = StateRecord(record, origin: origin, original: nil, isCut: copy == nil)
+        guard count > 1, let cause, let seen = cause.record else {
+            return StateRecord(self, cause: nil, keepingEvent: false, isCut: true)
         }
-        return copy ?? self
+        return StateRecord(self, cause: cause.seeing(seen.shortened(to: count - 1)))
     }
 }
 
@@ -154,6 +218,12 @@ public struct SystemEvent: Sendable {
         let link: LinkDefinition
         /// Whether it was shown the value that the bus had already, as after a reload.
         let isReplay: Bool
+
+        /// How many links an event has come over since it began outside, this one included.
+        fileprivate func hops(after cause: Cause?) -> UInt32 {
+            // What is shown anew begins anew.
+            isReplay ? 1 : cause?.hops.oneMore ?? 0
+        }
     }
 
     /// All that there is of it, so that to hand it on is to hand on one reference.
@@ -216,46 +286,6 @@ public struct SystemEvent: Sendable {
     /// The same event with what brought it about.
     func caused(by cause: Cause) -> SystemEvent {
         SystemEvent(index: index, data: data, original: original, via: via, cause: cause, size: size)
-    }
-
-    /// Why a system begins, in the place of an event that it does not have.
-    fileprivate static func beginning(_ cause: Cause) -> SystemEvent {
-        SystemEvent(index: beginningIndex, data: .null, cause: cause)
-    }
-
-    private static let beginningIndex = -3
-
-    /// Whether it only says why a system begins.
-    fileprivate var isBeginning: Bool { contents.index == Self.beginningIndex }
-
-    /// The state that what brought it about saw.
-    fileprivate var seen: StateRecord? { contents.cause?.record }
-
-    /// How many links it has come over since it began outside.
-    fileprivate var hops: UInt32 {
-        guard let cause = contents.cause else { return 0 }
-        guard let via = contents.via else { return cause.hops }
-        // What is shown anew begins anew.
-        return via.isReplay ? 1 : cause.hops.oneMore
-    }
-
-    /// Whether it is known what brought it about.
-    fileprivate var hasCause: Bool { contents.cause != nil }
-
-    /// What is told of it when it has been taken: all but the Swift value.
-    fileprivate var told: SystemEvent {
-        contents.original == nil
-            ? self : SystemEvent(index: index, data: data, original: nil, via: via, cause: cause, size: size)
-    }
-
-    /// The same without what brought it about.
-    fileprivate var withoutCause: SystemEvent {
-        SystemEvent(index: index, data: data, original: nil, via: via, cause: nil, size: size)
-    }
-
-    /// The same, brought about by what has seen another copy of the state.
-    fileprivate func seeing(_ record: StateRecord) -> SystemEvent {
-        SystemEvent(index: index, data: data, original: nil, via: via, cause: cause?.seeing(record), size: size)
     }
 
     /// Sends a system to its initial state.

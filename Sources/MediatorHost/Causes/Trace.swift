@@ -110,6 +110,8 @@ package struct Trace {
     /// Those that are no longer among the recent ones, and no mere repetitions.
     private var kept = Ring()
     private var likenesses = Likenesses()
+    /// What kind of likeness the last thing has.
+    private var lastKind: Int?
     /// By the name of a feedback, what the outcomes of its last run were.
     private var lastOutcomes: [String: [String]] = [:]
 
@@ -120,8 +122,10 @@ package struct Trace {
     mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
         let isDull = isDull(step)
+        let (kind, kindBefore) = (kind(step), lastKind)
+        lastKind = kind
         // Repetitions of one and the same thing, with nothing between them: what is dull is like the one of its kind before.
-        if isDull, recent.endsDull, let kind = kind(step), kind == self.kind(recent.last) {
+        if isDull, recent.endsDull, kind == kindBefore {
             return Forgotten(step: recent.repeatLast(step))
         }
         var forgotten = Forgotten(chained: recent.settleLast())
@@ -131,8 +135,8 @@ package struct Trace {
         return forgotten
     }
 
-    /// What kind of likeness a step has; nil: there is no step.
-    private func kind(_ step: Step?) -> Int? {
+    /// What kind of likeness a step has.
+    private func kind(_ step: Step) -> Int {
         switch step {
         case .entered: 0
         case .other(let happening):
@@ -145,7 +149,6 @@ package struct Trace {
             case .resumed: -2
             case .ran(let run): 6 &+ (run.feedback.hashValue & Int.max >> 1)
             }
-        case nil: nil
         }
     }
 
@@ -159,7 +162,7 @@ package struct Trace {
         switch step {
         case .entered(let new, _):
             return likenesses.holds(
-                Likeness(kind: 0, before: new.previous ?? -1, after: new.index, event: new.event?.index ?? -1))
+                Likeness(kind: 0, before: new.previous ?? -1, after: new.index, event: new.indexOfEvent))
         case .other(let happening):
             switch happening.kind {
             case .failed:
