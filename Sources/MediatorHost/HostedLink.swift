@@ -38,6 +38,8 @@ final class HostedLink: Sendable {
     private let bus: HostedBus?
     private let end: End
     private let status: Mutex<Status>
+    /// Whether it must not fire as often as it likes.
+    private let isBounded: Bool
     private let time: HostTime
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
@@ -59,7 +61,9 @@ final class HostedLink: Sendable {
         self.time = time
         self.logger = logger
         handler = logger.handler
-        status = Mutex(old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init)))
+        let first = old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init))
+        isBounded = first.breaker != nil
+        status = Mutex(first)
         let system = systems[definition.system]
         let isTick =
             definition.trigger.map { trigger in
@@ -72,8 +76,9 @@ final class HostedLink: Sendable {
             let cause = Cause.LinkOrigin(definition, bus: bus.definition.name, isTick: isTick)
             self.bus = nil
             origin = ObjectIdentifier(system)
-            end = .outlet { [weak system] link, state in
-                guard let (value, now) = link.emit(state, selector, programs, cause, { system }) else { return }
+            let source = Faint(system)
+            end = .outlet { link, state in
+                guard let (value, now) = link.emit(state, selector, programs, cause, source) else { return }
                 bus.send(value, at: now, because: cause, of: state.record)
             }
         case .systemToSystem(let target, let selector, let events):
@@ -82,19 +87,22 @@ final class HostedLink: Sendable {
             let cause = Cause.LinkOrigin(definition, bus: nil, isTick: isTick)
             bus = nil
             origin = ObjectIdentifier(system)
-            end = .outlet { [weak system, weak target = systems[target]] link, state in
-                guard let target, let event = indices[state.index],
+            let (source, target) = (Faint(system), Faint(systems[target]))
+            end = .outlet { link, state in
+                guard let target = target.object, let event = indices[state.index],
                     let (data, _) = link.emit(
-                        state, selector, programs, cause, { system }, as: target.definition.events[event])
+                        state, selector, programs, cause, source, as: target.definition.events[event])
                 else { return }
                 target.loop.send(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
             origin = ObjectIdentifier(buses[bus])
-            end = .inlet { [weak system] link, item in
-                guard let system else { return }
-                link.take(item, filter, event, system)
+            let target = Faint(system)
+            let isRestricted = system.definition.events[event.event].rule != nil
+            end = .inlet { link, item in
+                guard let system = target.object else { return }
+                link.take(item, filter, event, system, isRestricted: isRestricted)
             }
         }
     }
@@ -131,7 +139,15 @@ final class HostedLink: Sendable {
         at now: Timestamp, hops: @autoclosure () -> UInt32, because cause: @autoclosure () -> String?
     ) -> Bool {
         // Most links are part of no loop, and need not know how late it is.
-        let (elapsed, hops) = definition.loop == nil ? (.zero, 0) : (time.elapsed(), hops())
+        guard isBounded else {
+            status.withLock { status in
+                status.fired += 1
+                status.last = now
+            }
+            tellFiring(because: cause())
+            return true
+        }
+        let (elapsed, hops) = (time.elapsed(), hops())
         let verdict = status.withLock { status in
             let verdict = status.breaker?.attempt(at: elapsed, hops: hops) ?? .fires
             switch verdict {
@@ -169,10 +185,13 @@ final class HostedLink: Sendable {
             return false
         case .holds: return false
         }
-        if handler.logLevel <= .debug {
-            logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
-        }
+        tellFiring(because: cause())
         return true
+    }
+
+    private func tellFiring(because cause: @autoclosure () -> String?) {
+        guard handler.logLevel <= .debug else { return }
+        logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
     }
 
     private func fault(_ message: String) -> Fault {
@@ -198,14 +217,18 @@ final class HostedLink: Sendable {
     }
 
     /// What a value of the bus makes the link do.
-    private func take(_ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: HostedSystem) {
+    ///
+    /// - Parameter isRestricted: whether the event's data must be something besides being of its type.
+    private func take(
+        _ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: HostedSystem, isRestricted: Bool
+    ) {
         let value = item.value
         let now = time.now()
         let variables = [value, .timestamp(now)]
         do throws(EvaluationError) {
             guard try filter.admits(value, variables) else { return }
             let data = try event.data.evaluate(variables)
-            if let breach = system.definition.events[event.event].breach(of: data) {
+            if isRestricted, let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(fault(breach.description))
             }
             guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
@@ -228,10 +251,10 @@ final class HostedLink: Sendable {
 
     /// What a state makes the link emit, if anything, and when.
     ///
-    /// - Parameter system: asked only where something is to be noted.
+    /// - Parameter system: where something is to be noted.
     private func emit(
         _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ cause: Cause.LinkOrigin,
-        _ system: () -> HostedSystem?, as event: EventDefinition? = nil
+        _ system: Faint<HostedSystem>, as event: EventDefinition? = nil
     ) -> (value: Value, time: Timestamp)? {
         let now = time.now()
         let variables = [state.data, .timestamp(now)]
@@ -241,17 +264,25 @@ final class HostedLink: Sendable {
             guard let program = programs[state.index] else { return nil }
             let value = try program.evaluate(variables)
             if let breach = event?.breach(of: value) {
-                system()?.note(fault(breach.description))
+                system.object?.note(fault(breach.description))
                 return nil
             }
             guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, event: event?.name, time: now))
             return (value, now)
         } catch {
-            system()?.note(fault(error.message))
+            system.object?.note(fault(error.message))
             return nil
         }
     }
+}
+
+/// Something that is not kept alive. A closure that captures it weakly by itself has a variable, each look at which is checked at run
+/// time for whether it may be.
+final class Faint<Object: AnyObject & Sendable>: Sendable {
+    weak let object: Object?
+
+    init(_ object: Object) { self.object = object }
 }
 
 /// What a link does in a state, found by the state's index.

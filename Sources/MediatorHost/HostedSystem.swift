@@ -49,7 +49,9 @@ final class HostedSystem: Sendable {
         /// Whether it has been sent to its initial state, and is not there yet.
         var isResetting = false
         /// That it is paused.
-        var pause: Pause?
+        var pause: Pause? { didSet { isPaused = pause != nil } }
+        /// The same, for who asks at each event: the other is large.
+        private(set) var isPaused = false
         /// Whether somebody lets it go on just now.
         var isResuming = false
         /// What is being done about a fault, in words, if it does not run.
@@ -72,7 +74,9 @@ final class HostedSystem: Sendable {
         var lastFault: Fault?
         var isFaulty = false
         /// Why it has failed for good: it got an event that it must handle, and did not.
-        var failure: Fault?
+        var failure: Fault? { didSet { hasFailed = failure != nil } }
+        /// The same, for who asks at each event.
+        private(set) var hasFailed = false
         /// When the last fault was, by the host's clock and by the calendar.
         var faultAt: Duration = .zero
         var faultTime: Timestamp?
@@ -92,16 +96,17 @@ final class HostedSystem: Sendable {
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
 
-        /// How it is.
+        /// How it is. Asked at each event, so that it must not copy all that there is.
+        @inline(__always)
         var present: Health {
             switch phase {
             case .built: .starting
             case .restarting, .givenUp: .failed
             case .leaving: .stopped
             case .running:
-                watch.late != nil || failure != nil || inState == .failed
+                watch.isLate || hasFailed || inState == .failed
                     ? .failed
-                    : pause != nil
+                    : isPaused
                         ? .degraded : !isReady ? .starting : isFaulty || inState == .degraded ? .degraded : .healthy
             }
         }
@@ -244,7 +249,8 @@ final class HostedSystem: Sendable {
                 isReady: definition.readyStates.isEmpty, state: behaviour.initial.index,
                 entered: first.loop.state.since,
                 since: time.now()))
-        reports.connect { [weak self] in self?.take($0) }
+        let present = Faint(self)
+        reports.connect({ present.object?.take($0) }, entered: { present.object?.entered($0, from: $1, of: $2) })
     }
 
     /// What runs, or will.
@@ -747,7 +753,6 @@ final class HostedSystem: Sendable {
     private func take(_ report: ReportBox.Report) {
         switch report {
         case .fault(let fault, let number, let isFailure): note(fault, of: number, isFailure: isFailure)
-        case .entered(let state, let old, let number): entered(state, from: old, of: number)
         case .traced(let happening, let number): trace(happening, of: number)
         case .broke(let fault, let number):
             note(Fault("the loop", message: "\(fault.error)"), of: number, isOver: true)

@@ -89,16 +89,17 @@ final class Incarnation: Sendable {
                 return Self.reset(&state, event, to: first, definition, now(), report)
             }
             var taken: Timestamp?
-            var fault: Fault?
+            // None, or the one. That there is none is seen without looking at all that a fault is.
+            var faults: [Fault] = []
             let reduction = reduce(
                 &state, event,
                 {
                     let time = now()
                     taken = time
                     return time
-                }, { fault = $0 })
-            if reduction == .stay { stayed(state, event, taken ?? now(), fault) }
-            if let fault { report(fault) }
+                }, { faults = [$0] })
+            if reduction == .stay { stayed(state, event, taken ?? now(), faults.first) }
+            if !faults.isEmpty { faults.forEach(report) }
             return reduction
         }
         var runners: [EffectRunner] = []
@@ -229,33 +230,43 @@ final class ReportBox: Sendable {
     /// - Parameter now: what the calendar says.
     init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
-    /// Whom it tells. A function that a `Mutex` held by itself would be wrapped once more by each look at it, as what is
-    /// generic is, and so be called ever deeper.
-    private struct Receiver {
+    /// Whom it tells.
+    private final class Receiver: Sendable {
         let receive: @Sendable (Report) -> Void
+        let entered: Entered
+
+        init(_ receive: @escaping @Sendable (Report) -> Void, _ entered: @escaping Entered) {
+            self.receive = receive
+            self.entered = entered
+        }
     }
 
     private let receiver = Mutex<Receiver?>(nil)
 
+    /// An incarnation, by its number, has entered a state, from another, unless it has just begun. What is told of each event has
+    /// a function of its own, which takes no more than it needs.
+    typealias Entered = @Sendable (SystemState, _ old: SystemState?, _ number: UInt64) -> Void
+
     /// What an incarnation reports, and its number.
     enum Report: Sendable {
         case fault(Fault, of: UInt64, isFailure: Bool)
-        case entered(SystemState, from: SystemState?, of: UInt64)
         case traced(Happening, of: UInt64)
         case broke(LoopFault, of: UInt64)
         case wasReset(UInt64)
         case ended(UInt64)
     }
 
-    func connect(_ receive: @escaping @Sendable (Report) -> Void) {
-        receiver.withLock { $0 = Receiver(receive: receive) }
+    /// Says whom to tell; once.
+    func connect(_ receive: @escaping @Sendable (Report) -> Void, entered: @escaping Entered) {
+        let new = Receiver(receive, entered)
+        receiver.withLock { $0 = new }
     }
 
     /// What an incarnation is to report with.
     func reports(of number: UInt64) -> Incarnation.Reports {
         Incarnation.Reports(
             fault: { [self] in tell(.fault($0, of: number, isFailure: false)) },
-            entered: { [self] in tell(.entered($0, from: $1, of: number)) },
+            entered: { [self] in receiver.withLock { $0 }?.entered($0, $1, number) },
             stayed: { [self] state, event, time, fault in
                 tell(.traced(Happening(.stayed, state.record, event, at: time, fault), of: number))
             },
@@ -273,7 +284,6 @@ final class ReportBox: Sendable {
     }
 
     private func tell(_ report: Report) {
-        let receiver = receiver.withLock { $0 }
-        receiver?.receive(report)
+        receiver.withLock { $0 }?.receive(report)
     }
 }

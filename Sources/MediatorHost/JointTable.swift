@@ -18,7 +18,8 @@ final class JointTable<Subject: Sendable>: Sendable {
 
     func show(_ subject: Subject) {
         let joints = joints.withLock { $0 }
-        for joint in joints where joint.trigger == nil { joint.see(subject) }
+        // By index, so that no joint is copied as a whole.
+        for index in joints.indices where joints[index].trigger == nil { joints[index].see(subject) }
     }
 
     /// The end of a link, if it is there.

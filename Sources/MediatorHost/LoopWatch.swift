@@ -57,7 +57,9 @@ struct LoopWatch {
     /// When it was looked at last.
     private var lastLook = Duration.zero
     /// Whether it has been told that the loop is late, and not that it turns again.
-    private(set) var late: LateLoop?
+    private(set) var late: LateLoop? { didSet { isLate = late != nil } }
+    /// Whether it is late, for who asks at each event.
+    private(set) var isLate = false
 
     /// Takes note of what is seen.
     ///
