@@ -69,11 +69,7 @@ enum Access {
         /// The field's value: by its position where the variable holds the declared type, else by its name.
         @inline(__always)
         func value(in frame: borrowing Frame) throws(EvaluationError) -> Value {
-            if case .structure(let structure) = frame.variables[slot],
-                ObjectIdentifier(structure.type.declaration) == identity, index < structure.fields.count
-            {
-                return structure.fields[index]
-            }
+            if let value = frame.variables.field(index, of: identity, at: slot) { return value }
             return try Access.select(name, from: frame.variables[slot], at: range)
         }
     }

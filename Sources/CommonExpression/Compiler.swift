@@ -34,7 +34,8 @@ struct Compiler {
         readsVariable = Array(repeating: false, count: count)
         lowestFree = Array(repeating: Int.max, count: count)
         hasFailed = Array(repeating: false, count: count)
-        folding = Frame(variables: [], slots: checked.tree.slots, limits: limits)
+        folding = Frame(VariableSlots([]))
+        folding.begin(slots: checked.tree.slots, limits: limits)
     }
 
     var tree: SyntaxTree { checked.tree }

@@ -3,21 +3,30 @@ struct Frame {
     /// The octets of text or bytes that one step of cost covers.
     static let octetsPerStep = 16
 
-    let variables: [Value]
+    let variables: VariableSlots
     /// The variables of macros, by slot.
-    var bindings: [Value]
-    let limits: Limits
+    var bindings: [Value] = []
+    private(set) var limits = Limits.default
     /// Where the outcomes of nodes go, for an explanation; nil for usual evaluations.
     var recorder: Recorder?
-    private var remaining: Int
+    private var remaining = 0
 
+    /// A frame in which nothing has begun.
+    ///
+    /// - Parameter variables: One value per variable of the environment.
+    @inline(__always)
+    init(_ variables: VariableSlots) {
+        self.variables = variables
+    }
+
+    /// Begins an evaluation.
+    ///
     /// - Parameters:
-    ///   - variables: One value per variable of the environment.
     ///   - slots: How many slots the variables of macros need.
     ///   - limits: The limits for cost and size.
-    init(variables: [Value], slots: Int, limits: Limits) {
-        self.variables = variables
-        bindings = slots == 0 ? [] : Array(repeating: .null, count: slots)
+    @inline(__always)
+    mutating func begin(slots: Int, limits: Limits) {
+        if slots > 0 { bindings = Array(repeating: .null, count: slots) }
         self.limits = limits
         remaining = max(0, limits.cost)
     }

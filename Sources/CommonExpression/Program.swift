@@ -16,6 +16,8 @@ public struct Program: Sendable {
         let range: SourceRange
         /// The type to hold every result against, where the static type leaves it open.
         let expected: ValueType?
+        /// Whether there is one.
+        let isOpen: Bool
         /// For explanations.
         let checked: CheckedTree
 
@@ -25,6 +27,7 @@ public struct Program: Sendable {
             let root = checked.tree.root
             let rootType = checked.types[root]
             let isOpen = rootType.hasUnknownPart && expecting != .dyn
+            self.isOpen = isOpen
             self.source = source
             self.checked = checked
             type = isOpen ? expecting : rootType.valueType
@@ -67,13 +70,21 @@ public struct Program: Sendable {
     /// The same, each once, in no order that means anything.
     package var reads: [[String]] { storage.reads }
 
-    /// Evaluates the expression. Allocates nothing where all operands are scalars.
+    /// Evaluates the expression.
     /// - Parameter variables: One value per variable of the environment, in its order.
     /// - Throws: Why there is no value; see ``EvaluationError/Code``.
     public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
-        var frame = try frame(variables)
-        let value = try storage.code(&frame)
-        try holdToType(value, &frame)
+        var variables = Variables(variables)
+        return try evaluate(&variables)
+    }
+
+    /// Evaluates the expression. Allocates nothing where all operands are scalars.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value; see ``EvaluationError/Code``.
+    public func evaluate(_ variables: inout Variables) throws(EvaluationError) -> Value {
+        try begin(&variables.frame)
+        let value = try storage.code(&variables.frame)
+        if storage.isOpen { try holdToType(value, &variables.frame) }
         return value
     }
 
@@ -97,7 +108,8 @@ public struct Program: Sendable {
         for (id, constant) in compiler.constants { recorder.outcomes[id] = Recorder.Outcome(.success(constant)) }
         let result: Result<Value, EvaluationError>
         do throws(EvaluationError) {
-            var frame = try frame(variables)
+            var frame = Frame(VariableSlots(variables))
+            try begin(&frame)
             frame.recorder = recorder
             let value = try code.valueCode(&frame)
             try holdToType(value, &frame)
@@ -112,16 +124,23 @@ public struct Program: Sendable {
     /// - Parameter variables: One value per variable of the environment, in its order.
     /// - Throws: Why there is no value; see ``EvaluationError/Code``.
     public func evaluateBool(_ variables: [Value]) throws(EvaluationError) -> Bool {
-        var frame = try frame(variables)
-        return try storage.boolCode(&frame)
+        var variables = Variables(variables)
+        return try evaluateBool(&variables)
+    }
+
+    /// Evaluates a condition. A result that is not a `bool`, which the checker allows for `dyn` only, is an error.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value; see ``EvaluationError/Code``.
+    public func evaluateBool(_ variables: inout Variables) throws(EvaluationError) -> Bool {
+        try begin(&variables.frame)
+        return try storage.boolCode(&variables.frame)
     }
 
     @inline(__always)
-    private func frame(_ variables: [Value]) throws(EvaluationError) -> Frame {
-        guard variables.count == storage.variableCount else { throw wrongCount(variables.count) }
-        var frame = Frame(variables: variables, slots: storage.slots, limits: storage.limits)
+    private func begin(_ frame: inout Frame) throws(EvaluationError) {
+        guard frame.variables.count == storage.variableCount else { throw wrongCount(frame.variables.count) }
+        frame.begin(slots: storage.slots, limits: storage.limits)
         try frame.charge(storage.weight, at: storage.range)
-        return frame
     }
 
     private func wrongCount(_ count: Int) -> EvaluationError {

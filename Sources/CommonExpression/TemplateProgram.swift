@@ -87,14 +87,23 @@ public struct TemplateProgram: Sendable {
     /// - Throws: Why there is no value. Each expression has the limit for cost to itself; the whole text is held to the
     ///   limit for size.
     public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
-        if let lone { return try lone.evaluate(variables) }
+        var variables = Variables(variables)
+        return try evaluate(&variables)
+    }
+
+    /// Evaluates the template.
+    /// - Parameter variables: One value per variable of the environment, in its order.
+    /// - Throws: Why there is no value. Each expression has the limit for cost to itself; the whole text is held to the
+    ///   limit for size.
+    public func evaluate(_ variables: inout Variables) throws(EvaluationError) -> Value {
+        if let lone { return try lone.evaluate(&variables) }
         if let constant { return constant }
         var text = ""
         for piece in pieces {
             switch piece {
             case .text(let literal): text += literal
             case .program(let program, let range):
-                let value = try program.evaluate(variables)
+                let value = try program.evaluate(&variables)
                 guard let part = value.text else {
                     throw EvaluationError(
                         code: .noSuchOverload,

@@ -253,25 +253,35 @@ public indirect enum DataProgram: Sendable {
 
     /// The value, for these variables. What is constant costs nothing.
     public func evaluate(_ variables: [Value]) throws(EvaluationError) -> Value {
+        var variables = Variables(variables)
+        return try evaluate(&variables)
+    }
+
+    /// The value, for these variables. What is constant costs nothing.
+    public func evaluate(_ variables: inout Variables) throws(EvaluationError) -> Value {
         switch self {
         case .constant(let value): return value
-        case .template(let program): return try program.evaluate(variables)
+        case .template(let program): return try program.evaluate(&variables)
         case .structure(let type, let fields):
+            // Of many a structure, for which room need not be made first.
+            if fields.count == 1 {
+                return .structure(Structure(type: type, fields: [try fields[0].evaluate(&variables)]))
+            }
             var values: [Value] = []
             values.reserveCapacity(fields.count)
-            for field in fields { values.append(try field.evaluate(variables)) }
+            for field in fields { values.append(try field.evaluate(&variables)) }
             return .structure(Structure(type: type, fields: values))
         case .list(let elements):
             var values: [Value] = []
             values.reserveCapacity(elements.count)
-            for element in elements { values.append(try element.evaluate(variables)) }
+            for element in elements { values.append(try element.evaluate(&variables)) }
             return .list(values)
         case .map(let entries):
             var values: [Value: Value] = [:]
             values.reserveCapacity(entries.count)
-            for entry in entries { values[.string(entry.key)] = try entry.value.evaluate(variables) }
+            for entry in entries { values[.string(entry.key)] = try entry.value.evaluate(&variables) }
             return .map(values)
-        case .optional(let program): return .optional(try program.evaluate(variables))
+        case .optional(let program): return .optional(try program.evaluate(&variables))
         }
     }
 }

@@ -96,10 +96,10 @@ final class EffectRunner: Sendable {
     func effect(for state: SystemState) -> Effect<SystemEvent> {
         var generation: UInt64 = 0
         do throws(EvaluationError) {
-            let variables = [state.data, .timestamp(time.now())]
+            var variables = Variables(state.data, .timestamp(time.now()))
             let isAsked: Bool
             do throws(EvaluationError) {
-                isAsked = try definition.selector.matches(state, variables)
+                isAsked = try definition.selector.matches(state, &variables)
             } catch {
                 if hasTicks { _ = ticker.enter(isAsked: false) }
                 throw error
@@ -112,12 +112,12 @@ final class EffectRunner: Sendable {
                 // An event emitted at once needs no task.
                 return .call { self.act(in: state) }
             case .atOnce:
-                let key = try definition.key?[state.index]?.evaluate(variables)
-                if let pace = definition.pace { return try paced(pace, key, state, stretch, variables) }
+                let key = try definition.key?[state.index]?.evaluate(&variables)
+                if let pace = definition.pace { return try paced(pace, key, state, stretch, &variables) }
                 return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
             case .after(let delays):
-                let key = try definition.key?[state.index]?.evaluate(variables)
-                let delay = try duration(delays, state, variables) + jitter(state, variables) * time.random()
+                let key = try definition.key?[state.index]?.evaluate(&variables)
+                let delay = try duration(delays, state, &variables) + jitter(state, &variables) * time.random()
                 let due = time.elapsed() + delay
                 let moment = time.now().advanced(by: delay)
                 return counted(key) { turn, send in
@@ -131,12 +131,12 @@ final class EffectRunner: Sendable {
                     await self.run(state, stretch, turn, send)
                 }
             case .every(let intervals):
-                let interval = try duration(intervals, state, variables)
-                let jitter = try jitter(state, variables)
+                let interval = try duration(intervals, state, &variables)
+                let jitter = try jitter(state, &variables)
                 return ticking(generation, .every(interval), jitter, state, stretch)
             case .at(let times):
-                let expressions = try expressions(times[state.index] ?? [], variables)
-                return ticking(generation, .at(expressions), try jitter(state, variables), state, stretch)
+                let expressions = try expressions(times[state.index] ?? [], &variables)
+                return ticking(generation, .at(expressions), try jitter(state, &variables), state, stretch)
             }
         } catch {
             note(fault(error.message))
@@ -171,14 +171,14 @@ final class EffectRunner: Sendable {
 
     /// Calendar times as they are in a state.
     private func expressions(
-        _ programs: [CalendarProgram], _ variables: [Value]
+        _ programs: [CalendarProgram], _ variables: inout Variables
     ) throws(EvaluationError) -> [CalendarExpression] {
         var expressions: [CalendarExpression] = []
         for program in programs {
             switch program {
             case .fixed(let expression): expressions.append(expression)
             case .computed(let program):
-                guard case .string(let text) = try program.evaluate(variables) else { continue }
+                guard case .string(let text) = try program.evaluate(&variables) else { continue }
                 do throws(CalendarProblem) {
                     expressions.append(try CalendarExpression(text))
                 } catch {
@@ -217,17 +217,17 @@ final class EffectRunner: Sendable {
     }
 
     private func duration(
-        _ programs: [Int: DataProgram], _ state: SystemState, _ variables: [Value]
+        _ programs: [Int: DataProgram], _ state: SystemState, _ variables: inout Variables
     ) throws(EvaluationError) -> Duration {
-        guard case .duration(let span)? = try programs[state.index]?.evaluate(variables) else {
+        guard case .duration(let span)? = try programs[state.index]?.evaluate(&variables) else {
             preconditionFailure("a schedule has a duration for every state it applies to")
         }
         // An expression may come to nothing or less: then it is as soon as possible, but never a tight loop.
         return max(span.swiftDuration, .milliseconds(1))
     }
 
-    private func jitter(_ state: SystemState, _ variables: [Value]) throws(EvaluationError) -> Duration {
-        try definition.jitter.map { programs throws(EvaluationError) in try duration(programs, state, variables) }
+    private func jitter(_ state: SystemState, _ variables: inout Variables) throws(EvaluationError) -> Duration {
+        try definition.jitter.map { programs throws(EvaluationError) in try duration(programs, state, &variables) }
             ?? .zero
     }
 
@@ -256,12 +256,12 @@ final class EffectRunner: Sendable {
 
     /// A side effect that keeps its distance from others. It counts from when it is due.
     private func paced(
-        _ pace: Pace, _ key: Value?, _ state: SystemState, _ stretch: UInt64, _ variables: [Value]
+        _ pace: Pace, _ key: Value?, _ state: SystemState, _ stretch: UInt64, _ variables: inout Variables
     ) throws(EvaluationError) -> Effect<SystemEvent> {
         let request =
             switch pace {
-            case .debounce(let quiet): pacer.debounce(key, try duration(quiet, state, variables))
-            case .throttle(let interval): pacer.throttle(key, try duration(interval, state, variables))
+            case .debounce(let quiet): pacer.debounce(key, try duration(quiet, state, &variables))
+            case .throttle(let interval): pacer.throttle(key, try duration(interval, state, &variables))
             }
         guard let request else {
             note(
@@ -299,11 +299,11 @@ final class EffectRunner: Sendable {
         var arguments: [String: Value] = [:]
         var limit: Duration?
         do {
-            let variables = [state.data, .timestamp(time.now())]
+            var variables = Variables(state.data, .timestamp(time.now()))
             for (name, program) in definition.arguments[state.index] ?? [:] {
-                arguments[name] = try program.evaluate(variables)
+                arguments[name] = try program.evaluate(&variables)
             }
-            if let programs = definition.timeout { limit = try duration(programs, state, variables) }
+            if let programs = definition.timeout { limit = try duration(programs, state, &variables) }
         } catch {
             note(fault(error.message))
             return
@@ -529,11 +529,11 @@ final class EffectRunner: Sendable {
     ) -> (hasRule: Bool, event: SystemEvent?) {
         guard let rules = definition.outcomes[state.index]?[outcome] else { return (false, nil) }
         let now = time.now()
-        let variables = [state.data, .timestamp(now), result]
+        var variables = Variables(state.data, .timestamp(now), result)
         do {
             for rule in rules {
-                if let condition = rule.condition, try !condition.evaluateBool(variables) { continue }
-                let data = try rule.event.data.evaluate(variables)
+                if let condition = rule.condition, try !condition.evaluateBool(&variables) { continue }
+                let data = try rule.event.data.evaluate(&variables)
                 if let breach = events[rule.event.event].breach(of: data) {
                     noteOutcome(outcome, breach.description)
                     return (true, nil)
@@ -567,14 +567,14 @@ final class EffectRunner: Sendable {
 
 extension StateSelector {
     /// Whether the state is one of those selected. `variables`: its data and the time.
-    func matches(_ state: SystemState, _ variables: [Value]) throws(EvaluationError) -> Bool {
+    func matches(_ state: SystemState, _ variables: inout Variables) throws(EvaluationError) -> Bool {
         guard states.contains(state.index) else { return false }
         if !equals.isEmpty {
             guard case .structure(let data) = state.data else { return false }
             for (field, value) in equals where data.fields[field] != value { return false }
         }
         guard let condition = conditions[state.index] else { return true }
-        return try condition.evaluateBool(variables)
+        return try condition.evaluateBool(&variables)
     }
 }
 

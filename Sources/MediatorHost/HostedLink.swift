@@ -224,10 +224,10 @@ final class HostedLink: Sendable {
     ) {
         let value = item.value
         let now = time.now()
-        let variables = [value, .timestamp(now)]
+        var variables = Variables(value, .timestamp(now))
         do throws(EvaluationError) {
-            guard try filter.admits(value, variables) else { return }
-            let data = try event.data.evaluate(variables)
+            guard try filter.admits(value, &variables) else { return }
+            let data = try event.data.evaluate(&variables)
             if isRestricted, let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(fault(breach.description))
             }
@@ -257,12 +257,12 @@ final class HostedLink: Sendable {
         _ system: Faint<HostedSystem>, as event: EventDefinition? = nil
     ) -> (value: Value, time: Timestamp)? {
         let now = time.now()
-        let variables = [state.data, .timestamp(now)]
+        var variables = Variables(state.data, .timestamp(now))
         do {
             // What a feedback makes fire has been asked for when its state was entered, though that may be a while ago.
-            if definition.trigger == nil { guard try selector.matches(state, variables) else { return nil } }
+            if definition.trigger == nil { guard try selector.matches(state, &variables) else { return nil } }
             guard let program = programs[state.index] else { return nil }
-            let value = try program.evaluate(variables)
+            let value = try program.evaluate(&variables)
             if let breach = event?.breach(of: value) {
                 system.object?.note(fault(breach.description))
                 return nil
@@ -299,11 +299,11 @@ private struct ByState<Element: Sendable>: Sendable {
 
 extension ValueFilter {
     /// Whether a value passes. `variables`: the value and the time.
-    func admits(_ value: Value, _ variables: [Value]) throws(EvaluationError) -> Bool {
+    func admits(_ value: Value, _ variables: inout Variables) throws(EvaluationError) -> Bool {
         switch self {
         case .all: true
         case .equals(let expected): value == expected
-        case .condition(let condition): try condition.evaluateBool(variables)
+        case .condition(let condition): try condition.evaluateBool(&variables)
         }
     }
 }

@@ -13,15 +13,15 @@ struct RuleMachine: Sendable {
         let rules = definition.rules[state.index][event.index]
         if rules.isEmpty { return .unhandled }
         let now = now()
-        let variables = [state.data, event.data, .timestamp(now)]
+        var variables = Variables(state.data, event.data, .timestamp(now))
         // By index, so that no rule is copied as a whole.
         for index in rules.indices {
             do {
-                if let condition = rules[index].condition, try !condition.evaluateBool(variables) { continue }
+                if let condition = rules[index].condition, try !condition.evaluateBool(&variables) { continue }
                 switch rules[index].outcome {
                 case .stay: return .stay
                 case .to(let program):
-                    let data = try make(program, from: state.data, variables)
+                    let data = try make(program, &variables)
                     state = state.entering(program.state, data, at: now, on: event)
                     return .handled
                 }
@@ -36,21 +36,29 @@ struct RuleMachine: Sendable {
         return .unhandled
     }
 
-    private func make(
-        _ program: StateProgram, from old: Value, _ variables: [Value]
-    ) throws(EvaluationError) -> Value {
-        var fields: [Value] = []
-        fields.reserveCapacity(program.fields.count)
-        for field in program.fields {
-            switch field {
-            case .data(let data): fields.append(try data.evaluate(variables))
-            case .keep(let index):
-                guard case .structure(let structure) = old else {
-                    preconditionFailure("the data of a state is a structure")
-                }
-                fields.append(structure.fields[index])
-            }
+    /// The data of a state. `variables`: the first is the data of the state before.
+    private func make(_ program: StateProgram, _ variables: inout Variables) throws(EvaluationError) -> Value {
+        var fields: [Value]
+        if program.fields.count == 1 {
+            // That is many a state, for which room need not be made first.
+            fields = [try make(program.fields[0], &variables)]
+        } else {
+            fields = []
+            fields.reserveCapacity(program.fields.count)
+            for field in program.fields { fields.append(try make(field, &variables)) }
         }
         return .structure(Structure(type: definition.states[program.state].type, fields: fields))
+    }
+
+    @inline(__always)
+    private func make(_ field: FieldProgram, _ variables: inout Variables) throws(EvaluationError) -> Value {
+        switch field {
+        case .data(let data): return try data.evaluate(&variables)
+        case .keep(let index):
+            guard case .structure(let structure) = variables[0] else {
+                preconditionFailure("the data of a state is a structure")
+            }
+            return structure.fields[index]
+        }
     }
 }
