@@ -29,6 +29,8 @@ struct VariableSlots {
     /// A value; of a structure its parts, so that who reads a field of it need not copy the whole.
     private struct Slot {
         let type: StructureType?
+        /// The address by which the type is recognised.
+        let identity: ObjectIdentifier?
         /// Of a structure.
         let fields: [Value]
         /// What is no structure.
@@ -38,10 +40,12 @@ struct VariableSlots {
         init(_ value: Value) {
             if case .structure(let structure) = value {
                 type = structure.type
+                identity = ObjectIdentifier(structure.type.declaration)
                 fields = structure.fields
                 other = .null
             } else {
                 type = nil
+                identity = nil
                 fields = []
                 other = value
             }
@@ -55,8 +59,7 @@ struct VariableSlots {
         /// The field at a position, if it is a structure of that type.
         @inline(__always)
         func field(_ index: Int, of identity: ObjectIdentifier) -> Value? {
-            guard let type, ObjectIdentifier(type.declaration) == identity, index < fields.count else { return nil }
-            return fields[index]
+            self.identity == identity && index < fields.count ? fields[index] : nil
         }
     }
 

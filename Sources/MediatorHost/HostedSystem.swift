@@ -786,7 +786,7 @@ final class HostedSystem: Sendable {
         var forgotten: Trace.Forgotten?
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
-            forgotten = status.trace.note(.entered(state.record, from: old?.record))
+            forgotten = status.trace.note(entered: state.record, from: old?.record)
             let isOver = status.isFaulty && time.elapsed() - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }

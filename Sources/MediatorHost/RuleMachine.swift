@@ -5,12 +5,18 @@ import MediatorConfiguration
 /// The transitions of a configured system, as a pure reducer.
 struct RuleMachine: Sendable {
     let definition: SystemDefinition
+    private let rules: [[[TransitionRule]]]
+
+    init(definition: SystemDefinition) {
+        self.definition = definition
+        rules = definition.rules
+    }
 
     /// Finds the first rule that holds. An expression that errs is a fault, and nothing changes.
     func reduce(
         _ state: inout SystemState, _ event: SystemEvent, now: () -> Timestamp, report: (Fault) -> Void
     ) -> Reduction {
-        let rules = definition.rules[state.index][event.index]
+        let rules = rules[state.index][event.index]
         if rules.isEmpty { return .unhandled }
         let now = now()
         var variables = Variables(state.data, event.data, .timestamp(now))

@@ -299,7 +299,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// Whether there is no room for an event.
     @inlinable
     func isFull(for event: Event) -> Bool {
-        waitingEvents >= limit || (size != nil && isTooLarge(event))
+        // Where no bytes wait, anything has room.
+        waitingEvents >= limit || (waitingBytes > 0 && isTooLarge(event))
     }
 
     /// Whether an event would hold more bytes than there is room for beside those that wait. One that holds none has room, and

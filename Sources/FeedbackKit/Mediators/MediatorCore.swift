@@ -103,6 +103,24 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return subscribers
     }
 
+    /// The same for a mediator that does not remember, which holds no value that would have to be handed out. `nil`: it must be sent,
+    /// or the mediator does remember.
+    @inlinable
+    package mutating func takeAtOnce() -> [Subscriber]? {
+        guard !isDelivering, !remembers else { return nil }
+        sent += 1
+        isDelivering = true
+        return subscribers
+    }
+
+    /// The delivery is over, unless something has come meanwhile; whether it is.
+    @inlinable
+    package mutating func endIfIdle() -> Bool {
+        guard queue.isEmpty else { return false }
+        isDelivering = false
+        return true
+    }
+
     /// Too many values wait: makes room for one more, or answers `false`: the new one is dropped.
     @usableFromInline
     mutating func makeRoom(_ retired: inout Retired) -> Bool {
@@ -201,14 +219,22 @@ final class MediatorCore<Value: Sendable>: Sendable {
 
     @inlinable
     func send(_ value: Value) {
+        if let subscribers = machine.withLock({ $0.takeAtOnce() }) { return deliver(value, to: subscribers) }
         var retired = MediatorMachine<Value>.Retired()
         guard let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) else {
             if machine.withLock({ $0.send(value, &retired) }) { deliver() }
             return
         }
+        deliver(value, to: subscribers)
+    }
+
+    /// Delivers a value, and then what has come meanwhile.
+    @inlinable
+    func deliver(_ value: Value, to subscribers: [MediatorMachine<Value>.Subscriber]) {
         for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
             subscriber.receive(value)
         }
+        if machine.withLock({ $0.endIfIdle() }) { return }
         deliver()
     }
 

@@ -91,6 +91,9 @@ package struct Trace {
         private var next = 0
         private var last: Likeness?
 
+        /// Whether one is the last of them.
+        func isLast(_ likeness: Likeness) -> Bool { last == likeness }
+
         /// Whether one is among them; else it is from now on, in the place of the oldest.
         mutating func holds(_ likeness: Likeness) -> Bool {
             if last == likeness { return true }
@@ -117,6 +120,17 @@ package struct Trace {
 
     /// All that is kept, the oldest first.
     var steps: [Step] { kept.all + recent.all }
+
+    /// Remembers that a state has been entered, from another, unless the system has just begun. What mostly happens is decided here.
+    @inline(__always)
+    mutating func note(entered record: StateRecord, from old: StateRecord?) -> Forgotten? {
+        let likeness = Likeness(
+            kind: 0, before: record.previous ?? -1, after: record.index, event: record.indexOfEvent)
+        guard lastKind == 0, recent.endsDull, likenesses.isLast(likeness) else {
+            return note(.entered(record, from: old))
+        }
+        return Forgotten(step: recent.repeatLast(.entered(record, from: old)))
+    }
 
     /// Remembers something.
     mutating func note(_ step: Step) -> Forgotten? {
