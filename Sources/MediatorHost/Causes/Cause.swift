@@ -15,7 +15,7 @@ package final class Cause: Sendable {
     /// What did it.
     let origin: any Origin
     /// The state that was seen; nil: there was none.
-    let record: StateRecord?
+    private let seen: Seen?
     /// The value of the bus, or the result of a side effect.
     let value: Value
     // The parts of the time, the shorter one beside the value, so that there is no gap.
@@ -27,8 +27,29 @@ package final class Cause: Sendable {
 
     /// How many links what it brings about has come over since it began outside.
     var hops: UInt32 {
-        guard let record else { return 0 }
-        return origin.hops(after: record.hops)
+        switch seen {
+        case nil: 0
+        case .record(let record): origin.hops(after: record.hops)
+        case .remains(let remains): origin.hops(after: remains.hops)
+        }
+    }
+
+    /// The state that was seen; nil: there was none. Where the chain has been cut it is made anew each time.
+    var record: StateRecord? {
+        switch seen {
+        case nil: nil
+        case .record(let record): record
+        case .remains(let remains): remains.record
+        }
+    }
+
+    /// How many states there are in the chain behind it.
+    var length: Int {
+        switch seen {
+        case nil: 0
+        case .record(let record): record.length
+        case .remains(let remains): remains.length
+        }
     }
 
     /// Takes of the chain behind it what there is room for.
@@ -42,30 +63,37 @@ package final class Cause: Sendable {
         seconds = time?.seconds ?? 0
         // The state that it leads to counts too. What the clock does is where a chain ends.
         guard let record else {
-            self.record = nil
+            seen = nil
             return
         }
-        self.record =
+        seen =
             origin.isTick
-            ? record.alone : record.length + 1 < Self.longest ? record : record.shortened(to: Self.kept - 1)
+            ? .record(record.alone)
+            : record.length + 1 < Self.longest
+                ? .record(record) : .remains(StateRecord.Remains(record, count: Self.kept - 1))
     }
 
-    private init(_ cause: Cause, seeing record: StateRecord) {
-        origin = cause.origin
-        self.record = record
-        value = cause.value
-        nanoseconds = cause.nanoseconds
-        seconds = cause.seconds
+    /// A copy of one, of whose chain something is left.
+    init(_ origin: any Origin, of remains: StateRecord.Remains?, at time: Timestamp?, value: Value) {
+        self.origin = origin
+        self.value = value
+        nanoseconds = time?.nanoseconds ?? -1
+        seconds = time?.seconds ?? 0
+        seen = remains.map(Seen.remains)
     }
-
-    /// The same, having seen another copy of the state.
-    func seeing(_ record: StateRecord) -> Cause { Cause(self, seeing: record) }
 
     /// The name of the bus on which it put a value; nil: it did something else.
     var bus: String? { origin.bus }
 }
 
 extension Cause {
+    /// A state that was seen.
+    private enum Seen: Sendable {
+        case record(StateRecord)
+        /// What is left of it, and of what led to it, where the chain was cut.
+        case remains(StateRecord.Remains)
+    }
+
     /// What can be the cause of something. An object, most of which are made once for all that they bring about.
     protocol Origin: AnyObject, Sendable {
         /// The name of the bus on which it puts values; nil: it does something else.

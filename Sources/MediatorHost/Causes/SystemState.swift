@@ -69,14 +69,14 @@ package final class StateRecord: Sendable {
     /// The system's definition, in whose words it is.
     let definition: SystemDefinition
     let data: Value
-    private let marks: Marks
+    fileprivate let marks: Marks
     private let shortLength: UInt8
-    private let shortIndex: Int32
-    private let eventData: Value
+    fileprivate let shortIndex: Int32
+    fileprivate let eventData: Value
     /// -1: a system begins in it.
-    private let shortPrevious: Int16
+    fileprivate let shortPrevious: Int16
     /// ``noEvent``: a system begins in it, or that is not kept.
-    private let eventIndex: Int32
+    fileprivate let eventIndex: Int32
     let since: Timestamp
     /// How many links its event had come over since it began outside.
     let hops: UInt32
@@ -85,9 +85,9 @@ package final class StateRecord: Sendable {
     let cause: Cause?
     let original: (any AnyObject & Sendable)?
     /// The link that made its event of a value of a bus.
-    private let link: LinkDefinition?
+    fileprivate let link: LinkDefinition?
 
-    private struct Marks: OptionSet {
+    fileprivate struct Marks: OptionSet {
         let rawValue: UInt8
         /// There was more of the chain, of which it is the far end.
         static let isCut = Marks(rawValue: 1)
@@ -95,7 +95,7 @@ package final class StateRecord: Sendable {
         static let isReplay = Marks(rawValue: 2)
     }
 
-    private static let noEvent = Int32.min
+    fileprivate static let noEvent = Int32.min
 
     /// A state in which a system begins.
     fileprivate init(
@@ -141,30 +141,45 @@ package final class StateRecord: Sendable {
         link = via?.link
     }
 
-    /// A copy with something else before it; nil: with nothing, not even its event, unless that is to be kept.
-    fileprivate init(
-        _ record: StateRecord, cause: Cause?, keepingEvent keepsEvent: Bool = true, isCut: Bool = false,
-        original: (any AnyObject & Sendable)? = nil
-    ) {
+    /// A copy with another cause and another Swift value.
+    private init(_ record: StateRecord, cause: Cause?, original: (any AnyObject & Sendable)?) {
         definition = record.definition
         data = record.data
-        marks = isCut ? record.marks.union(.isCut) : record.marks
+        marks = record.marks
         shortLength = Self.length(with: cause)
         shortIndex = record.shortIndex
-        eventData = keepsEvent ? record.eventData : .null
+        eventData = record.eventData
         shortPrevious = record.shortPrevious
-        eventIndex = keepsEvent ? record.eventIndex : Self.noEvent
+        eventIndex = record.eventIndex
         since = record.since
         hops = record.hops
         serial = record.serial
         self.cause = cause
         self.original = original
-        link = keepsEvent ? record.link : nil
+        link = record.link
+    }
+
+    /// One of which something is left.
+    private init(_ step: Remains.Step, cause: Cause?) {
+        definition = step.definition
+        data = step.data
+        marks = step.marks
+        shortLength = Self.length(with: cause)
+        shortIndex = step.index
+        eventData = step.eventData
+        shortPrevious = step.previous
+        eventIndex = step.eventIndex
+        since = step.since
+        hops = step.hops
+        serial = step.serial
+        self.cause = cause
+        original = nil
+        link = step.link
     }
 
     private static func length(with cause: Cause?) -> UInt8 {
         // Of a chain that would become longer than it may, the cause holds less.
-        UInt8(truncatingIfNeeded: 1 + (cause?.record?.length ?? 0))
+        UInt8(truncatingIfNeeded: 1 + (cause?.length ?? 0))
     }
 
     /// Which state it is, by its index in the definition.
@@ -192,7 +207,7 @@ package final class StateRecord: Sendable {
 
     /// The same without what brought it about and without the Swift value, so that it leads to nothing else and can be kept for
     /// long; itself, if it is so.
-    var alone: StateRecord { isAlone ? self : StateRecord(self, cause: nil) }
+    var alone: StateRecord { isAlone ? self : StateRecord(self, cause: nil, original: nil) }
 
     /// Whether it leads to nothing else.
     package var isAlone: Bool { cause == nil && original == nil }
@@ -202,12 +217,87 @@ package final class StateRecord: Sendable {
         StateRecord(self, cause: cause, original: original)
     }
 
-    /// A copy of the near end of its chain, with so many states, which must be at least 1. There must be more.
-    func shortened(to count: Int) -> StateRecord {
-        guard count > 1, let cause, let seen = cause.record else {
-            return StateRecord(self, cause: nil, keepingEvent: false, isCut: true)
+    /// What is left of a chain that has been cut: copies of what its near end is made of, several of them in one object, since to make
+    /// and to free them one by one costs more than all else in a cut.
+    final class Remains: Sendable {
+        /// A state, what led to it, and what that came from.
+        fileprivate struct Step: Sendable {
+            let definition: SystemDefinition
+            let link: LinkDefinition?
+            /// Of its cause; nil: it is the far end.
+            let origin: (any Cause.Origin)?
+            let data: Value
+            let marks: Marks
+            let previous: Int16
+            let index: Int32
+            let eventData: Value
+            let eventIndex: Int32
+            /// Of its cause.
+            let value: Value
+            let time: Timestamp?
+            let hops: UInt32
+            let serial: UInt64
+            let since: Timestamp
+
+            init(_ record: StateRecord, isEnd: Bool) {
+                let cause = isEnd ? nil : record.cause
+                definition = record.definition
+                link = isEnd ? nil : record.link
+                origin = cause?.origin
+                data = record.data
+                marks = isEnd ? record.marks.union(.isCut) : record.marks
+                previous = record.shortPrevious
+                index = record.shortIndex
+                eventData = isEnd ? .null : record.eventData
+                eventIndex = isEnd ? StateRecord.noEvent : record.eventIndex
+                value = cause?.value ?? .null
+                time = cause?.time
+                hops = record.hops
+                serial = record.serial
+                since = record.since
+            }
         }
-        return StateRecord(self, cause: cause.seeing(seen.shortened(to: count - 1)))
+
+        /// So many lie in one object, which then is of the sizes that are at hand for each thread.
+        private static let mostSteps = 5
+
+        /// The latest first; at least one.
+        private let steps: ArraySlice<Step>
+        private let rest: Remains?
+        /// How many states there are, at least 1.
+        let length: Int
+        /// How many links the event of the latest had come over since it began outside.
+        let hops: UInt32
+
+        private init(_ steps: ArraySlice<Step>, _ rest: Remains?) {
+            self.steps = steps
+            self.rest = rest
+            length = steps.count + (rest?.length ?? 0)
+            hops = steps.first?.hops ?? 0
+        }
+
+        /// Copies of the near end of the chain that ends with a record, with so many states, which must be at least 1. If there are
+        /// more, the chain is cut.
+        convenience init(_ record: StateRecord, count: Int) {
+            var steps: [Step] = []
+            steps.reserveCapacity(min(count, Self.mostSteps))
+            var next: StateRecord? = record
+            while steps.count < min(count, Self.mostSteps), let record = next {
+                let isEnd = steps.count + 1 == count
+                steps.append(Step(record, isEnd: isEnd))
+                next = isEnd ? nil : record.cause?.record
+            }
+            let left = count - steps.count
+            self.init(steps[...], next.map { Remains($0, count: left) })
+        }
+
+        /// The latest state, made anew.
+        var record: StateRecord {
+            let step = steps[steps.startIndex]
+            let rest = steps.count > 1 ? Remains(steps.dropFirst(), rest) : rest
+            return StateRecord(
+                step, cause: step.origin.map { Cause($0, of: rest, at: step.time, value: step.value) })
+        }
     }
 }
 
