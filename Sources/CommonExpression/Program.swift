@@ -99,7 +99,7 @@ public struct Program: Sendable {
     }
 
     /// Evaluates the expression and tells what each part of it gave. Compiles anew each time, and so takes many times
-    /// as long as ``evaluate(_:)``.
+    /// as long as ``evaluate(_:)-([Value])``.
     /// - Parameter variables: One value per variable of the environment, in its order.
     public func explain(_ variables: [Value]) -> Explanation {
         var compiler = Compiler(storage.checked, limits: storage.limits, isRecording: true)
