@@ -249,8 +249,9 @@ extension WatchReply {
             guard case .system(let system)? = watched.part else { return }
             self.state = SystemState(state, of: system)
             previous = state.previous.map { system.states[$0].name }
-            event = state.event.map(system.eventName)
-            eventData = state.event.map { ValueCoding.fields(of: $0.data) }
+            let taken = state.event
+            event = taken.map(system.eventName)
+            eventData = taken.map { ValueCoding.fields(of: $0.data) }
         case .value(let value):
             topic = .value
             self.value = ValueCoding.json(value)

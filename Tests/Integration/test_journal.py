@@ -70,7 +70,9 @@ def wait(system: Container, condition: Callable[[], object], what: str) -> None:
     try:
         system.wait_until(lambda: bool(condition()), what)
     except AssertionError as failure:
-        raise AssertionError(f"{failure} {told(system)}:\n{logged(system)}") from None
+        # Of all its runs, should it have been started again meanwhile.
+        runs = system.run("journalctl", "-u", UNIT, "-n", "60", "--output=short-precise", "--no-pager").stdout
+        raise AssertionError(f"{failure} {told(system)}:\n{logged(system)}\n{runs}") from None
 
 
 def told(system: Container) -> list[str]:

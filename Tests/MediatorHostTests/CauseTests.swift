@@ -326,8 +326,10 @@ private let bus = """
 
     /// Has an event go round a ring of systems, each state of which leads to the next by it; gives the host, how many states
     /// there were, and how many of them are alive when it has come to rest.
+    ///
+    /// - Parameter most: how many links it may come over; nil: as many as it likes.
     private func goRound(
-        _ size: Int, states: Int, hops: Int
+        _ size: Int, states: Int, hops: Int, most: Int? = nil
     ) async throws -> (fixture: CauseFixture, seen: Int, alive: Int) {
         let systems = (0..<size).map { number in
             let transitions = (0..<states).map {
@@ -352,7 +354,7 @@ private let bus = """
         let buses = (0..<size).map { "  b\($0): { kind: passthrough, value: int }" }
         let fixture = try CauseFixture(
             (systems + [
-                "buses:\n" + buses.joined(separator: "\n") + "\nloop: { limit: 1000000 per 1s }\nlinks:\n"
+                "buses:\n" + buses.joined(separator: "\n") + "\nloop: { limit: 1000000 per 1s\(most.map { ", hops: \($0)" } ?? "") }\nlinks:\n"
                     + links.joined(separator: "\n")
             ]).joined(separator: "\n---\n"))
         let seen = Mutex<[WeakRecord]>([])
@@ -360,7 +362,9 @@ private let bus = """
         let subscriptions = try (0..<size).map { number in
             try fixture.host.onStates(of: "s\(number)") { state in
                 seen.withLock { $0.append(WeakRecord(record: state.record)) }
-                if case .structure(let data) = state.data, data.fields == [.int(Int64(hops))], state.serial > 1 {
+                // Two links lead from each state to the next.
+                let last = most.map { $0 / 2 } ?? hops
+                if case .structure(let data) = state.data, data.fields == [.int(Int64(last))], state.serial > 1 {
                     ended.continuation.finish()
                 }
             }
@@ -381,6 +385,15 @@ private let bus = """
         let chain = try fixture.host.why("s3")
         #expect(chain.isCut)
         #expect((16..<64).contains(chain.hops.count { $0.kind == .state }))
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test(arguments: [400, 401])
+    func `counts links beyond what is left of it`(most: Int) async throws {
+        let (fixture, seen, _) = try await goRound(3, states: 2, hops: 1_000, most: most)
+        // The three that each system begins in, and those to which an even number of links has led from outside, 0 among them.
+        #expect(seen == 3 + 201)
+        #expect(try fixture.host.why("s0").isCut)
         await fixture.host.stop(within: .seconds(1))
     }
 

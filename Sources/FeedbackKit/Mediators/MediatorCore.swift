@@ -206,9 +206,12 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
 @usableFromInline
 final class MediatorCore<Value: Sendable>: Sendable {
     @usableFromInline let machine: Mutex<MediatorMachine<Value>>
+    /// Whether it has a value for who comes late.
+    @usableFromInline let remembers: Bool
 
     @inlinable
     init(current: Value?, limit: Int, overflow: Overflow) {
+        remembers = current != nil
         machine = Mutex(MediatorMachine(current: current, limit: limit, overflow: overflow))
     }
 
@@ -219,23 +222,30 @@ final class MediatorCore<Value: Sendable>: Sendable {
 
     @inlinable
     func send(_ value: Value) {
-        if let subscribers = machine.withLock({ $0.takeAtOnce() }) { return deliver(value, to: subscribers) }
+        var isOver = false
         var retired = MediatorMachine<Value>.Retired()
-        guard let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) else {
-            if machine.withLock({ $0.send(value, &retired) }) { deliver() }
-            return
+        if remembers {
+            if let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) {
+                isOver = deliver(value, to: subscribers)
+            } else {
+                isOver = !machine.withLock { $0.send(value, &retired) }
+            }
+        } else if let subscribers = machine.withLock({ $0.takeAtOnce() }) {
+            isOver = deliver(value, to: subscribers)
+        } else {
+            isOver = !machine.withLock { $0.send(value, &retired) }
         }
-        deliver(value, to: subscribers)
+        if !isOver { deliver() }
     }
 
-    /// Delivers a value, and then what has come meanwhile.
+    /// Delivers a value; whether nothing has come meanwhile, so that the delivery is over. Whom it was delivered to is not kept
+    /// beyond that.
     @inlinable
-    func deliver(_ value: Value, to subscribers: [MediatorMachine<Value>.Subscriber]) {
+    func deliver(_ value: Value, to subscribers: consuming [MediatorMachine<Value>.Subscriber]) -> Bool {
         for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
             subscriber.receive(value)
         }
-        if machine.withLock({ $0.endIfIdle() }) { return }
-        deliver()
+        return machine.withLock { $0.endIfIdle() }
     }
 
     @inlinable

@@ -130,8 +130,8 @@ package final class StateRecord: Sendable {
         shortLength = Self.length(with: cause)
         shortIndex = Int32(truncatingIfNeeded: index)
         eventData = event.data
-        // A definition has a thousand states at most; a kind, as many as somebody has written by hand.
-        shortPrevious = Int16(clamping: before.shortIndex)
+        // There are a thousand states at most, of kinds too.
+        shortPrevious = Int16(before.shortIndex)
         eventIndex = Int32(truncatingIfNeeded: event.index)
         since = time
         hops = via == nil ? cause?.hops ?? 0 : via?.hops(after: cause) ?? 0
@@ -194,9 +194,10 @@ package final class StateRecord: Sendable {
     /// The event that led to it; nil: a system begins in it, or that is not kept.
     var event: SystemEvent? {
         guard eventIndex != Self.noEvent else { return nil }
+        // It waits in no mailbox any more, so its data need not be measured.
         return SystemEvent(
-            index: Int(eventIndex), data: eventData,
-            via: link.map { SystemEvent.Via(link: $0, isReplay: marks.contains(.isReplay)) }, cause: cause)
+            index: Int(eventIndex), data: eventData, original: nil,
+            via: link.map { SystemEvent.Via(link: $0, isReplay: marks.contains(.isReplay)) }, cause: cause, size: 0)
     }
 
     /// The index of the event that led to it, for who needs no more of it; -1: there is none.
@@ -311,8 +312,9 @@ public struct SystemEvent: Sendable {
 
         /// How many links an event has come over since it began outside, this one included.
         fileprivate func hops(after cause: Cause?) -> UInt32 {
+            guard let cause else { return 0 }
             // What is shown anew begins anew.
-            isReplay ? 1 : cause?.hops.oneMore ?? 0
+            return isReplay ? 1 : cause.hops.oneMore
         }
     }
 
@@ -357,7 +359,7 @@ public struct SystemEvent: Sendable {
         self.init(index: index, data: data, original: original, via: via, cause: cause, size: nil)
     }
 
-    private init(
+    fileprivate init(
         index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?, size: Int?
     ) {
         contents = Contents(index: index, data: data, original: original, via: via, cause: cause, size: size)
