@@ -26,7 +26,8 @@ import Testing
                 }
                 switch (served, alone) {
                 case (.success(let served), .success(let alone)): #expect(served == alone, "\(program.source)")
-                case (.failure(let served), .failure(let alone)): #expect(served.code == alone.code, "\(program.source)")
+                case (.failure(let served), .failure(let alone)):
+                    #expect(served.code == alone.code, "\(program.source)")
                 default: Issue.record("\(program.source): \(served) instead of \(alone)")
                 }
             }

@@ -354,7 +354,8 @@ private let bus = """
         let buses = (0..<size).map { "  b\($0): { kind: passthrough, value: int }" }
         let fixture = try CauseFixture(
             (systems + [
-                "buses:\n" + buses.joined(separator: "\n") + "\nloop: { limit: 1000000 per 1s\(most.map { ", hops: \($0)" } ?? "") }\nlinks:\n"
+                "buses:\n" + buses.joined(separator: "\n")
+                    + "\nloop: { limit: 1000000 per 1s\(most.map { ", hops: \($0)" } ?? "") }\nlinks:\n"
                     + links.joined(separator: "\n")
             ]).joined(separator: "\n---\n"))
         let seen = Mutex<[WeakRecord]>([])
