@@ -83,7 +83,8 @@ let package = Package(
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
         .target(
             name: "FeedbackKitOpenCombine", dependencies: ["FeedbackKit", openCombine, deque], swiftSettings: strict),
-        .target(name: "Systemd", dependencies: ["CSystemd", logging, serviceLifecycle], swiftSettings: strict),
+        .target(
+            name: "Systemd", dependencies: ["CLinux", "CSystemd", logging, serviceLifecycle], swiftSettings: strict),
         .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", yams], swiftSettings: strict),
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
@@ -170,7 +171,8 @@ let package = Package(
         .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),
         .testTarget(name: "VarlinkTests", dependencies: ["Varlink"] + nio, swiftSettings: strict),
         .testTarget(
-            name: "SystemdTests", dependencies: ["Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
+            name: "SystemdTests",
+            dependencies: ["CLinux", "Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorConfigurationTests", dependencies: ["MediatorConfiguration", "CommonExpression"],

@@ -1,3 +1,4 @@
+import CLinux
 import CSystemd
 import Glibc
 import Synchronization
@@ -16,14 +17,17 @@ public struct JournalEntry: Sendable, Hashable {
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong, and what to do.
     public let message: String
+    /// Whether only a file was made shorter while it was read, so that it goes on with a new reader.
+    public let isOfCutFile: Bool
 
-    init(_ message: String) {
+    init(_ message: String, isOfCutFile: Bool = false) {
         self.message = message
+        self.isOfCutFile = isOfCutFile
     }
 
     /// What libsystemd says about a thing: a negative number of errno(3).
     init(_ subject: String, _ result: Int32) {
-        message = "\(subject): \(String(cString: strerror(-result)))"
+        self.init("\(subject): \(String(cString: strerror(-result)))")
     }
 
     /// ``message``.
@@ -73,7 +77,10 @@ public final class JournalReader: Sendable {
     public init(matches: [String: String] = [:], priority: Int? = nil, beginning: Beginning) throws(JournalError) {
         var journal: OpaquePointer?
         // SD_JOURNAL_LOCAL_ONLY: what other machines have sent is left out.
+        linux_mapping_begin()
         let result = sd_journal_open(&journal, 1)
+        // Whatever was read then is read again.
+        _ = linux_mapping_end()
         guard result >= 0, let journal else { throw JournalError("cannot open the journal", result) }
         do throws(JournalError) {
             guard sd_journal_has_persistent_files(journal) > 0 || sd_journal_has_runtime_files(journal) > 0 else {
@@ -86,10 +93,12 @@ public final class JournalReader: Sendable {
             isReliable = sd_journal_reliable_fd(journal) > 0
             sd_journal_set_data_threshold(journal, Self.fieldLimit)
             // As long as nothing else is looked for.
-            if beginning == .boot, let boot = try Self.boot(journal) { try Self.match(journal, "_BOOT_ID", boot) }
+            let boot = beginning == .boot ? try Self.reading { () throws(JournalError) in try Self.boot(journal) } : nil
+            if let boot { try Self.match(journal, "_BOOT_ID", boot) }
             for (field, value) in matches { try Self.match(journal, field, value) }
             if let priority { for number in 0...max(0, priority) { try Self.match(journal, "PRIORITY", "\(number)") } }
-            let (position, isAtEntry) = try Self.seek(journal, beginning)
+            let (position, isAtEntry) = try Self.reading { () throws(JournalError) in try Self.seek(journal, beginning)
+            }
             self.position = position
             machine = Mutex(Machine(journal: journal, isAtEntry: isAtEntry))
         } catch {
@@ -99,7 +108,25 @@ public final class JournalReader: Sendable {
     }
 
     deinit {
+        linux_mapping_begin()
         machine.withLock { sd_journal_close($0.journal) }
+        _ = linux_mapping_end()
+    }
+
+    /// Reads from the files of the journal, which journald makes shorter when it has done with them: what lies beyond their end is no
+    /// end of the process, but an error.
+    private static func reading<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
+        linux_mapping_begin()
+        let result: Swift.Result<Result, JournalError>
+        do throws(JournalError) {
+            result = .success(try body())
+        } catch {
+            result = .failure(error)
+        }
+        guard linux_mapping_end() == 0 else {
+            throw JournalError("a file of the journal has become shorter while it was read", isOfCutFile: true)
+        }
+        return try result.get()
     }
 
     private static func match(_ journal: OpaquePointer, _ field: String, _ value: String) throws(JournalError) {
@@ -161,29 +188,35 @@ public final class JournalReader: Sendable {
 
     /// Takes in that something has happened: files may have come or gone.
     public func process() throws(JournalError) {
-        let result = machine.withLock { sd_journal_process($0.journal) }
+        let result = try machine.withLock { machine throws(JournalError) in
+            try Self.reading { sd_journal_process(machine.journal) }
+        }
         guard result >= 0 else { throw JournalError("cannot watch the journal", result) }
     }
 
     /// The next entries, at most so many; fewer only if there are no more for now.
     public func read(limit: Int) throws(JournalError) -> [JournalEntry] {
         try machine.withLock { machine throws(JournalError) in
-            var entries: [JournalEntry] = []
-            while entries.count < limit {
-                guard try Self.advance(&machine) else { break }
-                // One that has just been removed, or is damaged, is passed over.
-                if let entry = try? Self.entry(machine.journal) { entries.append(entry) }
+            try Self.reading { () throws(JournalError) in
+                var entries: [JournalEntry] = []
+                while entries.count < limit {
+                    guard try Self.advance(&machine) else { break }
+                    // One that has just been removed, or is damaged, is passed over.
+                    if let entry = try? Self.entry(machine.journal) { entries.append(entry) }
+                }
+                return entries
             }
-            return entries
         }
     }
 
     /// Passes over the next entries, at most so many: how many, and where that was; `nil`: there is none.
     public func skip(limit: Int) throws(JournalError) -> (count: Int, cursor: String)? {
         try machine.withLock { machine throws(JournalError) in
-            var count = 0
-            while count < limit, try Self.advance(&machine) { count += 1 }
-            return count > 0 ? (count, try Self.cursor(machine.journal)) : nil
+            try Self.reading { () throws(JournalError) in
+                var count = 0
+                while count < limit, try Self.advance(&machine) { count += 1 }
+                return count > 0 ? (count, try Self.cursor(machine.journal)) : nil
+            }
         }
     }
 

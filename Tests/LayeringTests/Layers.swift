@@ -21,7 +21,7 @@ enum Layers {
         // It reports failures to whichever of the two frameworks runs the test.
         "FeedbackKitTesting": ["FeedbackKit", "Testing", "XCTest"] + foundation,
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
-        "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
+        "Systemd": ["CLinux", "CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // CYaml is the parser below Yams, and comes with it.
         // It lists and reads a directory. Files are read and compiled on several threads.
         "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml", "Dispatch"] + cLibrary + foundation,

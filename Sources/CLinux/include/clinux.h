@@ -72,4 +72,11 @@ int linux_link_receive(int watch, struct linux_link *links, int capacity);
 /// Asks for the interface of a name, of at most 15 bytes. Answers 1, 0 where there is none, -1 with `errno`.
 int linux_link_find(const char *name, struct linux_link *link);
 
+/// From here on, until `linux_mapping_end`, this thread may read from a mapped file that another process makes shorter: what lies
+/// beyond the end is read as zeros, instead of ending the process by SIGBUS. What else raises that signal is not touched.
+void linux_mapping_begin(void);
+
+/// Ends that; whether something was read beyond the end, so that nothing that was read since may be believed.
+int linux_mapping_end(void);
+
 #endif

@@ -12,6 +12,9 @@ public struct JournalEffect: EffectImplementation {
     /// How many entries are passed over with one call.
     private static let skipLimit = 10_000
 
+    /// How often it begins anew at once since journald made a file shorter; then it waits.
+    private static let mostCuts = 100
+
     /// How long it waits before it looks again at what it could not read.
     public let retryInterval: Duration
 
@@ -31,6 +34,8 @@ public struct JournalEffect: EffectImplementation {
     /// Follows until it is cancelled; a run goes on where the last one of the feedback was.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         var complaints = Complaints()
+        // How often a file was cut since it had to wait last.
+        var cuts = 0
         while !Task.isCancelled {
             do {
                 let beginning = context.memory.value(Memory.self)?.position ?? Self.beginning(arguments)
@@ -50,9 +55,14 @@ public struct JournalEffect: EffectImplementation {
                 complaints.add(problem.message, context)
             } catch is CancellationError {
                 return
+            } catch let problem as JournalError where problem.isOfCutFile && cuts < Self.mostCuts {
+                // It goes on behind what it has told.
+                cuts += 1
+                continue
             } catch {
                 complaints.add("\(error)", context)
             }
+            cuts = 0
             guard (try? await context.clock.sleep(for: retryInterval)) != nil else { return }
         }
     }
