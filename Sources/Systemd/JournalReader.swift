@@ -79,9 +79,12 @@ public final class JournalReader: Sendable {
         // SD_JOURNAL_LOCAL_ONLY: what other machines have sent is left out.
         linux_mapping_begin()
         let result = sd_journal_open(&journal, 1)
-        // Whatever was read then is read again.
-        _ = linux_mapping_end()
+        let isCut = linux_mapping_end() != 0
         guard result >= 0, let journal else { throw JournalError("cannot open the journal", result) }
+        guard !isCut else {
+            sd_journal_close(journal)
+            throw Self.cutFile
+        }
         do throws(JournalError) {
             guard sd_journal_has_persistent_files(journal) > 0 || sd_journal_has_runtime_files(journal) > 0 else {
                 throw JournalError(
@@ -113,6 +116,9 @@ public final class JournalReader: Sendable {
         _ = linux_mapping_end()
     }
 
+    private static let cutFile = JournalError(
+        "a file of the journal has become shorter while it was read", isOfCutFile: true)
+
     /// Reads from the files of the journal, which journald makes shorter when it has done with them: what lies beyond their end is no
     /// end of the process, but an error.
     private static func reading<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
@@ -124,7 +130,7 @@ public final class JournalReader: Sendable {
             result = .failure(error)
         }
         guard linux_mapping_end() == 0 else {
-            throw JournalError("a file of the journal has become shorter while it was read", isOfCutFile: true)
+            throw cutFile
         }
         return try result.get()
     }
