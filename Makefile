@@ -14,7 +14,7 @@ RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
-	systemd-container tmux zsh
+	strace systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
 .PHONY: run check build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help

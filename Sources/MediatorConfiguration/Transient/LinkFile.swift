@@ -20,7 +20,8 @@ extension PersistedLink {
         /// Who might read the file that was there.
         fileprivate var mode: mode_t?
 
-        /// Puts back what was there before; `false` if that cannot be done.
+        /// Puts back what was there before; `false` if that cannot be done. What is there after a power failure is one or the
+        /// other, and whole, if the disk does not take the names of files.
         public func undo() -> Bool {
             guard let previous = file.previous else {
                 guard file.text != nil else { return true }
@@ -29,7 +30,9 @@ extension PersistedLink {
                 return true
             }
             if removedFolder, mkdir(file.folder, 0o755) != 0, errno != EEXIST { return false }
-            return (try? file.replace(with: previous, mode)) != nil
+            guard (try? file.replace(with: previous, mode)) != nil else { return false }
+            _ = PersistedLink.synchronise(file.folder)
+            return true
         }
     }
 
@@ -38,8 +41,10 @@ extension PersistedLink {
     /// Writes the file, whole or not at all: a new one with the text takes the place of the old. One without text is
     /// removed, and its directory of drop-ins with it, if that holds nothing else.
     ///
+    /// When it returns, that outlasts a power failure.
+    ///
     /// - Throws: if it cannot be written, or is no longer what the configuration that runs was made of. Then nothing has
-    ///   changed.
+    ///   changed, unless the error says so.
     public func write() throws(PersistError) -> Written {
         try checkUnchanged()
         removeUnfinished()
@@ -47,7 +52,7 @@ extension PersistedLink {
         guard let text else {
             guard previous != nil else { return written }
             guard unlink(path) == 0 else { throw failure(errno) }
-            Self.synchronise(folder)
+            try keep(written)
             written.removedFolder = folder.hasSuffix(".d") && rmdir(folder) == 0
             return written
         }
@@ -56,7 +61,9 @@ extension PersistedLink {
             for directory in folder.hasSuffix(".d") ? [outer, folder] : [folder] where !directory.isEmpty {
                 if mkdir(directory, 0o755) == 0 {
                     written.made.append(directory)
-                    Self.synchronise(String(directory[..<(directory.lastIndex(of: "/") ?? directory.startIndex)]))
+                    let code = Self.synchronise(
+                        String(directory[..<(directory.lastIndex(of: "/") ?? directory.startIndex)]))
+                    guard code == 0 else { throw failure(code) }
                 } else if errno != EEXIST {
                     throw failure(errno)
                 }
@@ -66,7 +73,18 @@ extension PersistedLink {
             for directory in written.made.reversed() { rmdir(directory) }
             throw error
         }
+        try keep(written)
         return written
+    }
+
+    /// Makes what was written outlast a power failure. If that fails, what was there before is put back: somebody who is told
+    /// that it failed does not expect it to be there.
+    private func keep(_ written: Written) throws(PersistError) {
+        let code = Self.synchronise(folder)
+        guard code != 0 else { return }
+        var error = failure(code)
+        if !written.undo() { error.reason += "; what was there before cannot be put back, so look at it, and reload" }
+        throw error
     }
 
     /// Looks whether the file on disk is still the one that was read.
@@ -96,7 +114,7 @@ extension PersistedLink {
         PersistError(path: path, reason: strerror(code).map { String(cString: $0) } ?? "error \(code)")
     }
 
-    /// A file of another name is written and reaches the disk before it takes this one's.
+    /// A file of another name is written and reaches the disk before it takes this one's. That it has, does not yet.
     fileprivate func replace(with bytes: [UInt8], _ mode: mode_t?) throws(PersistError) {
         // Hidden files are not read as configuration.
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -118,7 +136,6 @@ extension PersistedLink {
             unlink(temporary)
             throw failure(code)
         }
-        Self.synchronise(folder)
     }
 
     /// What the names of files begin with that have not taken the place of this one yet.
@@ -146,12 +163,17 @@ extension PersistedLink {
         return nil
     }
 
-    /// Puts the names in a directory on the disk; where that is not possible, they will be there in time.
-    private static func synchronise(_ path: String) {
+    /// Puts the names in a directory on the disk. Where nobody can ask for that, they will be there in time.
+    ///
+    /// - Returns: 0, or the number of the error.
+    private static func synchronise(_ path: String) -> Int32 {
         let directory = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { return }
-        fsync(directory)
-        close(directory)
+        // One may write in a directory that one may not read.
+        guard directory >= 0 else { return errno == EACCES ? 0 : errno }
+        defer { close(directory) }
+        guard fsync(directory) != 0 else { return 0 }
+        // There are file systems that do not know it.
+        return [EINVAL, ENOSYS, EOPNOTSUPP].contains(errno) ? 0 : errno
     }
 }
 
