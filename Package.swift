@@ -189,7 +189,7 @@ let package = Package(
             name: "SideEffectsTests",
             dependencies: [
                 "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
-                logging,
+                "Systemd", logging,
             ] + nio + http,
             swiftSettings: strict
         ),

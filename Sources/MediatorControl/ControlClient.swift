@@ -99,8 +99,9 @@ public struct ControlClient: Sendable {
     }
 
     /// Sends an event to a system.
-    public func emit(_ event: String, to system: String, data: JSONObject? = nil) async throws {
-        let _: Nothing = try await call(
+    @discardableResult
+    public func emit(_ event: String, to system: String, data: JSONObject? = nil) async throws -> InjectionReply {
+        try await call(
             "Emit", EmitParameters(system: system, event: event, data: data), target: system)
     }
 
@@ -149,8 +150,9 @@ public struct ControlClient: Sendable {
     }
 
     /// Publishes a value on a bus.
-    public func publish(_ value: JSONValue, on bus: String) async throws {
-        let _: Nothing = try await call("Publish", PublishParameters(bus: bus, value: value), target: bus)
+    @discardableResult
+    public func publish(_ value: JSONValue, on bus: String) async throws -> InjectionReply {
+        try await call("Publish", PublishParameters(bus: bus, value: value), target: bus)
     }
 
     /// Compares what runs with what is written, in the daemon's own directories or another.

@@ -40,10 +40,10 @@ public protocol ControlHandler: Sendable {
     func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error>
 
     /// Sends an event to a system.
-    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply
 
     /// Publishes a value on a bus.
-    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply
 
     /// Ends a system and begins it anew.
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws

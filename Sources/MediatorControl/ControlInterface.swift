@@ -333,11 +333,14 @@ public enum ControlInterface {
 
         # Sends an event to a system; data has every field the event declares, but may
         # leave out what is optional. Answers when the event lies in the mailbox of the
-        # system.
-        method Emit(system: string, event: string, data: ?[string]object) -> ()
+        # system. time is from just before: what came of the event is not older.
+        method Emit(system: string, event: string, data: ?[string]object) -> (
+          time: ?string
+        )
 
-        # Publishes a value on a bus. Answers when it has been handed to the bus.
-        method Publish(bus: string, value: object) -> ()
+        # Publishes a value on a bus. Answers when it has been handed to the bus, and time is
+        # from just before: what came of the value is not older.
+        method Publish(bus: string, value: object) -> (time: ?string)
 
         # Ends a system and begins it anew in its initial state, also one that has ended on
         # account of faults; others of its group go on. Answers when it has begun.

@@ -15,11 +15,9 @@ public enum ControlService {
         try registerWatches(in: &interface, handler)
         try interface.register("Emit") { (parameters: EmitParameters, call) in
             try await handler.emit(parameters, peer: call.peer)
-            return Nothing()
         }
         try interface.register("Publish") { (parameters: PublishParameters, call) in
             try await handler.publish(parameters, peer: call.peer)
-            return Nothing()
         }
         try interface.register("RestartSystem") { (parameters: NameParameters, call) in
             try await handler.restartSystem(parameters.name, peer: call.peer)

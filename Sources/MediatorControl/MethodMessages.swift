@@ -222,6 +222,18 @@ public struct EmitParameters: Codable, Sendable, Hashable {
     }
 }
 
+/// The reply to `Emit` and `Publish`.
+public struct InjectionReply: Codable, Sendable, Hashable {
+    /// A time just before the event or value was taken (RFC 3339, UTC): what came of it is not older. nil: a daemon that does
+    /// not tell.
+    public var time: String?
+
+    /// A reply.
+    public init(time: String? = nil) {
+        self.time = time
+    }
+}
+
 /// The reply to `ReadMetrics`.
 public struct ReadMetricsReply: Codable, Sendable, Hashable {
     /// Every figure, in Prometheus' text format.

@@ -174,7 +174,7 @@ struct HostControl: ControlHandler {
         }
     }
 
-    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         let subject: Logger.Metadata = ["system": "\(parameters.system)", "event": "\(parameters.event)"]
         try check(.injectInto(system: parameters.system), peer, "emit", target: parameters.system, subject)
         let event = try translate { () throws(HostError) in
@@ -183,23 +183,27 @@ struct HostControl: ControlHandler {
         let fields = try decode { () throws(ValueCoding.Mismatch) in
             try ValueCoding.fields(parameters.data ?? [:], as: event.type, at: parameters.event)
         }
+        let time = host.time.now()
         try translate { () throws(HostError) in
             try host.emit(parameters.event, to: parameters.system, fields: fields, by: HostClient(peer))
         }
         acts.done("emit", by: peer, .info, .eventEmitted, "event emitted by a client", subject)
+        return InjectionReply(time: "\(time)")
     }
 
-    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         try check(
             .injectOn(bus: parameters.bus), peer, "publish", target: parameters.bus, ["bus": "\(parameters.bus)"])
         let status = try translate { () throws(HostError) in try host.busStatus(parameters.bus) }
         let value = try decode { () throws(ValueCoding.Mismatch) in
             try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
         }
+        let time = host.time.now()
         try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
         acts.done(
             "publish", by: peer, .info, .valuePublished, "value published by a client",
             ["bus": "\(parameters.bus)", "value": "\(value)"])
+        return InjectionReply(time: "\(time)")
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {

@@ -11,6 +11,13 @@ public struct JournalEntry: Sendable, Hashable {
     public var cursor: String
     /// Its fields; of one that has several values, the first. What is not UTF-8 is replaced.
     public var fields: [String: String]
+
+    /// An entry.
+    public init(microseconds: UInt64, cursor: String, fields: [String: String]) {
+        self.microseconds = microseconds
+        self.cursor = cursor
+        self.fields = fields
+    }
 }
 
 /// Why the journal cannot be read.
@@ -20,7 +27,7 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Whether only a file was made shorter while it was read, so that it goes on with a new reader.
     public let isOfCutFile: Bool
 
-    init(_ message: String, isOfCutFile: Bool = false) {
+    package init(_ message: String, isOfCutFile: Bool = false) {
         self.message = message
         self.isOfCutFile = isOfCutFile
     }
@@ -58,6 +65,8 @@ public final class JournalReader: Sendable {
         let journal: OpaquePointer
         /// Whether it stands at an entry that has not been read.
         var isAtEntry = false
+        /// Whether something was read that is not there: what is mapped of that goes on to be zeros, so nothing can be believed.
+        var isSpoilt = false
     }
 
     /// Can be read when there may be more; then ``process()`` is due. Closed when nobody has the reader any more.
@@ -66,44 +75,74 @@ public final class JournalReader: Sendable {
     public let isReliable: Bool
     /// What the reader stands behind at the beginning.
     public let position: Beginning
+    /// Whether what cannot be read is passed over.
+    public let passesDamage: Bool
     private let machine: Mutex<Machine>
 
     /// Opens the journal of this machine.
+    ///
+    /// journald makes files shorter when it has done with them. Who reads beyond the end then has to open the journal anew
+    /// (``JournalError/isOfCutFile``), and is told the rest. A disk that cannot read a block looks the same, each time: then only
+    /// a reader that passes over what is damaged comes any further.
     ///
     /// - Parameters:
     ///   - matches: what fields must be, all of them.
     ///   - priority: how grave an entry must be at least, from 0, the gravest, to 7; `nil`: it need not have a priority.
     ///   - beginning: where to begin.
-    public init(matches: [String: String] = [:], priority: Int? = nil, beginning: Beginning) throws(JournalError) {
+    ///   - passesDamage: whether what cannot be read is passed over, and what follows from that is what libsystemd makes of
+    ///     damaged files, in place of an error.
+    public init(
+        matches: [String: String] = [:], priority: Int? = nil, beginning: Beginning, passesDamage: Bool = false
+    ) throws(JournalError) {
+        let (opened, isCut) = Self.guarded { () -> Result<Opened, JournalError> in
+            Result { () throws(JournalError) in try Self.open(matches, priority, beginning) }
+        }
+        // Closing it reads from its files, too.
+        let result = isCut && !passesDamage ? .failure(Self.cutFile) : opened
+        if case .failure = result, case .success(let opened) = opened { Self.close(opened.journal) }
+        let journal = try result.get()
+        descriptor = journal.descriptor
+        isReliable = journal.isReliable
+        position = journal.position
+        self.passesDamage = passesDamage
+        machine = Mutex(Machine(journal: journal.journal, isAtEntry: journal.isAtEntry))
+    }
+
+    /// What is known of a journal that has been opened.
+    private struct Opened {
+        var journal: OpaquePointer
+        var descriptor: Int32
+        var isReliable: Bool
+        var position: Beginning
+        var isAtEntry: Bool
+    }
+
+    private static func open(
+        _ matches: [String: String], _ priority: Int?, _ beginning: Beginning
+    ) throws(JournalError) -> Opened {
         var journal: OpaquePointer?
         // SD_JOURNAL_LOCAL_ONLY: what other machines have sent is left out.
-        linux_mapping_begin()
         let result = sd_journal_open(&journal, 1)
-        let isCut = linux_mapping_end() != 0
         guard result >= 0, let journal else { throw JournalError("cannot open the journal", result) }
-        guard !isCut else {
-            sd_journal_close(journal)
-            throw Self.cutFile
-        }
         do throws(JournalError) {
             guard sd_journal_has_persistent_files(journal) > 0 || sd_journal_has_runtime_files(journal) > 0 else {
                 throw JournalError(
                     "there is no journal that may be read; its readers are the members of the group systemd-journal")
             }
-            // Before anything is looked for: what comes from here on is told.
-            descriptor = sd_journal_get_fd(journal)
+            // Before anything is looked for: what comes from here on is told. It looks at the files again.
+            let descriptor = sd_journal_get_fd(journal)
             guard descriptor >= 0 else { throw JournalError("cannot watch the journal", descriptor) }
-            isReliable = sd_journal_reliable_fd(journal) > 0
-            sd_journal_set_data_threshold(journal, Self.fieldLimit)
+            let isReliable = sd_journal_reliable_fd(journal) > 0
+            sd_journal_set_data_threshold(journal, fieldLimit)
             // As long as nothing else is looked for.
-            let boot = beginning == .boot ? try Self.reading { () throws(JournalError) in try Self.boot(journal) } : nil
-            if let boot { try Self.match(journal, "_BOOT_ID", boot) }
-            for (field, value) in matches { try Self.match(journal, field, value) }
-            if let priority { for number in 0...max(0, priority) { try Self.match(journal, "PRIORITY", "\(number)") } }
-            let (position, isAtEntry) = try Self.reading { () throws(JournalError) in try Self.seek(journal, beginning)
-            }
-            self.position = position
-            machine = Mutex(Machine(journal: journal, isAtEntry: isAtEntry))
+            let boot = beginning == .boot ? try boot(journal) : nil
+            if let boot { try match(journal, "_BOOT_ID", boot) }
+            for (field, value) in matches { try match(journal, field, value) }
+            if let priority { for number in 0...max(0, priority) { try match(journal, "PRIORITY", "\(number)") } }
+            let (position, isAtEntry) = try seek(journal, beginning)
+            return Opened(
+                journal: journal, descriptor: descriptor, isReliable: isReliable, position: position,
+                isAtEntry: isAtEntry)
         } catch {
             sd_journal_close(journal)
             throw error
@@ -111,26 +150,36 @@ public final class JournalReader: Sendable {
     }
 
     deinit {
-        linux_mapping_begin()
-        machine.withLock { sd_journal_close($0.journal) }
-        _ = linux_mapping_end()
+        machine.withLock { Self.close($0.journal) }
+    }
+
+    private static func close(_ journal: OpaquePointer) {
+        _ = guarded { sd_journal_close(journal) }
     }
 
     private static let cutFile = JournalError(
-        "a file of the journal has become shorter while it was read", isOfCutFile: true)
+        "a file of the journal cannot be read, or has become shorter while it was read", isOfCutFile: true)
 
-    /// Reads from the files of the journal, which journald makes shorter when it has done with them: what lies beyond their end is no
-    /// end of the process, but an error.
-    private static func reading<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
-        linux_mapping_begin()
-        let result: Swift.Result<Result, JournalError>
-        do throws(JournalError) {
-            result = .success(try body())
-        } catch {
-            result = .failure(error)
+    /// Reads from the files of the journal; whether something of that was not there.
+    private static func guarded<Result>(_ body: () -> Result) -> (result: Result, isCut: Bool) {
+        let before = linux_journal_faults()
+        linux_journal_begin()
+        let result = body()
+        linux_journal_end()
+        return (result, linux_journal_faults() != before)
+    }
+
+    /// Reads from the files of the journal. Of what is not there nothing is believed.
+    private func reading<Success>(
+        _ machine: inout Machine, _ body: (inout Machine) throws(JournalError) -> Success
+    ) throws(JournalError) -> Success {
+        guard !machine.isSpoilt else { throw Self.cutFile }
+        let (result, isCut) = Self.guarded { () -> Result<Success, JournalError> in
+            Result { () throws(JournalError) in try body(&machine) }
         }
-        guard linux_mapping_end() == 0 else {
-            throw cutFile
+        guard !isCut || passesDamage else {
+            machine.isSpoilt = true
+            throw Self.cutFile
         }
         return try result.get()
     }
@@ -195,33 +244,44 @@ public final class JournalReader: Sendable {
     /// Takes in that something has happened: files may have come or gone.
     public func process() throws(JournalError) {
         let result = try machine.withLock { machine throws(JournalError) in
-            try Self.reading { sd_journal_process(machine.journal) }
+            try reading(&machine) { machine in sd_journal_process(machine.journal) }
         }
         guard result >= 0 else { throw JournalError("cannot watch the journal", result) }
     }
 
-    /// The next entries, at most so many; fewer only if there are no more for now.
-    public func read(limit: Int) throws(JournalError) -> [JournalEntry] {
+    /// The next entries, and how many were passed over since they are damaged: at most so many, fewer only if there are no more
+    /// for now.
+    public func read(limit: Int) throws(JournalError) -> (entries: [JournalEntry], damaged: Int) {
         try machine.withLock { machine throws(JournalError) in
-            try Self.reading { () throws(JournalError) in
+            try reading(&machine) { machine throws(JournalError) in
                 var entries: [JournalEntry] = []
-                while entries.count < limit {
+                var damaged = 0
+                while entries.count + damaged < limit {
+                    let before = linux_journal_faults()
                     guard try Self.advance(&machine) else { break }
-                    // One that has just been removed, or is damaged, is passed over.
-                    if let entry = try? Self.entry(machine.journal) { entries.append(entry) }
+                    // One that has just been removed, or is not as it should be, is passed over.
+                    let entry = try? Self.entry(machine.journal)
+                    if linux_journal_faults() != before {
+                        damaged += 1
+                    } else if let entry {
+                        entries.append(entry)
+                    }
                 }
-                return entries
+                return (entries, damaged)
             }
         }
     }
 
-    /// Passes over the next entries, at most so many: how many, and where that was; `nil`: there is none.
-    public func skip(limit: Int) throws(JournalError) -> (count: Int, cursor: String)? {
+    /// Passes over the next entries, at most so many: how many, and where that was, if that can be read; `nil`: there is none.
+    public func skip(limit: Int) throws(JournalError) -> (count: Int, cursor: String?)? {
         try machine.withLock { machine throws(JournalError) in
-            try Self.reading { () throws(JournalError) in
+            try reading(&machine) { machine throws(JournalError) in
                 var count = 0
                 while count < limit, try Self.advance(&machine) { count += 1 }
-                return count > 0 ? (count, try Self.cursor(machine.journal)) : nil
+                guard count > 0 else { return nil }
+                let before = linux_journal_faults()
+                let cursor = try Self.cursor(machine.journal)
+                return (count, linux_journal_faults() != before ? nil : cursor)
             }
         }
     }

@@ -648,6 +648,35 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test func `a state that was entered before the sending is not what is waited for`() async throws {
+        let bench = try await Bench()
+        let clock = ManualClock()
+        let emit = ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s", "--json", "--wait", "Full"]
+        let variables = ["MEDIATORD_SOCKET": bench.socket]
+        // Something is left out of what is told, the system says that it is in Full since 11:57:00; then it is told that Full
+        // was entered at 11:58:30.
+        let times: [String?: String] = [
+            nil: "2026-11-21T11:57:00Z", "2026-11-21T11:57:00Z": "2026-11-21T11:57:00Z",
+            "2026-11-21T11:57:00.000001Z": "2026-11-21T11:58:30Z", "2026-11-21T13:58:30+02:00": "2026-11-21T11:58:30Z",
+        ]
+        for (taken, reached) in times {
+            bench.handler.take(at: taken)
+            let result = await Bench.run(emit, variables: variables, clock: clock)
+            let states = try JSONValue(parsing: result.output).objectValue?["reached"]?.arrayValue
+            #expect(states?.count == 1 && states?.first?.objectValue?["time"] == .string(reached), "\(taken ?? "")")
+        }
+        bench.handler.take(at: "2026-11-21T11:58:30.000001Z")
+        let count = bench.handler.emitted.count
+        async let late = Bench.run(emit + ["--timeout", "120"], variables: variables, clock: clock)
+        await clock.sleepers(atLeast: 1)
+        while bench.handler.emitted.count == count { await Task.yield() }
+        while bench.service.connectionCount > 2 { await Task.yield() }
+        clock.advance(by: .seconds(120))
+        #expect(await late.status == .notReached)
+        #expect(await late.error.contains("which is in Full and has not entered it anew"))
+        await bench.service.close()
+    }
+
     @Test func `nothing is sent where nobody watches`() async throws {
         let bench = try await Bench()
         bench.handler.beSilent()

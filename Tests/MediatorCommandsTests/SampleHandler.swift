@@ -17,6 +17,8 @@ final class SampleHandler: ControlHandler {
         var isSilent = false
         var traces = 0
         var refusals = 0
+        /// When an event or a value was taken, if that is told.
+        var taken: String?
     }
 
     private let state = Mutex(State())
@@ -38,6 +40,9 @@ final class SampleHandler: ControlHandler {
 
     /// So many events are not taken, as by a daemon that is being stopped.
     func refuseEvents(_ count: Int) { state.withLock { $0.refusals = count } }
+
+    /// Events and values are taken at a time, which is told; nil: as by a daemon that does not tell.
+    func take(at time: String?) { state.withLock { $0.taken = time } }
 
     /// The next trace is the first.
     func forgetTraces() { state.withLock { $0.traces = 0 } }
@@ -353,7 +358,7 @@ final class SampleHandler: ControlHandler {
         return stream
     }
 
-    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         guard parameters.event != "Reset" else {
             throw ControlError.notAccepted(name: parameters.system, obstacle: .full, reason: "its mailbox is full")
         }
@@ -365,6 +370,7 @@ final class SampleHandler: ControlHandler {
         if isRefused {
             throw ControlError.notAccepted(name: parameters.system, obstacle: .stopping, reason: "it is stopping")
         }
+        return InjectionReply(time: state.withLock { $0.taken })
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
@@ -612,8 +618,9 @@ final class SampleHandler: ControlHandler {
         ]
     }
 
-    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         state.withLock { $0.published.append(parameters) }
+        return InjectionReply(time: state.withLock { $0.taken })
     }
 }
 

@@ -116,7 +116,7 @@ private struct SmallHandler: ControlHandler {
         }
     }
 
-    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws {
+    func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         throw ControlError.notAccepted(name: parameters.system, obstacle: .other, reason: parameters.event)
     }
 
@@ -143,8 +143,9 @@ private struct SmallHandler: ControlHandler {
         LogLevelReply(level: parameters.level ?? .info, given: .info)
     }
 
-    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws {
+    func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         guard peer.processID == getpid() else { throw ServiceError.permissionDenied }
+        return InjectionReply()
     }
 }
 

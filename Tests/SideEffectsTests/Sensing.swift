@@ -75,6 +75,9 @@ final class Sensing: Sendable {
     /// Returns when it has failed so often.
     func failed(_ count: Int) async { await until { $0.failures.count >= count } }
 
+    /// Cancels it.
+    func stop() { task.withLock { $0 }?.cancel() }
+
     /// Cancels it, and returns when it is over.
     func cancel() async {
         let task = task.withLock { $0 }

@@ -48,7 +48,7 @@ struct EmitVerb: ControlVerb {
         let data = try session.typedValue.fields(fields, of: type.fields, owner: "the event '\(event)'", name: event)
         let parameters = EmitParameters(system: name, event: event, data: data.isEmpty ? nil : data)
         guard !wait.isEmpty else {
-            try await session.act { try await $0.emit(event, to: name, data: parameters.data) }
+            _ = try await session.act { try await $0.emit(event, to: name, data: parameters.data) }
             try session.show(EmittedReport(event: parameters, paused: description.summary.paused))
             return .success
         }
@@ -56,7 +56,7 @@ struct EmitVerb: ControlVerb {
         let words = (["mediatorctl", "why-not", name, event] + fields).map(ShellWord.quoted).joined(separator: " ")
         let advice = "`\(words)` tells what stands in its way"
         let reached = try await StateWait(wanted: [name: Set(wait)], advice: advice).wait(in: session) {
-            try await session.act { try await $0.emit(event, to: name, data: parameters.data) }
+            try await $0.emit(event, to: name, data: parameters.data)
         }
         try session.show(EmittedReport(event: parameters, reached: reached.values.sorted { $0.name < $1.name }))
         return .success

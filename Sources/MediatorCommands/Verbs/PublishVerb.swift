@@ -59,12 +59,12 @@ struct PublishVerb: ControlVerb {
             value: try Self.value(value, of: description, session.typedValue)
         )
         guard !wait.isEmpty else {
-            try await session.act { try await $0.publish(parameters.value, on: parameters.bus) }
+            _ = try await session.act { try await $0.publish(parameters.value, on: parameters.bus) }
             try session.show(PublishedReport(value: parameters))
             return .success
         }
         let reached = try await StateWait(wait, in: session).wait(in: session) {
-            try await session.act { try await $0.publish(parameters.value, on: parameters.bus) }
+            try await $0.publish(parameters.value, on: parameters.bus)
         }
         try session.show(PublishedReport(value: parameters, reached: reached.values.sorted { $0.name < $1.name }))
         return .success

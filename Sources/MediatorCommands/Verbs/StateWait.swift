@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorControl
 import Synchronization
 import Varlink
@@ -49,11 +50,11 @@ struct StateWait: Sendable {
         }
     }
 
-    /// Does something as soon as all systems are watched, and waits for what they do then.
+    /// Sends something as soon as all systems are watched, and waits for what they do then.
     ///
     /// - Returns: by its name, the state that each system has entered.
     func wait(
-        in session: Session, for action: @escaping @Sendable () async throws -> Void
+        in session: Session, for action: @escaping @Sendable (ControlClient) async throws -> InjectionReply
     ) async throws -> [String: ReachedState] {
         let watcher = try await session.connect()
         do {
@@ -70,7 +71,8 @@ struct StateWait: Sendable {
     private static let patience = Duration.seconds(1)
 
     private func reach(
-        _ watcher: ControlClient, _ session: Session, _ action: @escaping @Sendable () async throws -> Void
+        _ watcher: ControlClient, _ session: Session,
+        _ action: @escaping @Sendable (ControlClient) async throws -> InjectionReply
     ) async throws -> [String: ReachedState] {
         let (limit, clock) = (session.limit, session.environment.clock)
         let names = wanted.keys.sorted()
@@ -99,11 +101,16 @@ struct StateWait: Sendable {
     private func failure(
         _ names: [String], _ session: Session, _ phase: ActionProgress.Phase
     ) async -> CommandError {
-        guard phase != .notBegun else {
+        let missing: String? =
+            switch phase {
+            case .notWatched: "said within \(session.limit) that it watches \(names.joined(separator: " and "))"
+            case .notConnected: "answered on a second connection within \(session.limit)"
+            case .begun, .done: nil
+            }
+        if let missing {
             return CommandError(
-                .noConnection,
-                "nothing was sent: mediatord has not said within \(session.limit) that it watches "
-                    + names.joined(separator: " and "), advice: "Wait longer with --timeout.")
+                .noConnection, "nothing was sent: mediatord has not \(missing)",
+                advice: "Wait longer with --timeout.")
         }
         // A daemon that has not answered may not do so now.
         let isSent = phase == .done
@@ -150,28 +157,37 @@ struct StateWait: Sendable {
 
     private func follow(
         _ replies: ControlWatch<WatchReply>, _ session: Session, _ progress: ActionProgress,
-        _ action: @Sendable () async throws -> Void
-    ) async throws -> [String: ReachedState] {
+        _ action: @escaping @Sendable (ControlClient) async throws -> InjectionReply
+    ) async throws -> [String: ReachedState]? {
         var open = Set(wanted.keys)
         var reached: [String: ReachedState] = [:]
+        var sent: InjectionReply?
         for try await reply in replies {
             // The first reply says that all are watched, also those that have no state to show.
-            if progress.isNotBegun {
-                guard progress.begin() else { throw CancellationError() }
-                try await action()
-                progress.finish()
+            if sent == nil {
+                progress.connect()
+                sent = try await session.act { client in
+                    guard progress.begin() else { return nil }
+                    let reply = try await action(client)
+                    progress.finish()
+                    return reply
+                }
+                // It is too late for that, and somebody else says so.
+                guard sent != nil else { return nil }
             }
             if reply.dropped > 0 {
                 // What was left out may have been what is waited for.
                 for name in open {
-                    let state = try await session.freshly { try await $0.describeSystem(name).summary.state }
-                    guard wanted[name]?.contains(state.name) == true else { continue }
+                    let system = try await session.freshly { try await $0.describeSystem(name).summary }
+                    guard wanted[name]?.contains(system.state.name) == true, sent.isFollowed(by: system.since) else {
+                        continue
+                    }
                     open.remove(name)
-                    reached[name] = ReachedState(name: name, state: state, time: reply.time)
+                    reached[name] = ReachedState(name: name, state: system.state, time: system.since)
                 }
             }
             if let name = reply.name, let state = reply.state, reply.topic == .state, !reply.replayed,
-                wanted[name]?.contains(state.name) == true
+                open.contains(name), wanted[name]?.contains(state.name) == true, sent.isFollowed(by: reply.time)
             {
                 open.remove(name)
                 reached[name] = ReachedState(name: name, state: state, time: reply.time)
@@ -179,6 +195,18 @@ struct StateWait: Sendable {
             if open.isEmpty { break }
         }
         return reached
+    }
+}
+
+extension InjectionReply? {
+    /// Whether a time is not before what was sent was taken. What happened between the beginning of the watch and then has
+    /// nothing to do with it. A daemon that does not tell is believed.
+    fileprivate func isFollowed(by time: String) -> Bool {
+        guard let taken = self?.time.flatMap({ CommonExpression.Timestamp(rfc3339: $0) }),
+            let time = CommonExpression.Timestamp(rfc3339: time) else {
+            return true
+        }
+        return time >= taken
     }
 }
 
@@ -204,15 +232,16 @@ enum ShellWord {
 /// How far what is done once has come.
 private final class ActionProgress: Sendable {
     enum Phase: Sendable {
-        case notBegun, begun, done
+        case notWatched, notConnected, begun, done
     }
 
-    private let state = Mutex((phase: Phase.notBegun, isOver: false))
+    private let state = Mutex((phase: Phase.notWatched, isOver: false))
 
     /// Whether it has been done.
     var isDone: Bool { state.withLock { $0.phase == .done } }
-    /// Whether nobody has begun it yet.
-    var isNotBegun: Bool { state.withLock { $0.phase == .notBegun } }
+
+    /// Says that it is to be done on a connection that is being made.
+    func connect() { state.withLock { $0.phase = .notConnected } }
 
     /// Says that it begins; false if it may not any more.
     func begin() -> Bool {

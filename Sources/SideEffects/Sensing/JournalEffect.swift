@@ -2,7 +2,7 @@ public import CommonExpression
 import Glibc
 public import MediatorConfiguration
 public import MediatorHost
-import Systemd
+package import Systemd
 
 /// `journal`: tells each entry of the journal that matches.
 ///
@@ -12,58 +12,94 @@ public struct JournalEffect: EffectImplementation {
     /// How many entries are passed over with one call.
     private static let skipLimit = 10_000
 
-    /// How often it begins anew at once since journald made a file shorter; then it waits.
-    private static let mostCuts = 100
+    /// How often it begins anew at once since a file could not be read, and nothing was told in between: when journald has made it
+    /// shorter that is over with the first time.
+    private static let mostCuts = 3
 
     /// How long it waits before it looks again at what it could not read.
     public let retryInterval: Duration
+
+    /// Opens the journal.
+    private let open: Opening
 
     /// Its name, parameters and outcomes.
     public var schema: EffectSchema { .journal }
 
     /// The effect; it looks again so long after it could not read.
     public init(retryInterval: Duration = .seconds(10)) {
-        self.retryInterval = retryInterval
+        self.init(retryInterval: retryInterval) { matches, priority, beginning, passesDamage throws(JournalError) in
+            try JournalReader(
+                matches: matches, priority: priority, beginning: beginning, passesDamage: passesDamage)
+        }
     }
+
+    /// The effect that reads from elsewhere.
+    package init(retryInterval: Duration, open: @escaping Opening) {
+        self.retryInterval = retryInterval
+        self.open = open
+    }
+
+    /// Opens what is read: with what fields must be, how grave an entry must be, where to begin, and whether damage is passed over.
+    package typealias Opening =
+        @Sendable ([String: String], Int?, JournalReader.Beginning, Bool) throws(JournalError) -> any JournalSource
 
     /// What one run leaves to the next.
     private struct Memory: Sendable {
         var position: JournalReader.Beginning
+        /// How much was passed over that nobody has been told of.
+        var dropped: Int64 = 0
+    }
+
+    /// What is known of a run, however often the journal is opened anew.
+    private struct Course<Instant> {
+        /// When it began: what was there before is told, however long that takes.
+        let began = JournalEffect.now()
+        /// The second in which so much has been told.
+        var second: Instant
+        var count = 0
+        /// Whether it came further since a file could not be read.
+        var hasProgressed = false
     }
 
     /// Follows until it is cancelled; a run goes on where the last one of the feedback was.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
+        await run(arguments, context, context.clock)
+    }
+
+    private func run<C: Clock<Duration>>(_ arguments: [String: Value], _ context: EffectContext, _ clock: C) async {
+        let matches = arguments["match"]?.stringMap ?? [:]
+        let priority = arguments["priority"]?.text.flatMap(EffectSchema.journalPriorities.firstIndex)
+        var limit = 100
+        if case .int(let number)? = arguments["perSecond"] { limit = Int(number) }
         var complaints = Complaints()
-        // How often a file was cut since it had to wait last.
+        var course = Course(second: clock.now)
+        // How often a file could not be read since it came further.
         var cuts = 0
         while !Task.isCancelled {
             do {
-                let beginning = context.memory.value(Memory.self)?.position ?? Self.beginning(arguments)
-                let matches = arguments["match"]?.stringMap ?? [:]
-                let priority = arguments["priority"]?.text.flatMap(EffectSchema.journalPriorities.firstIndex)
+                let memory = context.memory.value(Memory.self) ?? Memory(position: Self.beginning(arguments))
+                let passesDamage = cuts > Self.mostCuts
                 let reader = try await Blocking.call {
-                    Result { () throws(JournalError) in
-                        try JournalReader(matches: matches, priority: priority, beginning: beginning)
-                    }
+                    Result { () throws(JournalError) in try open(matches, priority, memory.position, passesDamage) }
                 }.get()
-                context.memory.keep(Memory(position: reader.position))
-                complaints.clear()
-                var limit = 100
-                if case .int(let number)? = arguments["perSecond"] { limit = Int(number) }
-                try await follow(reader, limit, context, context.clock)
+                context.memory.keep(Memory(position: reader.position, dropped: memory.dropped))
+                try await follow(reader, limit, context, clock, &course, &complaints)
             } catch let problem as SensingProblem {
                 complaints.add(problem.message, context)
             } catch is CancellationError {
                 return
-            } catch let problem as JournalError where problem.isOfCutFile && cuts < Self.mostCuts {
+            } catch let problem as JournalError where problem.isOfCutFile {
                 // It goes on behind what it has told.
+                if course.hasProgressed { cuts = 0 }
+                course.hasProgressed = false
                 cuts += 1
+                if cuts > Self.mostCuts { complaints.add("\(problem), again and again: damage is passed over", context) }
                 continue
             } catch {
                 complaints.add("\(error)", context)
             }
             cuts = 0
-            guard (try? await context.clock.sleep(for: retryInterval)) != nil else { return }
+            guard (try? await clock.sleep(for: retryInterval)) != nil else { return }
         }
     }
 
@@ -73,30 +109,37 @@ public struct JournalEffect: EffectImplementation {
     }
 
     private func follow<C: Clock<Duration>>(
-        _ reader: JournalReader, _ limit: Int, _ context: EffectContext, _ clock: C
+        _ reader: any JournalSource, _ limit: Int, _ context: EffectContext, _ clock: C,
+        _ course: inout Course<C.Instant>, _ complaints: inout Complaints
     ) async throws {
-        let began = Self.now()
-        var second = clock.now
-        var count = 0
+        tellDropped(context)
+        var isWell = false
         while true {
-            if second.duration(to: clock.now) >= .seconds(1) {
-                second = clock.now
-                count = 0
+            if course.second.duration(to: clock.now) >= .seconds(1) {
+                course.second = clock.now
+                course.count = 0
             }
-            let room = limit - count
-            let entries = try await Blocking.call { Result { () throws(JournalError) in try reader.read(limit: room) } }
-                .get()
+            let room = max(0, limit - course.count)
+            let (entries, damaged) = try await Blocking.call {
+                Result { () throws(JournalError) in try reader.read(limit: room) }
+            }.get()
             try Task.checkCancellation()
+            if !isWell, !reader.passesDamage { complaints.clear() }
+            isWell = true
             for entry in entries {
                 context.report("onEntry", of: .journal, Self.fields(entry))
                 context.memory.keep(Memory(position: .after(entry.cursor)))
+                course.hasProgressed = true
             }
-            count += entries.count
-            if count >= limit {
-                let rest = Duration.seconds(1) - second.duration(to: clock.now)
+            if damaged > 0 { context.report("onDropped", of: .journal, [.int(Int64(damaged))]) }
+            course.count += entries.count + damaged
+            if course.count >= limit {
+                let rest = Duration.seconds(1) - course.second.duration(to: clock.now)
                 if rest > .zero { try await clock.sleep(for: rest) }
                 // What was there before is told, however long that takes.
-                if let last = entries.last, last.microseconds >= began { try await skip(reader, context) }
+                if let last = entries.last, last.microseconds >= course.began {
+                    try await skip(reader, context, &course)
+                }
             } else {
                 _ = try await Poller.shared.readable(
                     reader.descriptor, within: reader.isReliable ? .seconds(3_600) : .seconds(2), clock: clock)
@@ -106,8 +149,9 @@ public struct JournalEffect: EffectImplementation {
     }
 
     /// Passes over what has come meanwhile, and tells how much that was.
-    private func skip(_ reader: JournalReader, _ context: EffectContext) async throws {
-        var count: Int64 = 0
+    private func skip<Instant>(
+        _ reader: any JournalSource, _ context: EffectContext, _ course: inout Course<Instant>
+    ) async throws {
         while true {
             try await Blocking.call { Result { () throws(JournalError) in try reader.process() } }.get()
             let skipped = try await Blocking.call {
@@ -115,11 +159,24 @@ public struct JournalEffect: EffectImplementation {
             }.get()
             try Task.checkCancellation()
             guard let skipped else { break }
-            count += Int64(skipped.count)
-            context.memory.keep(Memory(position: .after(skipped.cursor)))
+            // Should it end here, by whatever: the number goes with the position.
+            if var memory = context.memory.value(Memory.self) {
+                memory.dropped += Int64(skipped.count)
+                if let cursor = skipped.cursor { memory.position = .after(cursor) }
+                context.memory.keep(memory)
+            }
+            course.hasProgressed = true
             if skipped.count < Self.skipLimit { break }
         }
-        if count > 0 { context.report("onDropped", of: .journal, [.int(count)]) }
+        tellDropped(context)
+    }
+
+    /// Tells how much was passed over.
+    private func tellDropped(_ context: EffectContext) {
+        guard var memory = context.memory.value(Memory.self), memory.dropped > 0 else { return }
+        context.report("onDropped", of: .journal, [.int(memory.dropped)])
+        memory.dropped = 0
+        context.memory.keep(memory)
     }
 
     /// Microseconds since the beginning of 1970, as entries have them.
@@ -150,3 +207,17 @@ public struct JournalEffect: EffectImplementation {
         return epoch
     }()
 }
+
+/// What entries are read from: the journal.
+package protocol JournalSource: Sendable {
+    /// See ``JournalReader``.
+    var descriptor: Int32 { get }
+    var isReliable: Bool { get }
+    var position: JournalReader.Beginning { get }
+    var passesDamage: Bool { get }
+    func process() throws(JournalError)
+    func read(limit: Int) throws(JournalError) -> (entries: [JournalEntry], damaged: Int)
+    func skip(limit: Int) throws(JournalError) -> (count: Int, cursor: String?)?
+}
+
+extension JournalReader: JournalSource {}
