@@ -177,8 +177,14 @@ struct DefinitionTests {
             "WatchBus", NameParameters(name: "alarms"),
             WatchBusReply(time: "2026-01-02T03:04:05Z", replayed: false, value: "red", dropped: 1)
         ),
-        ("Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]), InjectionReply(time: "2026-01-02T03:04:05Z")),
-        ("Publish", PublishParameters(bus: "alarms", value: ["text": "x"]), InjectionReply(time: "2026-01-02T03:04:05Z")),
+        (
+            "Emit", EmitParameters(system: "disk", event: "Measured", data: ["percent": 1]),
+            InjectionReply(time: "2026-01-02T03:04:05Z")
+        ),
+        (
+            "Publish", PublishParameters(bus: "alarms", value: ["text": "x"]),
+            InjectionReply(time: "2026-01-02T03:04:05Z")
+        ),
         ("RestartSystem", NameParameters(name: "disk"), Nothing()),
         ("ResetSystem", NameParameters(name: "disk"), Nothing()),
         ("ReadMetrics", Nothing(), ReadMetricsReply(text: "x 1")),

@@ -203,7 +203,8 @@ extension InjectionReply? {
     /// nothing to do with it. A daemon that does not tell is believed.
     fileprivate func isFollowed(by time: String) -> Bool {
         guard let taken = self?.time.flatMap({ CommonExpression.Timestamp(rfc3339: $0) }),
-            let time = CommonExpression.Timestamp(rfc3339: time) else {
+            let time = CommonExpression.Timestamp(rfc3339: time)
+        else {
             return true
         }
         return time >= taken

@@ -93,7 +93,9 @@ public struct JournalEffect: EffectImplementation {
                 if course.hasProgressed { cuts = 0 }
                 course.hasProgressed = false
                 cuts += 1
-                if cuts > Self.mostCuts { complaints.add("\(problem), again and again: damage is passed over", context) }
+                if cuts > Self.mostCuts {
+                    complaints.add("\(problem), again and again: damage is passed over", context)
+                }
                 continue
             } catch {
                 complaints.add("\(error)", context)
