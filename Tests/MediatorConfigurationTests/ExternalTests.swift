@@ -225,6 +225,49 @@ import Musl
         #expect(changed(first, try fingerprints(["B_one": "2", "L_two": "2"])) == [1, 2, 5])
     }
 
+    @Test func `what an instance has of its own makes another only what names it`() throws {
+        func fingerprints(_ limit: Int, _ mark: String, value: String, when: String) throws -> [String] {
+            let result = compile(
+                """
+                system: t@
+                parameters: { limit: { type: int }, mark: { type: string, default: m } }
+                states: { A: {} }
+                events: { E: {} }
+                initialState: A
+                external: any
+                transitions: { A: { E: { when: parameters.limit > 1, to: A } } }
+                ---
+                system: other
+                states: { A: {} }
+                events: { E: {} }
+                initialState: A
+                transitions: { A: { E: stay } }
+                ---
+                instances: { t@one: { limit: \(limit), mark: \(mark) } }
+                ---
+                buses:
+                  b@*: { for: t@*, kind: currentValue, value: string, initial: "\(value)", external: both }
+                links:
+                  l: { attach: t@*, to: b@*, onState: A, when: "\(when)", emitValue: x }
+                  m: { attach: other, to: b@one, emitEvent: E }
+                """)
+            let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
+            return graph.systems.map(\.fingerprint) + graph.buses.map(\.fingerprint) + graph.links.map(\.fingerprint)
+        }
+        /// What is another where one parameter is, and where both are: other, t@one, b@one, l@one, m.
+        func changed(_ value: String, _ when: String) throws -> [[Int]] {
+            let first = try fingerprints(3, "m", value: value, when: when)
+            return try [(4, "m"), (3, "n"), (4, "n")].map { limit, mark in
+                let then = try fingerprints(limit, mark, value: value, when: when)
+                return first.indices.filter { first[$0] != then[$0] }
+            }
+        }
+        #expect(try changed("good", "true") == [[1], [1], [1]])
+        #expect(try changed("limit mark ${instance}", "instance != ''") == [[1], [1], [1]])
+        #expect(try changed("${parameters.mark}", "parameters . limit > 2") == [[1, 3], [1, 2], [1, 2, 3]])
+        #expect(try changed("good", "parameters == parameters") == [[1, 3], [1, 3], [1, 3]])
+    }
+
     @Test func `for a template without instances nothing is looked up`() {
         let asked = Mutex<[String]>([])
         let values = ExternalValues(environment: { name in

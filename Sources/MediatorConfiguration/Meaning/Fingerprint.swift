@@ -12,6 +12,8 @@ import Synchronization
 /// whoever writes the configuration may as well write another.
 struct Fingerprint {
     private var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    /// The texts that were added, if somebody wants to know.
+    var texts: [String]?
     private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
 
     /// The number as 32 hexadecimal digits.
@@ -33,6 +35,7 @@ struct Fingerprint {
 
     /// Texts are told apart by their lengths, so that no two sequences of them look alike.
     mutating func add(_ text: String) {
+        texts?.append(text)
         var text = text
         text.withUTF8 { bytes in
             add(bytes.count)
@@ -99,10 +102,14 @@ struct Fingerprinter {
 
     private init(_ session: Session?) { self.session = session }
 
-    /// - Parameter session: that in which the definition has just been compiled. What it knows of constants and of values
-    ///   from elsewhere is gone later, so a definition that uses them gets its fingerprint at once.
+    /// - Parameters:
+    ///   - session: that in which the definition has just been compiled. What it knows of constants and of values from
+    ///     elsewhere is gone later, so a definition that uses them gets its fingerprint at once.
+    ///   - hasAllConstants: whether all that an instance of a template has of its own belongs to the definition; else only what
+    ///     it names.
     private static func of(
-        _ session: Session, _ body: @escaping @Sendable (inout Fingerprinter) -> Void
+        _ session: Session, hasAllConstants: Bool = false,
+        _ body: @escaping @Sendable (inout Fingerprinter) -> Void
     ) -> LazyFingerprint {
         guard session.looksElsewhere || session.isGeneric || !session.constants.isEmpty else {
             return LazyFingerprint {
@@ -112,18 +119,51 @@ struct Fingerprinter {
             }
         }
         var printer = Fingerprinter(session)
-        // What an instance of a template has of its own.
-        for constant in session.constants {
-            printer.print.add(constant.name)
-            printer.add(constant.value)
-        }
+        printer.print.texts = hasAllConstants ? nil : []
         body(&printer)
+        let texts = printer.print.texts
+        printer.print.texts = nil
+        for constant in session.constants {
+            let uses = texts.map { parts(of: constant.name, in: $0) }
+            if uses?.isEmpty == true { continue }
+            printer.print.add(constant.name)
+            if let uses, !uses.contains(""), case .structure(let structure) = constant.value {
+                for (field, value) in zip(structure.type.fields, structure.fields) where uses.contains(field.name) {
+                    printer.print.add(field.name)
+                    printer.add(value)
+                }
+            } else {
+                printer.add(constant.value)
+            }
+        }
         return LazyFingerprint(printer.print.text)
+    }
+
+    /// What of a name is used in texts, which are expressions or have some in them: names of fields, or "" for all of it. Words that
+    /// mean something else count as well: then a definition is another without need, and never the same without right.
+    private static func parts(of name: String, in texts: [String]) -> Set<String> {
+        func isOfName(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
+        var uses: Set<String> = []
+        for text in texts {
+            var rest = text[...]
+            while let start = rest.firstIndex(where: isOfName) {
+                let word = rest[start...].prefix(while: isOfName)
+                rest = rest[word.endIndex...]
+                guard word == name else { continue }
+                rest = rest.drop { $0.isWhitespace }
+                guard rest.first == "." else {
+                    uses.insert("")
+                    continue
+                }
+                uses.insert(String(rest.dropFirst().drop { $0.isWhitespace }.prefix(while: isOfName)))
+            }
+        }
+        return uses
     }
 
     /// The fingerprint of a system.
     static func of(_ system: WrittenSystem, _ kind: KindInstance?, _ session: Session) -> LazyFingerprint {
-        of(session) { printer in
+        of(session, hasAllConstants: true) { printer in
             printer.print.add(system.name.text)
             if let kind {
                 printer.print.add("kind")
