@@ -28,7 +28,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
     /// How many characters of the excerpt are wrong, at least 1.
     public let caretLength: Int
     /// What else plays a part, in order.
-    public let notes: [Note]
+    public internal(set) var notes: [Note]
     /// The number of errno(3) with which the system refused what was asked of it; nil: that is not what is wrong.
     public let errorNumber: Int32?
 

@@ -134,6 +134,16 @@ final class Findings {
         return body()
     }
 
+    /// Takes back what was said in a line of something that is missing there; whether there was anything.
+    func forgiveMissing(in place: SourceLocation) -> Bool {
+        let before = gathered.count
+        gathered.removeAll { diagnostic in
+            guard diagnostic.code == .missingKey || diagnostic.code == .linkForm else { return false }
+            return diagnostic.location?.line == place.line && diagnostic.location?.file == place.file
+        }
+        return gathered.count < before
+    }
+
     /// Lets nothing more be said about what begins at an offset.
     func silence(_ offset: Int, in source: SourceText) {
         tagged[source.path, default: []].insert(offset)
@@ -190,10 +200,48 @@ final class Findings {
     }
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.
+    ///
+    /// A name that is not there is one mistake, wherever it is used: the first use is the finding, the others are its notes.
     func sorted() -> [Diagnostic] {
         var result: [Diagnostic] = []
         result.reserveCapacity(gathered.count)
-        for diagnostic in gathered.sorted() where diagnostic != result.last { result.append(diagnostic) }
+        var firsts: [Missing: Int] = [:]
+        var others: [Int: [SourceLocation]] = [:]
+        for diagnostic in gathered.sorted() where diagnostic != result.last {
+            guard Self.codesOfNames.contains(diagnostic.code), let location = diagnostic.location else {
+                result.append(diagnostic)
+                continue
+            }
+            let missing = Missing(code: diagnostic.code, message: diagnostic.message)
+            if let first = firsts[missing] {
+                others[first, default: []].append(location)
+            } else {
+                firsts[missing] = result.count
+                result.append(diagnostic)
+            }
+        }
+        for (index, locations) in others {
+            result[index].notes += locations.prefix(Self.mostNotes).enumerated().map { number, location in
+                let left = number + 1 == Self.mostNotes ? locations.count - Self.mostNotes : 0
+                return Diagnostic.Note(
+                    location: location,
+                    message: left == 0 ? "here, too" : "here, too, and at \(left) more place\(left == 1 ? "" : "s")")
+            }
+        }
         return result
     }
+
+    /// What is said of a name that is not there.
+    private struct Missing: Hashable {
+        var code: Diagnostic.Code
+        var message: String
+    }
+
+    /// The codes of names that are not there.
+    private static let codesOfNames: Set<Diagnostic.Code> = [
+        .unknownState, .unknownEvent, .unknownSystem, .unknownBus, .unknownParameter,
+    ]
+
+    /// At how many more places it is told that a name is used.
+    private static let mostNotes = 8
 }

@@ -31,6 +31,7 @@ enum Names {
         "from": "attach", "source": "attach", "target": "to", "goto": "to", "next": "to", "then": "to", "if": "when",
         "guard": "when", "condition": "when", "cond": "when", "state": "onState", "interval": "every",
         "delay": "after", "cron": "at", "schedule": "at", "data": "set", "assign": "set",
+        "params": "parameters", "args": "parameters", "arguments": "parameters", "variables": "parameters",
     ]
 
     /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.

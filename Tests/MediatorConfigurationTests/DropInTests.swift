@@ -151,16 +151,27 @@ import Testing
                 /lib/b.yaml:9:3: error: 'backup' has no state 'Idle' [unknown-state]
                     Idle: { Start: Running }
                     ^~~~
-                  hint: possible here: Running, Rest
-                /lib/b.yaml:10:20: error: 'backup' has no state 'Idle' [unknown-state]
-                    Running: { Done: Idle, Start: stay }
-                                     ^~~~
-                  hint: possible here: Running, Rest, stay
-                /lib/b.yaml:14:48: error: 'backup' has no state 'Idle' [unknown-state]
-                    tell: { attach: backup, to: status, onState: Idle, emitValue: idle }
-                                                                 ^~~~
+                  note: /lib/b.yaml:10:20: here, too
+                  note: /lib/b.yaml:14:48: here, too
                   hint: possible here: Running, Rest
                 """)
+    }
+
+    @Test func `what changes a link of another file is told where that belongs`() {
+        var other = ConfigurationFile(
+            path: "/etc/a.yaml",
+            text: "system: a\nstates: { A: {} }\nevents: { E: {} }\ninitialState: A\ntransitions: { A: { E: stay } }\n")
+        other.dropIns = [ConfigurationFile(path: "/etc/a.yaml.d/0.yaml", text: "links: { tell: { emitValue: b } }\n")]
+        let result = ConfigurationCompiler.compile(files: [other, file([])])
+        #expect(
+            result.partial.map { $0.rendered() } == [
+                """
+                /etc/a.yaml.d/0.yaml:1:10: error: there is a link 'tell' already, at /lib/b.yaml:14:3 [duplicate-name]
+                  links: { tell: { emitValue: b } }
+                           ^~~~
+                  hint: to change that one, write it into a drop-in of its file: /lib/b.yaml.d/0.yaml
+                """
+            ])
     }
 
     @Test func `an expression's mistake is shown within its text`() {

@@ -422,6 +422,24 @@ struct Assembly {
         return places
     }
 
+    /// Reports something of a name that there is already. If one of the two is not whole, it was meant to change the other.
+    private func complain(of place: Place, beside earlier: Place, _ what: String) {
+        func location(_ place: Place) -> SourceLocation { place.source.location(at: place.name.span.start) }
+        let isPart = findings.forgiveMissing(in: location(place))
+        let isSwapped =
+            !isPart && location(place).file != location(earlier).file
+            && findings.forgiveMissing(in: location(earlier))
+        let (wrong, right) = isSwapped ? (earlier, place) : (place, earlier)
+        var hint = "rename one of them"
+        let (file, name) = (location(right).file, location(wrong).file.split(separator: "/").last ?? "")
+        if isPart || isSwapped, file != location(wrong).file, !file.contains(".d/"), name.hasSuffix(".yaml") {
+            hint = "to change that one, write it into a drop-in of its file: \(file).d/\(name)"
+        }
+        findings.report(
+            .duplicateName, in: wrong.source, at: wrong.name.span,
+            "there is a \(what) '\(place.name.text)' already, at \(location(right))", hint: hint)
+    }
+
     /// Things sorted by name, each name once; of two, the first in the order of files counts, though nobody knows which is
     /// meant where the name is used.
     private func unique(_ places: [Place], _ what: String) -> (kept: [Place], others: [Place]) {
@@ -436,10 +454,7 @@ struct Assembly {
             // A feedback of a system that is there twice.
             if place.name.text.contains("/") { continue }
             doubled.insert(earlier)
-            let other = places[earlier].source.location(at: places[earlier].name.span.start)
-            findings.report(
-                .duplicateName, in: place.source, at: place.name.span,
-                "there is a \(what) '\(place.name.text)' already, at \(other)", hint: "rename one of them")
+            complain(of: place, beside: places[earlier], what)
         }
         // As a rule they come sorted, for files are.
         let names = places.map(\.name.text)

@@ -59,17 +59,21 @@ struct SystemDecoder {
 
     /// Reads the document, whose keys are checked already. Nil if it has no usable name.
     func system(_ keyed: Keyed) -> WrittenSystem? {
-        let name = keyed["system"].flatMap { decoder.scalar($0, "the name of a system") }
+        var name = keyed["system"].flatMap { decoder.scalar($0, "the name of a system") }
         let isTemplate = name?.text.hasSuffix("@") ?? false
         if let name {
             let plain = isTemplate ? String(name.text.dropLast()) : name.text
             decoder.checkPublicName(Scalar(text: plain, style: name.style, span: name.span), "a system")
         }
-        if !isTemplate, let name, let key = keyed.key("parameters") {
+        if !isTemplate, let written = name, let key = keyed.key("parameters") {
             decoder.report(
-                .conflictingKeys, at: key.span, "only a template has parameters", hint: "name it '\(name.text)@'")
+                .conflictingKeys, at: key.span, "only a template has parameters", hint: "name it '\(written.text)@'")
+            // Which is what is meant by all that follows.
+            name = Scalar(text: written.text + "@", style: written.style, span: written.span)
         }
-        let parameters = keyed["parameters"].map { TemplateDecoder(decoder).parameters($0) } ?? []
+        // A misspelt 'parameters' is one mistake.
+        let parameters =
+            keyed.understood(otherKeys: true)["parameters"].map { TemplateDecoder(decoder).parameters($0) } ?? []
         let description = decoder.description(keyed)
         let kind = kind(keyed)
         // Of a system of a kind, whether or not that can be read, nobody expects states.
@@ -103,7 +107,8 @@ struct SystemDecoder {
         let (feedbacks, strays) = keyed["feedbacks"].map { self.feedbacks($0, keyed, states, events) } ?? ([], [])
         let table =
             keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
-        if keyed["events"] == nil, events != nil, let states, let table, complainOfEvents(among: states, usedIn: table)
+        if keyed["events"] == nil, events != nil, let states,
+            complainOfMissingEvents(keyed, states, table, external)
         {
             events = nil
         }
@@ -111,9 +116,10 @@ struct SystemDecoder {
             kind != nil
             ? []
             : table.map {
-                TransitionDecoder(decoder).transitions(
-                    $0, states: (states?.map(\.name.text)).map(WordSet.init),
-                    events: (events?.map(\.name.text)).map(WordSet.init))
+                TransitionDecoder(decoder, fields: Set(states?.flatMap { $0.fields.map(\.name.text) } ?? []))
+                    .transitions(
+                        $0, states: (states?.map(\.name.text)).map(WordSet.init),
+                        events: (events?.map(\.name.text)).map(WordSet.init))
             } ?? []
         guard let name else { return nil }
         return WrittenSystem(
@@ -179,25 +185,41 @@ struct SystemDecoder {
             guard let fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
+            let named = decoder.fields(decoder.withColons(fields, Names.isIdentifier))
+            // A field that cannot be named so is one mistake, wherever it is used.
             return WrittenRecord(
-                name: entry.key, fields: decoder.fields(decoder.withColons(fields, Names.isIdentifier)), isBroken: false
-            )
+                name: entry.key, fields: named, isBroken: !named.allSatisfy { Names.isIdentifier($0.name.text) })
         }
     }
 
-    /// Reports events that stand among the states, since the line with their key is missing above them: of a system without
-    /// events, states that its transitions use as events. False if there are none.
-    private func complainOfEvents(among states: [WrittenRecord], usedIn table: Node) -> Bool {
-        guard case .mapping(let rows) = table.content else { return false }
-        var used: Set<String> = []
-        for row in rows {
-            guard case .mapping(let entries) = row.value.content else { continue }
-            used.formUnion(entries.lazy.map(\.key.text))
+    /// Reports, of a system without events, that it uses some: states that its transitions use as events, since the line with
+    /// their key is missing above them, or the key itself. False if it uses none.
+    private func complainOfMissingEvents(
+        _ keyed: Keyed, _ states: [WrittenRecord], _ table: Node?, _ external: WrittenExternal
+    ) -> Bool {
+        var used: [String] = []
+        if case .mapping(let rows)? = table?.content {
+            for row in rows {
+                guard case .mapping(let entries) = row.value.content else { continue }
+                used += entries.lazy.map(\.key.text)
+            }
         }
-        guard let first = states.first(where: { used.contains($0.name.text) }) else { return false }
+        let all = Set(used)
+        if let first = states.first(where: { all.contains($0.name.text) }) {
+            decoder.report(
+                .wrongShape, at: first.name.span, "'\(first.name.text)' is used as an event, and stands among 'states'",
+                hint: "is the line 'events:' missing above it?")
+            return true
+        }
+        used.removeAll { TransitionDecoder.keys.contains($0) || $0 == "on" || $0 == Names.any }
+        if case .events(let names) = external { used += names.map(\.text) }
+        var seen: Set<String> = []
+        used = used.filter { Names.isIdentifier($0) && seen.insert($0).inserted }
+        guard !used.isEmpty else { return false }
+        let shown = used.prefix(3).map { "\($0): {}" }.joined(separator: ", ")
         decoder.report(
-            .wrongShape, at: first.name.span, "'\(first.name.text)' is used as an event, and stands among 'states'",
-            hint: "is the line 'events:' missing above it?")
+            .missingKey, at: keyed.span, "a system that uses events needs 'events'",
+            hint: "write events: { \(shown)\(used.count > 3 ? ", …" : "") }")
         return true
     }
 

@@ -5,9 +5,16 @@ struct TransitionDecoder {
     /// The keys of a rule.
     static let keys = ["when", "to", "set"]
     private let decoder: Decoder
+    /// The fields that states have.
+    private let fields: Set<String>
 
     /// A decoder for a file.
-    init(_ decoder: Decoder) { self.decoder = decoder }
+    ///
+    /// - Parameter fields: The names of all fields that the system's states have.
+    init(_ decoder: Decoder, fields: Set<String>) {
+        self.decoder = decoder
+        self.fields = fields
+    }
 
     /// Reads the whole table.
     ///
@@ -129,6 +136,23 @@ struct TransitionDecoder {
         return items.compactMap(rule)
     }
 
+    /// A rule whose fields stand beside 'to', which is reported, with these below 'set', where they belong.
+    private func withSet(_ node: Node, _ entries: [Node.Entry]) -> Node {
+        guard entries.contains(where: { !Self.keys.contains($0.key.text) && fields.contains($0.key.text) }),
+            !entries.contains(where: { $0.key.text == "set" }),
+            let target = entries.first(where: { $0.key.text == "to" })?.value.scalar, target.text != Names.stay
+        else { return node }
+        let strays = entries.filter { !Self.keys.contains($0.key.text) && fields.contains($0.key.text) }
+        let names = strays.prefix(3).map { "\($0.key.text): …" }.joined(separator: ", ")
+        decoder.report(
+            .unknownKey, at: strays[0].key.span, "a transition has no key '\(strays[0].key.text)'",
+            hint: "write set: { \(names)\(strays.count > 3 ? ", …" : "") }")
+        let key = Scalar(text: "set", style: .plain, span: strays[0].key.span)
+        let set = Node.Entry(key: key, value: Node(content: .mapping(strays), span: strays[0].key.span))
+        let rest = entries.filter { Self.keys.contains($0.key.text) || !fields.contains($0.key.text) }
+        return Node(content: .mapping(rest + [set]), span: node.span)
+    }
+
     private func rule(_ node: Node) -> WrittenRule? {
         guard case .mapping(let entries) = node.content else {
             return decoder.scalar(
@@ -143,6 +167,7 @@ struct TransitionDecoder {
                 hint: "write { to: \(entry.key.text), set: { … } }")
             return nil
         }
+        let node = withSet(node, entries)
         guard let keyed = decoder.keyed(node, "a transition", known: Self.keys)?.understood(otherKeys: true) else {
             return nil
         }

@@ -50,7 +50,9 @@ struct WiringDecoder {
                     Self.busKeys.contains($0.key.text) && !$0.hasOne(of: ["kind", "value"])
                 }.map(bus)
                 // Whoever means the bus writes the name that it should have.
-                hidesBuses = entries.contains { !Self.isBusName($0.key.text) }
+                hidesBuses =
+                    entries.contains { !Self.isBusName($0.key.text) }
+                    || buses.contains { $0.each == nil && InstanceName($0.name.text)?.isEvery == true }
             } else {
                 hidesBuses = true
             }
