@@ -131,6 +131,8 @@ extension Diagnostic {
         public static let unreachableRule = Code(rawValue: "unreachable-rule")
         /// A condition that is always true or always false (a warning).
         public static let constantCondition = Code(rawValue: "constant-condition")
+        /// A text that is written as an expression, and is none (a warning).
+        public static let literalExpression = Code(rawValue: "literal-expression")
         /// Something that means nothing where it stands (a warning).
         public static let moot = Code(rawValue: "moot")
         /// A link whose keys fit none of the four forms.
@@ -176,7 +178,7 @@ extension Diagnostic {
             .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
-            .unreachableRule, .constantCondition, .moot, .linkForm,
+            .unreachableRule, .constantCondition, .literalExpression, .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

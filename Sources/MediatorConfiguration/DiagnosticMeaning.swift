@@ -6,8 +6,8 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .moot, .needlessLoop, .unreachableState,
-        .uncausedEvent,
+        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .moot, .needlessLoop,
+        .unreachableState, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
     ]
@@ -64,6 +64,7 @@ extension Diagnostic.Code {
         .pastCalendarTime: "A calendar time that has passed, and does not come again",
         .unreachableRule: "A rule after one that always holds",
         .constantCondition: "A condition that is always true or always false",
+        .literalExpression: "A text that names a value as expressions do, and is taken as it stands",
         .moot: "Something that means nothing where it stands",
         .linkForm: "A link whose keys fit none of the four forms",
         .initialState:

@@ -7,6 +7,24 @@ import Testing
 
     static let all = [
         Mistake(
+            "a text that is the name of a value",
+            #"""
+            system: disk
+            states: { Normal: { why: string, mark: string }, Full: { used: int } }
+            events: { Cleaned: { why: string } }
+            initialState: { Normal: { why: state.used, mark: event.why } }
+            transitions:
+              Full:
+                Cleaned: { to: Normal, set: { why: "{{ event.why }}", mark: event.mark } }
+              Normal: { Cleaned: { to: Normal, set: { why: events.why, mark: "${'event.why'}" } } }
+            """#,
+            #"""
+            a.yaml:7:40: warning: the field 'why' is the text '{{ event.why }}', and not the value of that name [literal-expression]
+                  Cleaned: { to: Normal, set: { why: "{{ event.why }}", mark: event.mark } }
+                                                     ^~~~~~~~~~~~~~~~~
+              hint: write "${event.why}" for the value
+            """#),
+        Mistake(
             "a transition to an unknown state",
             #"""
             system: disk

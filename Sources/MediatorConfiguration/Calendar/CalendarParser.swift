@@ -50,11 +50,29 @@ struct CalendarParser {
         guard position < end else {
             throw CalendarProblem("a calendar time is empty", at: 0..<bytes.count, hint: Self.example)
         }
+        guard !isOfCron else {
+            throw CalendarProblem(
+                "these are the five fields of cron, and no calendar time", at: position..<end,
+                hint:
+                    "write such as \"*:0/5\" for every five minutes, \"Mon..Fri 08:30\", \"*-*-01 00:00:00\" or \"daily\""
+            )
+        }
         let zone = try zone(zones)
         var expression = CalendarExpression()
         if let word = try shorthand() { expression = word } else { expression = try points() }
         (expression.zoneName, expression.zone) = (zone?.name, zone?.offsets)
         return expression
+    }
+
+    /// Whether it is written as in crontab(5): five fields of numbers, `*`, names and what joins these, without a colon.
+    private var isOfCron: Bool {
+        let fields = bytes[position..<end].split(separator: UInt8(ascii: " "))
+        return fields.count == 5
+            && fields.allSatisfy { field in
+                field.contains { Self.isDigit($0) || $0 == UInt8(ascii: "*") }
+                    && field.allSatisfy { Self.isDigit($0) || Self.isLetter($0) || "*/,-".utf8.contains($0) }
+                    || field.count == 3 && field.allSatisfy(Self.isLetter)
+            }
     }
 
     private static let example = "write such as \"Mon..Fri 08:00\", \"*-*-01 00:00:00\" or \"daily\""

@@ -80,7 +80,9 @@ struct FileReader {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
                 gathered.systems.append(system)
                 // Whoever means it may write it as it is written there.
-                if let name = keyed["system"]?.scalar?.text, name != system.name.text { gathered.brokenSystems.append(name) }
+                if let name = keyed["system"]?.scalar?.text, name != system.name.text {
+                    gathered.brokenSystems.append(name)
+                }
                 gathered.links += system.publications
                 gathered.mayHideSystems =
                     gathered.mayHideSystems || (!system.isTemplate && !Names.isPublicName(system.name.text))

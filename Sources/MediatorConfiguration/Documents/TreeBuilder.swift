@@ -387,7 +387,7 @@ struct TreeBuilder: ~Copyable {
         }
         let name = String(cString: tag)
         let known = UnavailableValue.Kind.allCases.map { "!\($0.rawValue)" } + (isDropIn ? [Self.replaceTag] : [])
-        let lowercased = name.lowercased()
+        let lowercased = ["!environment": "!env", "!secret": "!credential"][name.lowercased()] ?? name.lowercased()
         if let near = known.first(where: { $0 == lowercased }) ?? nearestName(to: lowercased, among: known) {
             findings.report(
                 .tag, in: source, at: Span(start: span.start, end: span.start + 1),

@@ -203,7 +203,53 @@ struct DataCompiler {
         }
         if case .dyn = type { return nil }
         let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text
-        return value(resolved, text, as: type, what, at: scalar.span).map { .constant($0) }
+        if case .string = type, let expression = Self.named(text, scope, session.constants) {
+            session.findings.report(
+                .literalExpression, in: source, at: scalar.span,
+                "\(what) is the text '\(text)', and not the value of that name",
+                hint: "write \"${\(expression)}\" for the value", severity: .warning)
+        }
+        return value(resolved, text, as: type, what, at: scalar.span, scope).map { .constant($0) }
+    }
+
+    /// Texts that are longer name no value.
+    private static let longestName = 256
+
+    /// The value of which a text is the name, in this or another notation (`event.reason`, `$event.reason`, `{{ event.reason }}`,
+    /// `$(event.reason)`); nil if there is none such.
+    private static func named(
+        _ text: String, _ scope: VariableScope, _ constants: [Environment.Constant]
+    ) -> String? {
+        guard text.utf8.count <= longestName, text.holds(".") else { return nil }
+        var name = text[...]
+        func peel(_ opening: String, _ closing: String) -> Bool {
+            guard name.hasPrefix(opening), name.hasSuffix(closing),
+                name.utf8.count > opening.utf8.count + closing.utf8.count
+            else { return false }
+            name = name.dropFirst(opening.count).dropLast(closing.count)
+            while name.first == " " { name.removeFirst() }
+            while name.last == " " { name.removeLast() }
+            return true
+        }
+        _ = peel("{{", "}}") || peel("$(", ")") || peel("$", "")
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, parts.allSatisfy({ Names.isIdentifier(String($0)) }) else { return nil }
+        let types =
+            scope.environment.variables.lazy.filter { $0.name[...] == parts[0] }.map(\.type)
+            + constants.lazy.filter { $0.name[...] == parts[0] }.map(\.value.type)
+        guard case .structure(let structure)? = types.first,
+            structure.fields.contains(where: { $0.name[...] == parts[1] })
+        else { return nil }
+        return String(name)
+    }
+
+    /// Whether a text has the name of a value in it, as if it were an expression.
+    private static func isExpression(
+        _ text: String, _ scope: VariableScope, _ constants: [Environment.Constant]
+    ) -> Bool {
+        guard text.utf8.count <= longestName else { return false }
+        return text.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }
+            .contains { named(String($0), scope, constants) != nil }
     }
 
     /// What a program gives: where only a fixed value can stand at once, so that it is told if it gives none.
@@ -229,11 +275,12 @@ struct DataCompiler {
     }
 
     /// A fixed scalar as a value of a type, or nil after reporting why not.
-    private func value(_ resolved: CoreSchema, _ text: String, as type: ValueType, _ what: Subject, at span: Span)
-        -> Value?
-    {
+    private func value(
+        _ resolved: CoreSchema, _ text: String, as type: ValueType, _ what: Subject, at span: Span,
+        _ scope: VariableScope
+    ) -> Value? {
         let value = Self.converted(resolved, text, as: type)
-        if value == nil { complain(resolved, text, type, what, span) }
+        if value == nil { complain(resolved, text, type, what, span, scope) }
         return value
     }
 
@@ -265,7 +312,9 @@ struct DataCompiler {
         }
     }
 
-    private func complain(_ resolved: CoreSchema, _ text: String, _ type: ValueType, _ what: Subject, _ span: Span) {
+    private func complain(
+        _ resolved: CoreSchema, _ text: String, _ type: ValueType, _ what: Subject, _ span: Span, _ scope: VariableScope
+    ) {
         let shown = String(text.prefix(60).map { $0.isNewline ? " " : $0 })
         switch (type, resolved) {
         case (.int, .int), (.int, .hugeInt), (.uint, .int), (.uint, .hugeInt), (.double, .hugeFloat),
@@ -276,6 +325,7 @@ struct DataCompiler {
         }
         var hint: String?
         switch (type, resolved) {
+        case (_, .text) where Self.isExpression(text, scope, session.constants): hint = "write \"${\(shown)}\""
         case (.string, .null): hint = "write \"\" for an empty text"
         case (.string, _): hint = "write \"\(shown)\""
         case (.duration, _): hint = DurationText.hint(for: text)
