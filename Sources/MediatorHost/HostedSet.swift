@@ -183,7 +183,8 @@ final class HostedSet: Sendable {
             let busy = system.runs.filter { $0.running > 0 }.map(\.feedback)
             return Plan.Running(
                 state: system.loop.state.index, feedbacks: busy,
-                hasFailed: system.phase == .givenUp || system.phase == .restarting)
+                hasFailed: system.phase == .givenUp || system.phase == .restarting,
+                waiting: system.pauseState == nil ? nil : system.snapshot.waiting)
         }
     }
 }

@@ -105,12 +105,25 @@ public struct Plan: Sendable, Hashable {
         public var feedbacks: [String]
         /// Whether it has ended on account of a fault, or waits to begin anew: there is no state to be carried over.
         public var hasFailed: Bool
+        /// How many events wait until it goes on, if it is paused: what takes its place is not, and has none of them.
+        public var waiting: Int?
 
         /// A system in a state.
-        public init(state: Int, feedbacks: [String] = [], hasFailed: Bool = false) {
+        public init(state: Int, feedbacks: [String] = [], hasFailed: Bool = false, waiting: Int? = nil) {
             self.state = state
             self.feedbacks = feedbacks
             self.hasFailed = hasFailed
+            self.waiting = waiting
+        }
+
+        /// What ends with its pause, for a reason.
+        fileprivate var lost: String {
+            switch waiting {
+            case nil: ""
+            case 0: "; it is no longer paused"
+            case 1: "; it is no longer paused, and the event that waits is lost"
+            case let count?: "; it is no longer paused, and the \(count) events that wait are lost"
+            }
         }
     }
 
@@ -242,11 +255,12 @@ public struct Plan: Sendable, Hashable {
         }
         let state = running?.state ?? before.initialState.state
         if let obstacle = obstacle(to: state, of: before, in: after) {
-            return SystemStep(name: name, fate: .restart, reason: obstacle, ending: ending)
+            return SystemStep(
+                name: name, fate: .restart, reason: obstacle + (running?.lost ?? ""), ending: ending)
         }
         return SystemStep(
-            name: name, fate: .migrate, reason: "its state '\(before.states[state].name)' is carried over",
-            ending: ending)
+            name: name, fate: .migrate,
+            reason: "its state '\(before.states[state].name)' is carried over" + (running?.lost ?? ""), ending: ending)
     }
 
     private static func obstacle(to state: Int, of old: SystemDefinition, in new: SystemDefinition) -> String? {

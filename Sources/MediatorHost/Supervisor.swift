@@ -294,7 +294,7 @@ extension Host {
     /// What keeps a system from taking anything, also in words.
     static func obstacle(to system: HostedSystem) -> (kind: HostError.Obstacle, text: String) {
         switch system.phase {
-        case .built: (.notStarted, "it is not started")
+        case .built: (.notStarted, "it has not started yet: the daemon starts, or a reload is under way")
         case .running, .leaving: (.stopping, "it is stopping")
         case .restarting: (.restarting, "it is being restarted already")
         case .givenUp: (.ended, "it has ended on account of a fault; restart it")

@@ -149,6 +149,14 @@ import Testing
         #expect(try fixture.state("counter") == "Count 2")
         try fixture.host.pause("counter", by: 0, named: "root")
         let migrated = other.replacing("limit: 3", with: "limit: 4")
+        func reason() throws -> String? {
+            try fixture.host.plan(for: graph(migrated)).systems.first { $0.name == "counter" }?.reason
+        }
+        #expect(try reason() == "its state 'Count' is carried over; it is no longer paused")
+        try add(7, fixture.host)
+        #expect(try reason()?.hasSuffix("; it is no longer paused, and the event that waits is lost") == true)
+        try add(8, fixture.host)
+        #expect(try reason()?.hasSuffix("; it is no longer paused, and the 2 events that wait are lost") == true)
         _ = try await fixture.host.apply(try graph(migrated))
         #expect(try fixture.host.systemStatus("counter").pause == nil)
         try add(2, fixture.host)
