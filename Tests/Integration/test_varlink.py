@@ -166,7 +166,8 @@ def test_varlinkctl_calls(trixie: Container) -> None:
     systems = called_by_systemd(trixie, "io.mediatord.Control.ListSystems")
     assert isinstance(systems, dict)
     assert [system["name"] for system in systems["systems"]] == ["door", "heartbeat"]
-    assert called_by_systemd(trixie, "io.mediatord.Control.Publish", {"bus": "level", "value": 7}) == {}
+    published = called_by_systemd(trixie, "io.mediatord.Control.Publish", {"bus": "level", "value": 7})
+    assert isinstance(published, dict) and list(published) == ["time"] and published["time"].endswith("Z"), published
     bus = called_by_systemd(trixie, "io.mediatord.Control.DescribeBus", {"name": "level"})
     assert isinstance(bus, dict) and bus["bus"]["summary"]["value"] == 7
     called_by_systemd(trixie, "io.mediatord.Control.Emit", {"system": "door", "event": "Push", "data": {"by": "cat"}})
