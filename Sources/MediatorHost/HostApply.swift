@@ -125,6 +125,9 @@ extension Host {
         let gone = plan.systems.compactMap { step in
             step.fate == .keep || step.fate == .add ? nil : old.system(step.name)
         }
+        for step in plan.systems where step.fate == .migrate {
+            if let system = old.system(step.name) { new.system(step.name)?.follows(system) }
+        }
         let phaseNow = machine.withLock { machine in
             if machine.phase == .running {
                 machine.set = new

@@ -124,7 +124,7 @@ final class HostedSet: Sendable {
             health: wellness.health,
             healthSince: wellness.since,
             healthReason: wellness.reason,
-            state: system.loop.state,
+            state: system.presentState,
             loop: system.snapshot,
             waitingBytes: system.loop.waitingBytes,
             restarts: system.treatments.restarts,

@@ -30,6 +30,8 @@ final class HostedSystem: Sendable {
         /// Where it stood when it was ended for good.
         var left: Phase?
         var incarnation: Incarnation
+        /// The one in whose last state it is to begin, until it does.
+        var predecessor: HostedSystem?
         /// Whether nothing of it is left running.
         var isOver = false
         /// Counts the claims for a restart; a restart goes on only while its claim is the last one.
@@ -317,13 +319,32 @@ final class HostedSystem: Sendable {
 
     /// Starts, unless it has been stopped before.
     func start() {
-        let incarnation = status.withLock { status -> Incarnation? in
-            guard status.phase == .built else { return nil }
+        // The predecessor is not released under the lock.
+        let (incarnation, _) = status.withLock { status -> (Incarnation?, HostedSystem?) in
+            guard status.phase == .built else { return (nil, nil) }
             status.phase = .running
-            return status.incarnation
+            return (status.incarnation, status.predecessor.take())
         }
         guard let incarnation else { return }
         start(incarnation, afterWaiting: false)
+    }
+
+    /// Says in whose last state it is to begin.
+    func follows(_ predecessor: HostedSystem) {
+        status.withLock { status in
+            if status.phase == .built { status.predecessor = predecessor }
+        }
+    }
+
+    /// The state in which it is. As long as the one that it takes the place of has not ended, it is that one's, as it would be
+    /// carried over now.
+    var presentState: SystemState {
+        if let old = status.withLock({ $0.predecessor }),
+            let state = old.loop.state.migrated(from: old.definition, to: definition, at: time.now())
+        {
+            return state
+        }
+        return loop.state
     }
 
     private func start(_ incarnation: Incarnation, afterWaiting hasWaited: Bool) {
@@ -337,14 +358,14 @@ final class HostedSystem: Sendable {
 
     /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
     func beginStop() {
-        let (incarnation, isPaused, waiters) = status.withLock { status in
+        let (incarnation, isPaused, waiters, _) = status.withLock { status in
             let isPaused = status.pause != nil
             if status.left == nil { status.left = status.phase }
             status.phase = .leaving
             status.pause = nil
             _ = status.note(at: time.now())
             status.treatment = nil
-            return (status.incarnation, isPaused, status.takeWaiters())
+            return (status.incarnation, isPaused, status.takeWaiters(), status.predecessor.take())
         }
         let hasBegun = incarnation.loop.phase != .notStarted
         let waiting = hasBegun && !isPaused ? 0 : incarnation.loop.snapshot.waiting

@@ -341,6 +341,33 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `a replaced system shows the state that it will carry over until it starts`() async throws {
+        let text = """
+            system: job
+            states: { There: {}, Here: { n: int } }
+            events: { Done: {}, Go: { n: int } }
+            external: Go
+            initialState: There
+            feedbacks: { works: { onState: Here, strategy: continueOnNewState, work: 20s } }
+            transitions: { any: { Go: { to: Here, set: { n: "${event.n}" } } } }
+            """
+        let fixture = try Fixture(text)
+        fixture.host.start()
+        try fixture.host.emit("Go", to: "job", fields: [.int(5)])
+        await fixture.clock.sleepers(atLeast: 1)
+        async let applied = fixture.apply(text.replacing("20s", with: "30s"))
+        while fixture.host.generation == 1 { await Task.yield() }
+        #expect(try fixture.state("job") == "Here 5")
+        #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
+        try fixture.host.emit("Go", to: "job", fields: [.int(6)])
+        #expect(try fixture.state("job") == "Here 5")
+        fixture.clock.advance(by: .seconds(20))
+        #expect(try await applied.late.isEmpty)
+        await fixture.settle()
+        #expect(try fixture.state("job") == "Here 6")
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test func `a bus keeps its value where it can, and new links see it`() async throws {
         let bus = "buses: { level: { kind: currentValue, value: int, initial: 1, external: both } }\n"
         let link = "links: { down: { attach: a, to: level, emitEvent: { Add: { by: \"${value}\" } } } }\n"
