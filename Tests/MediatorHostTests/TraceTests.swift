@@ -129,6 +129,40 @@ private let guarded = """
         #expect(Array(kinds.prefix(4)) == [.began, .unhandled, .transition, .stay])
         #expect(kinds.count < 2 * Trace.capacity && Set(kinds.suffix(Trace.capacity)) == [.unhandled, .fault])
     }
+
+    @Test func `merges nothing over a restart or a reset`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: up
+            states: { V: { n: int } }
+            events: { Inc: {} }
+            initialState: { V: { n: 0 } }
+            feedbacks: { more: { onState: V, when: state.n < 5, emit: Inc } }
+            transitions: { V: { Inc: { to: V, set: { n: "${state.n + 1}" } } } }
+            """)
+        let (first, last) = ("V { n: 0 } → V { n: 1 } on Inc", "V { n: 4 } → V { n: 5 } on Inc")
+        fixture.host.start()
+        await fixture.settle()
+        #expect(try fixture.host.trace("up").map(\.text) == ["began in V { n: 0 }", first, last])
+        try await fixture.host.restart("up")
+        await fixture.settle()
+        try fixture.host.reset("up")
+        await fixture.settle()
+        let steps = try fixture.host.trace("up")
+        let anew = ["began in V { n: 0 }", first, last]
+        #expect(steps.prefix(6).map(\.text) == anew + anew)
+        #expect(steps.dropFirst(6).first?.text.contains("→ V { n: 0 }") == true)
+        #expect(steps.dropFirst(7).map(\.text) == [first, last])
+        // What came before a row of restarts is still there when they have pushed each other out.
+        try fixture.host.pause("up", by: 1_000, named: "alice")
+        try fixture.host.resume("up", by: 1_000)
+        for _ in 0..<20 {
+            try await fixture.host.restart("up")
+            await fixture.settle()
+        }
+        #expect(try fixture.host.trace("up").contains { $0.kind == .paused })
+        #expect(try fixture.host.trace("up").suffix(Trace.capacity).count { $0.kind == .began } > 9)
+    }
 }
 
 private let waiting = """

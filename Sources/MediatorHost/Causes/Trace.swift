@@ -7,6 +7,9 @@ import Synchronization
 /// of the last ``memory`` things that differed. Of a row of repetitions of one thing only the last is kept, so that what one
 /// does again and again neither pushes anything else out nor keeps more alive than the processor's caches hold.
 ///
+/// A beginning and a reset are never merged with what was before, nor is the first of each that differs behind them: what one
+/// does again after a restart is told again.
+///
 /// It holds states without what brought them about, but for the last thing, so what it keeps alive is bounded.
 package struct Trace {
     /// Something that a system did.
@@ -15,6 +18,12 @@ package struct Trace {
         case entered(StateRecord, from: StateRecord?)
         /// Anything else.
         case other(Happening)
+
+        /// Whether it began with it, or anew.
+        fileprivate var begins: Bool {
+            guard case .entered(let record, let old) = self else { return false }
+            return old == nil || record.isOfReset
+        }
 
         /// The same, which does not lead to what brought its state about; nil: that is so already.
         fileprivate var alone: Step? {
@@ -38,9 +47,19 @@ package struct Trace {
     /// How many things that differed are remembered, to tell repetitions.
     package static let memory = 8
 
+    /// How new a step is.
+    private enum Novelty {
+        /// Nothing like it is remembered.
+        case new
+        /// The like of it was before the system began, or began anew.
+        case known
+        /// The like of it has been since then.
+        case dull
+    }
+
     /// Things, of which the oldest gives way to a new one.
     private struct Ring {
-        private var steps: [(step: Step, isDull: Bool)] = []
+        private var steps: [(step: Step, novelty: Novelty)] = []
         private var first = 0
 
         /// The oldest first.
@@ -62,15 +81,15 @@ package struct Trace {
         }
 
         /// Whether the last is a repetition.
-        var endsDull: Bool { !steps.isEmpty && steps[(first + steps.count - 1) % steps.count].isDull }
+        var endsDull: Bool { !steps.isEmpty && steps[(first + steps.count - 1) % steps.count].novelty == .dull }
 
         /// Keeps a step; what gave way to it.
-        mutating func add(_ step: Step, isDull: Bool) -> (step: Step, isDull: Bool)? {
+        mutating func add(_ step: Step, _ novelty: Novelty) -> (step: Step, novelty: Novelty)? {
             guard steps.count == Trace.capacity else {
-                steps.append((step, isDull))
+                steps.append((step, novelty))
                 return nil
             }
-            var old = (step: step, isDull: isDull)
+            var old = (step: step, novelty: novelty)
             swap(&old, &steps[first])
             first = first + 1 == Trace.capacity ? 0 : first + 1
             return old
@@ -113,6 +132,8 @@ package struct Trace {
     /// Those that are no longer among the recent ones, and no mere repetitions.
     private var kept = Ring()
     private var likenesses = Likenesses()
+    /// Those since the system began, or began anew.
+    private var likenessesSinceBegin = Likenesses()
     /// What kind of likeness the last thing has.
     private var lastKind: Int?
     /// By the name of a feedback, what the outcomes of its last run were.
@@ -135,16 +156,17 @@ package struct Trace {
     /// Remembers something.
     mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
-        let isDull = isDull(step)
+        if step.begins { likenessesSinceBegin = Likenesses() }
+        let novelty = novelty(of: step)
         let (kind, kindBefore) = (kind(step), lastKind)
         lastKind = kind
         // Repetitions of one and the same thing, with nothing between them: what is dull is like the one of its kind before.
-        if isDull, recent.endsDull, kind == kindBefore {
+        if novelty == .dull, recent.endsDull, kind == kindBefore {
             return Forgotten(step: recent.repeatLast(step))
         }
         var forgotten = Forgotten(chained: recent.settleLast())
-        if let old = recent.add(step, isDull: isDull) {
-            forgotten.step = old.isDull ? old.step : kept.add(old.step, isDull: false)?.step
+        if let old = recent.add(step, novelty) {
+            forgotten.step = old.novelty == .new ? kept.add(old.step, .new)?.step : old.step
         }
         return forgotten
     }
@@ -152,7 +174,7 @@ package struct Trace {
     /// What kind of likeness a step has.
     private func kind(_ step: Step) -> Int {
         switch step {
-        case .entered: 0
+        case .entered: step.begins ? -3 : 0
         case .other(let happening):
             switch happening.kind {
             case .stayed: happening.fault == nil ? 2 : 1
@@ -172,32 +194,29 @@ package struct Trace {
         return before.fault == failure.fault
     }
 
-    private mutating func isDull(_ step: Step) -> Bool {
+    private mutating func novelty(of step: Step) -> Novelty {
+        if case .other(let happening) = step, case .ran(let run) = happening.kind {
+            let outcomes = run.outcomes.map(\.name)
+            return lastOutcomes.updateValue(outcomes, forKey: run.feedback) == outcomes ? .dull : .new
+        }
+        let likeness = likeness(of: step)
+        let isDull = likenessesSinceBegin.holds(likeness)
+        return likenesses.holds(likeness) ? isDull ? .dull : .known : .new
+    }
+
+    /// What makes a step that is no run like another.
+    private func likeness(of step: Step) -> Likeness {
         switch step {
         case .entered(let new, _):
-            return likenesses.holds(
-                Likeness(kind: 0, before: new.previous ?? -1, after: new.index, event: new.indexOfEvent))
+            Likeness(kind: kind(step), before: new.previous ?? -1, after: new.index, event: new.indexOfEvent)
         case .other(let happening):
-            switch happening.kind {
-            case .failed:
-                let fault = happening.fault?.hashValue ?? 0
-                return likenesses.holds(happening.likeness(5, fault))
-            case .ran(let run):
-                let outcomes = run.outcomes.map(\.name)
-                return lastOutcomes.updateValue(outcomes, forKey: run.feedback) == outcomes
-            case .stayed where happening.fault != nil: return likenesses.holds(happening.likeness(1))
-            case .stayed: return likenesses.holds(happening.likeness(2))
-            case .unhandled: return likenesses.holds(happening.likeness(3))
-            case .dropped: return likenesses.holds(happening.likeness(4))
-            case .paused: return likenesses.holds(happening.likeness(-1))
-            case .resumed: return likenesses.holds(happening.likeness(-2))
-            }
+            happening.likeness(kind(step), happening.kind.isFailure ? happening.fault?.hashValue ?? 0 : -1)
         }
     }
 }
 
 extension Happening {
-    fileprivate func likeness(_ kind: Int, _ what: Int = -1) -> Trace.Likeness {
+    fileprivate func likeness(_ kind: Int, _ what: Int) -> Trace.Likeness {
         Trace.Likeness(kind: kind, before: before?.index ?? -1, after: what, event: event?.index ?? -1)
     }
 }
@@ -219,6 +238,10 @@ final class Happening: Sendable {
         case paused(by: String)
         /// Somebody let it go on, after so long.
         case resumed(by: String, after: Duration)
+
+        fileprivate var isFailure: Bool {
+            if case .failed = self { true } else { false }
+        }
     }
 
     let kind: Kind
