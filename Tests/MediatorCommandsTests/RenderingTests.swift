@@ -431,6 +431,65 @@ struct RenderingTests {
         await bench.service.close()
     }
 
+    @Test(arguments: [50, 60, 80, 100])
+    func `names in tables stay whole on any terminal that is wider than they are`(columns: Int) async throws {
+        let bench = try await Bench()
+        for (arguments, names) in [
+            (["status"], ["backup", "disk-guard"]), (["list", "buses"], ["alarms", "backup", "temperature"]),
+            (["list", "links"], ["tell-full"]), (["plan", "--all"], ["disk-guard"]),
+        ] {
+            let output = await Bench.run(
+                arguments, columns: columns, variables: ["MEDIATORD_SOCKET": bench.socket, "NO_COLOR": "1"]
+            ).output
+            let words = output.split { $0.isWhitespace }
+            for name in names { #expect(words.contains(name[...]), "\(output)") }
+            guard arguments[0] == "list" else { continue }
+            #expect(output.split(separator: "\n").allSatisfy { TextWidth.columns(String($0)) <= columns })
+        }
+        let narrow = await bench.run("list", "buses", columns: 70, variables: ["NO_COLOR": "1"])
+        #expect(
+            narrow.output == """
+                BUS          KIND   TYPE   VALUE  SINCE          PU…  DRO…  REA…  WRI…
+                alarms       pass…  alar…                          3     1     1     1
+                backup       curr…  stri…  "off…  11:59:59 (1 …    1           0     0
+                temperature  curr…  doub…  21.5                    0           0     0
+
+                """)
+        let least = await bench.run("list", "buses", columns: 8, variables: ["NO_COLOR": "1"])
+        #expect(least.output == "BUS\nalarms\nbackup\ntempera…\n")
+        await bench.service.close()
+    }
+
+    @Test(arguments: [40, 60, 80, 120])
+    func `what is said of one thing is cut on no terminal`(columns: Int) async throws {
+        let bench = try await Bench()
+        for name in ["disk-guard", "system:backup", "alarms", "link:tell-full"] {
+            let variables = ["MEDIATORD_SOCKET": bench.socket, "NO_COLOR": "1"]
+            let whole = await Bench.run(["show", name], variables: variables).output
+            let shown = await Bench.run(["show", name], columns: columns, variables: variables).output
+            #expect(!shown.contains("…"))
+            func letters(_ text: String) -> [Character] { text.filter { !$0.isWhitespace }.sorted() }
+            #expect(letters(shown) == letters(whole))
+        }
+        let shown = await bench.run("show", "disk-guard", columns: 50, variables: ["NO_COLOR": "1"])
+        #expect(
+            shown.output.contains(
+                """
+                  Measured  percent: int (between 0 and 100),
+                            mount: string, within: duration
+
+                """))
+        await bench.service.close()
+    }
+
+    @Test func `text goes on below at a blank, and within a word that is too long`() {
+        #expect(TextWidth.wrapped("every 5s: run df", to: 9) == ["every 5s:", "run df"])
+        #expect(TextWidth.wrapped("every 5s: run df", to: 20) == ["every 5s: run df"])
+        #expect(TextWidth.wrapped("run /usr/lib/something -x", to: 8) == ["run", "/usr/lib", "/somethi", "ng -x"])
+        #expect(TextWidth.wrapped("", to: 5) == [""])
+        #expect(TextWidth.wrapped("日本語です", to: 5) == ["日本", "語で", "す"])
+    }
+
     @Test(arguments: [40, 60, 80])
     func `on a terminal no line of a table, a story or a tap is too wide, and in a pipe all are whole`(
         columns: Int

@@ -20,7 +20,7 @@ struct ListReport: Report {
 
     private static func table(_ buses: [BusSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .text("BUS"), .text("KIND"), .flexible("TYPE"), .flexible("VALUE"), .time("SINCE"), .number("PUBLISHED"),
+            .name("BUS"), .text("KIND"), .flexible("TYPE"), .flexible("VALUE"), .time("SINCE"), .number("PUBLISHED"),
             .number("DROPPED"), .number("READERS"), .number("WRITERS"), .optional("DESCRIPTION"),
         ]
         let rows = buses.map { bus -> [Table.Cell] in
@@ -42,7 +42,7 @@ struct ListReport: Report {
 
     private static func table(_ links: [LinkSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .text("LINK"), .flexible("RULE"), .number("FIRED"), .time("LAST FIRED"),
+            .name("LINK"), .flexible("RULE"), .number("FIRED"), .time("LAST FIRED"),
             .text("HELD BACK"), .text("TRANSIENT"),
         ]
         let rows = links.map { link -> [Table.Cell] in

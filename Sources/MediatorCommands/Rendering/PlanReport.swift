@@ -63,7 +63,7 @@ enum StepTable {
     static func text(_ steps: [PlanStep], _ style: TextStyle) -> String {
         guard !steps.isEmpty else { return "" }
         let columns: [Table.Column] = [
-            .text("PART"), .text("NAME"), .text("FATE"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
+            .text("PART"), .name("NAME"), .text("FATE"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
         ]
         let rows = steps.map { step -> [Table.Cell] in
             [

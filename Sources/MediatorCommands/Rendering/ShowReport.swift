@@ -68,7 +68,7 @@ enum ShowReport: Report {
                 [.init(parameter.name), .init(parameter.type), .init(Self.value(of: parameter))]
             }
             text += section(
-                title, Table([.text("PARAMETER"), .text("TYPE"), .flexible("VALUE")], rows: rows),
+                title, Table([.text("PARAMETER"), .flexible("TYPE"), .flexible("VALUE")], rows: rows),
                 isEmpty: given.isEmpty, style)
         }
         text += section(
@@ -111,8 +111,8 @@ enum ShowReport: Report {
             "feedbacks",
             Table(
                 [
-                    .text("FEEDBACK"), .text("ON STATE"), .text("STRATEGY"), .number("RUNNING"), .number("WAITING"),
-                ] + (hasNext ? [.time("NEXT")] : []) + [.flexible("EFFECT")],
+                    .text("FEEDBACK"), .text("ON STATE"), .flexible("STRATEGY"), .number("RUNNING"), .number("WAITING"),
+                ] + (hasNext ? [.flexible("NEXT")] : []) + [.flexible("EFFECT")],
                 rows: system.feedbacks.map { feedback in
                     [
                         .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),
@@ -253,7 +253,7 @@ enum ShowReport: Report {
     }
 
     private static func section(_ title: String, _ table: Table, isEmpty: Bool, _ style: TextStyle) -> String {
-        isEmpty ? "" : "\n\(title)\n" + table.text(style, indentation: 2)
+        isEmpty ? "" : "\n\(title)\n" + table.text(style, indentation: 2, excess: .wrapped)
     }
 }
 

@@ -77,7 +77,7 @@ enum SystemTable {
 
     static func text(_ systems: [SystemSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .text("SYSTEM"), .text("HEALTH"), .flexible("STATE"), .time("SINCE"), .number("EVENTS"),
+            .name("SYSTEM"), .text("HEALTH"), .flexible("STATE"), .time("SINCE"), .number("EVENTS"),
             .number("DROPPED"), .number("FAULTS"), .optional("DESCRIPTION"),
         ]
         let rows = systems.map { system -> [Table.Cell] in

@@ -1,4 +1,4 @@
-/// A table for people: headed columns, aligned, cut to the width there is.
+/// A table for people: headed columns, aligned, in the width there is.
 struct Table {
     /// A cell; its colour is put around the text once that has its final width.
     struct Cell {
@@ -17,25 +17,36 @@ struct Table {
         enum Firmness: Int {
             /// First, where there is much to be read.
             case flexible
-            /// When that does not suffice: names, and titles of numbers.
+            /// When that does not suffice: words, titles of numbers, and how long ago a time was.
             case firm
-            /// Last: a time, of which nobody can guess the rest.
+            /// Last, when no other column is left: the name of what a row is about, by which rows are told apart.
             case firmest
         }
 
         var title: String
         var isNumber = false
+        var isTime = false
         var firmness = Firmness.firm
         /// Whether the column may be left out when to cut what is flexible does not suffice.
         var isOptional = false
 
+        static func name(_ title: String) -> Column { Column(title: title, firmness: .firmest) }
         static func text(_ title: String) -> Column { Column(title: title) }
         static func flexible(_ title: String) -> Column { Column(title: title, firmness: .flexible) }
         static func optional(_ title: String) -> Column {
             Column(title: title, firmness: .flexible, isOptional: true)
         }
         static func number(_ title: String) -> Column { Column(title: title, isNumber: true) }
-        static func time(_ title: String) -> Column { Column(title: title, firmness: .firmest) }
+        static func time(_ title: String) -> Column { Column(title: title, isTime: true) }
+    }
+
+    /// What is done with what is too long for the terminal.
+    enum Excess {
+        /// It ends in an ellipsis, and columns for which there is no room are left out.
+        case cut
+        /// It goes on below, between two words, where it stands in a flexible column; where that does not suffice, all lines
+        /// are as long as they are.
+        case wrapped
     }
 
     /// The least width of a column that is cut first.
@@ -44,6 +55,8 @@ struct Table {
     private static let leastOfAll = 5
     /// The least width of the title of a number.
     private static let leastOfTitle = 3
+    /// The least width of a time: the clock, with the date before it.
+    private static let leastOfTime = 13
     private static let gap = 2
 
     private let columns: [Column]
@@ -57,23 +70,39 @@ struct Table {
     }
 
     /// The lines, each ended by a newline; `indentation` columns from the left.
-    func text(_ style: TextStyle, indentation: Int = 0) -> String {
+    func text(_ style: TextStyle, indentation: Int = 0, excess: Excess = .cut) -> String {
         let available = style.columns.map { $0 - indentation }
-        var widths = columns.indices.map { index in
+        let whole = columns.indices.map { index in
             rows.map { TextWidth.columns($0[index].text) }.reduce(columns[index].title.count, max)
         }
-        if let available, !fit(&widths, into: available, .flexible) {
-            if let optional = columns.lastIndex(where: \.isOptional) {
+        var widths = whole
+        if let available, !fit(&widths, into: available, .flexible, partsWords: excess == .cut) {
+            if excess == .wrapped {
+                widths = whole
+            } else if let optional = columns.lastIndex(where: \.isOptional) {
                 return without(optional).text(style, indentation: indentation)
-            }
-            let fits = fit(&widths, into: available, .firm) || fit(&widths, into: available, .firmest)
-            if !fits, columns.count > 1 {
-                return without(columns.count - 1).text(style, indentation: indentation)
+            } else if !fit(&widths, into: available, .firm) {
+                let others = columns.indices.filter { columns[$0].firmness != .firmest }
+                if columns.count > 1, let last = others.last {
+                    return without(last).text(style, indentation: indentation)
+                }
+                _ = fit(&widths, into: available, .firmest)
             }
         }
         let margin = String(repeating: " ", count: indentation)
         let head = line(columns.map { Cell($0.title, .bold) }, widths, style)
-        return ([head] + rows.map { line($0, widths, style) }).map { margin + $0 + "\n" }.joined()
+        let lines = rows.flatMap { row in
+            (excess == .wrapped ? wrapped(row, widths) : [row]).map { line($0, widths, style) }
+        }
+        return ([head] + lines).map { margin + $0 + "\n" }.joined()
+    }
+
+    /// The lines of a row of which no cell is wider than its column.
+    private func wrapped(_ row: [Cell], _ widths: [Int]) -> [[Cell]] {
+        let cells = row.indices.map { TextWidth.wrapped(row[$0].text, to: widths[$0]) }
+        return (0..<(cells.map(\.count).max() ?? 0)).map { number in
+            row.indices.map { Cell(cells[$0].count > number ? cells[$0][number] : "", row[$0].color) }
+        }
     }
 
     private func without(_ column: Int) -> Table {
@@ -90,12 +119,19 @@ struct Table {
     }
 
     /// Narrows columns until all together have room, the widest first; whether they have.
-    private func fit(_ widths: inout [Int], into available: Int, _ firmness: Column.Firmness) -> Bool {
+    private func fit(
+        _ widths: inout [Int], into available: Int, _ firmness: Column.Firmness, partsWords: Bool = true
+    ) -> Bool {
         let least = columns.indices.map { index in
             let column = columns[index]
             guard column.firmness.rawValue <= firmness.rawValue else { return Int.max }
             // A number is never cut, only its title.
             if column.isNumber { return rows.map { TextWidth.columns($0[index].text) }.reduce(Self.leastOfTitle, max) }
+            if column.isTime { return Self.leastOfTime }
+            if !partsWords {
+                return rows.flatMap { $0[index].text.split(separator: " ") }.map { TextWidth.columns(String($0)) }
+                    .reduce(max(Self.leastWidth, column.title.count), max)
+            }
             return firmness == .flexible ? max(Self.leastWidth, column.title.count) : Self.leastOfAll
         }
         while widths.reduce(0, +) + Self.gap * max(0, widths.count - 1) > available {

@@ -21,6 +21,31 @@ package enum TextWidth {
         return result + "…"
     }
 
+    /// The whole text in lines of so many columns, parted at blanks, and within a word only where it is longer than a line.
+    package static func wrapped(_ text: String, to width: Int) -> [String] {
+        guard width > 1, columns(text) > width else { return [text] }
+        var lines: [String] = []
+        var (line, used) = (Substring(), 0)
+        var rest = text[...]
+        while let letter = rest.first {
+            guard used + columns(letter) > width else {
+                line.append(letter)
+                used += columns(letter)
+                rest.removeFirst()
+                continue
+            }
+            if letter == " " {
+                rest.removeFirst()
+            } else if let blank = line.lastIndex(of: " ") {
+                rest = line[line.index(after: blank)...] + rest
+                line = line[..<blank]
+            }
+            lines.append(String(line))
+            (line, used) = ("", 0)
+        }
+        return lines + [String(line)]
+    }
+
     /// The columns of a text that may bear colours.
     static func columns(ofColored text: String) -> Int { columns(plain(text)) }
 

@@ -86,7 +86,7 @@ struct TopReport: Report {
 
     func text(_ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .text("KIND"), .text("NAME"), .number("RATE/S"), .number("TOTAL"), .number("DROPS/S"), .number("DROPPED"),
+            .text("KIND"), .name("NAME"), .number("RATE/S"), .number("TOTAL"), .number("DROPS/S"), .number("DROPPED"),
             .number("RUNS"), .flexible("STATE"),
         ]
         let rows = model.listed.map { row -> [Table.Cell] in
