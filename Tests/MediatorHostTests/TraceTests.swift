@@ -223,15 +223,36 @@ private let waiting = """
                 "by-value": [#"it wants the value "idle", and the bus has "down""#],
                 "by-call": [],
                 "by-speed": ["state.speed > 5 — false, state.speed is 1"],
-                "by-down": ["it looks at Down, and uplink is in Up"],
+                "by-down": ["it acts only in Down, and uplink is in Up"],
                 "retry": ["state.retries < 3 — false, state.retries is 3"],
-                "hurry": ["it looks at Waiting, and backup is in Paused"],
+                "hurry": ["it acts only in Waiting, and backup is in Paused"],
             ])
         let call = try #require(answer.senders.first { $0.name == "by-call" })
         #expect(call.waits.hasPrefix("it waits for a value of the bus calls for which "))
         #expect(call.waits.hasSuffix("on which none has come yet; it has not fired yet"))
+        #expect(answer.senders.first { $0.name == "hurry" }?.waits == "it emits Start")
         // Nothing has been sent.
         #expect(try fixture.host.systemStatus("backup").loop.counters.events == 0)
+    }
+
+    @Test func `tells of a value that went by only what is known of it`() async throws {
+        let fixture = try CauseFixture(waiting)
+        fixture.host.start()
+        await fixture.settle()
+        func waits(_ value: Int64) async throws -> String {
+            try fixture.host.publish(.int(value), on: "calls")
+            await fixture.settle()
+            fixture.clock.advance(by: .seconds(1))
+            return try #require(
+                try fixture.host.whyNot("backup", event: "Start").senders.first { $0.name == "by-call" }
+            ).waits
+        }
+        let first = try await waits(2)
+        #expect(first.contains(" for which value > 3; the last value came at "))
+        #expect(first.hasSuffix("Z, and it did not fire at that; it has not fired yet"))
+        let second = try await waits(5)
+        #expect(second.contains("; the last value came at ") && !second.contains("did not fire"))
+        #expect(try await waits(1).contains("Z, and it did not fire at that; it fired last at "))
     }
 
     @Test func `says that a condition fails, and that nothing behind it is tried`() async throws {

@@ -142,7 +142,12 @@ extension HostedSet {
                 } else {
                     waits = "it waits for a value of the bus \(bus.definition.name)"
                     waits += definition.conditionText.map { " for which \($0)" } ?? ""
-                    waits += bus.current.since.map { ", which came last at \($0)" } ?? ", on which none has come yet"
+                    if let since = bus.current.since {
+                        waits += "; the last value came at \(since)"
+                        if link.fired.last.map({ $0 < since }) ?? true { waits += ", and it did not fire at that" }
+                    } else {
+                        waits += ", on which none has come yet"
+                    }
                     waits += last
                 }
             case .systemToSystem(let target, let selector, let programs):
@@ -187,7 +192,8 @@ extension HostedSet {
                         : name + (rule.condition.map { " with \($0.source)" } ?? "")
                 }
             }.filter { !$0.isEmpty }.sorted()
-            var waits = outcomes.isEmpty ? "it emits it" : "it emits it on \(outcomes.joined(separator: ", "))"
+            var waits = "it emits \(system.definition.events[event].name)"
+            if !outcomes.isEmpty { waits += " on \(outcomes.joined(separator: ", "))" }
             if let run, run.running > 0 { waits += "; it runs now" }
             if let time = next[feedback.name] { waits += "; its time is at \(time)" }
             return WhyNot.Sender(
@@ -208,13 +214,14 @@ extension HostedSystem {
         let state = loop.state
         let name = definition.states[state.index].name
         guard selector.states.contains(state.index), only.contains(state.index) else {
-            return reasons + ["it looks at \(selector.text), and \(definition.name) is in \(name)"]
+            return reasons + ["it acts only in \(selector.text), and \(definition.name) is in \(name)"]
         }
         if case .structure(let data) = state.data {
             for (field, value) in selector.equals where data.fields[field] != value {
                 let shown = value.description(longest: Shown.longestValue)
                 let found = data.fields[field].description(longest: Shown.longestValue)
-                reasons.append("it looks at \(data.type.fields[field].name) = \(shown), and that is \(found)")
+                let name = data.type.fields[field].name
+                reasons.append("it acts only where \(name) is \(shown), and that is \(found)")
             }
         }
         if let condition = selector.conditions[state.index] {
