@@ -132,13 +132,16 @@ extension Reloader {
             case .detached(let name): throw .linkDetached(name: name)
             case .oneOfMany(let name, let link): throw .linkOfInstances(name: name, link: link)
             case .published(let name):
-                let names = host.graph.links.map(\.name)
-                guard names.contains(name) else {
-                    throw .noSuchLink(name: name, nearest: nearestName(to: name, among: names))
+                let links = host.graph.links
+                guard let link = links.first(where: { $0.name == name }) else {
+                    throw .noSuchLink(name: name, nearest: nearestName(to: name, among: links.map(\.name)))
                 }
+                let system = host.graph.systems[link.system].name
+                let feedback = name.dropFirst(system.count + 1)
                 return .failure(
                     Rejection(
-                        summary: "'\(name)' is no link: what a feedback publishes is changed in its system's file"))
+                        summary: "'\(name)' is no link, but what the feedback '\(feedback)' of the system "
+                            + "'\(system)' publishes: it is changed there, \(link.source)"))
             case .tooMany:
                 let limit = TransientLayer.limit
                 return .failure(

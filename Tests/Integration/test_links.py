@@ -882,3 +882,34 @@ def test_a_link_that_is_held_back_tells_its_limit_and_why(daemon: Callable[..., 
     assert "  limit       3 per 1h, and for what has come over 100 links at most\n" in text, text
     assert re.search(r"  held back   \d times?, and still is, since it would fire more often than 3 per 1h\n", text), text
     assert "limit" not in one.ctl("show", "link:call").stdout
+
+
+PUBLISHING = """\
+system: meter
+states: { On: {} }
+events: { Tick: {} }
+external: any
+initialState: On
+feedbacks: { tell: { onState: On, publish: { to: visitor, value: someone } } }
+transitions: { On: { Tick: { to: On } } }
+"""
+
+
+def test_what_a_feedback_publishes_is_changed_in_its_system(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION | {"meter.yaml": PUBLISHING})
+    assert "meter/tell" in links(one)
+    for verb in (["detach", "meter/tell"], ["set", "meter/tell", "when=true"]):
+        assert (
+            "'meter/tell' is no link, but what the feedback 'tell' of the system 'meter' publishes: it is changed there, "
+            f"{one.config / 'meter.yaml'}:6:" in refused(one, *verb)
+        )
+    shown = one.ctl("cat-config", "meter/tell", "--running", check=False)
+    assert shown.returncode == 1
+    assert "'meter/tell'; what a feedback publishes is written in its system, 'meter'" in shown.stderr
+
+    def proposed(*words: str) -> list[str]:
+        return [line.split("\t")[0] for line in one.ctl("complete", "--", *words).stdout.splitlines()]
+
+    assert proposed("show", "meter") == ["meter", "meter/tell"]
+    assert proposed("cat-config", "meter") == ["meter"]
+    assert proposed("detach", "m") == [] and proposed("set", "m") == []

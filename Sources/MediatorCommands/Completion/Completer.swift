@@ -173,7 +173,10 @@ struct Completer: Sendable {
         case (_, "system"): return filtered(try await systems(), current)
         case (_, "bus"): return filtered(try await buses(), current)
         case (_, "link"): return filtered(try await links(), current)
-        case (_, "name"), ("cat-config", _): return filtered(try await names(current, Target.Kind.allCases), current)
+        case ("cat-config", _):
+            let names = try await names(current, Target.Kind.allCases)
+            return filtered(names.filter { !Self.isPublished($0.text) }, current)
+        case (_, "name"): return filtered(try await names(current, Target.Kind.allCases), current)
         case (_, "event"):
             guard let first else { return .candidates([]) }
             let events = try await source.system(Target(first).name).events
@@ -234,10 +237,13 @@ struct Completer: Sendable {
         try await source.links().map { Candidate(text: $0.name, meaning: $0.description) }
     }
 
+    /// Whether the name of a link is that of what a feedback publishes: it is written in its system, and changed there.
+    private static func isPublished(_ link: String) -> Bool { link.contains("/") }
+
     /// Links that can be changed: all that are for the instances of a template are changed at once, as the one that is written.
     private func changeableLinks() async throws -> [Candidate] {
         var seen: Set<Substring> = []
-        return try await source.links().compactMap { link in
+        return try await source.links().filter { !Self.isPublished($0.name) }.compactMap { link in
             let name = link.name.prefix { $0 != "@" }
             return seen.insert(name).inserted ? Candidate(text: String(name), meaning: link.description) : nil
         }

@@ -92,7 +92,12 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
                 isWhole = false
                 // Of what does not exist for an instance there may be what makes the others.
                 let stem = String(name.prefix { $0 != "@" })
-                let hint = known.contains(stem) ? "; did you mean '\(stem)'?" : Nearest.hint(name, among: known)
+                // What a feedback publishes is listed among the links, and written in its system.
+                let system = name.split(separator: "/").first.map(String.init) ?? ""
+                let hint =
+                    if known.contains(stem) { "; did you mean '\(stem)'?" } else if known.contains(system) {
+                        "; what a feedback publishes is written in its system, '\(system)'"
+                    } else { Nearest.hint(name, among: known) }
                 missing.append("there is no system, bus, link, instance or file '\(name)'\(hint)")
             }
         }
