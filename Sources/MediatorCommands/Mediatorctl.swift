@@ -49,15 +49,18 @@ public enum Mediatorctl {
                 }
             }
             let unknown = unknownVerb(arguments)
+            let advice = DashedValue(in: optionsBehindVerb(arguments))?.advice
             guard !wantsJSON(arguments) else {
                 let error =
                     unknown
                     ?? CommandError(
-                        .usage, RootCommand.message(for: error), advice: "See `mediatorctl --help`.")
+                        .usage, RootCommand.message(for: error), advice: advice ?? "See `mediatorctl --help`.")
                 environment.writeError(error.text(isJSON: true))
                 return .usage
             }
-            environment.writeError(unknown.map(\.text) ?? message + "\n")
+            var lines = message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            if let advice { lines.insert(PlainText.cleaned(advice), at: 1) }
+            environment.writeError(unknown.map(\.text) ?? lines.map { $0 + "\n" }.joined())
             return .usage
         }
     }

@@ -576,6 +576,28 @@ struct CommandTests {
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
     }
 
+    @Test(arguments: [
+        (["publish", "temperature", "-5"], "publish temperature -- -5"),
+        (["publish", "temperature", "-5", "--wait", "backup=On"], "publish temperature --wait backup=On -- -5"),
+        (["emit", "disk-guard", "Measured", "-x", "percent=1"], "emit disk-guard Measured -- -x percent=1"),
+        (["why-not", "disk-guard", "Reset", "-5"], "why-not disk-guard Reset -- -5"),
+        (["eval", "-n + 3", "--with", "n=1"], "eval --with n=1 -- '-n + 3'"),
+    ])
+    func `who writes a value that begins with a dash is told how`(arguments: [String], line: String) async throws {
+        let advice = "A value that begins with '-' is written behind `--`: `mediatorctl \(line)`."
+        let result = await Bench.run(arguments)
+        #expect(result.status == .usage && result.output.isEmpty)
+        #expect(result.error.hasPrefix("Error: "))
+        #expect(result.error.split(separator: "\n").dropFirst().first == advice[...], "\(result.error)")
+        let json = try JSONValue(parsing: await Bench.run(arguments + ["--json"]).error)["error"]
+        #expect(json?["hint"] == .string(advice.replacing(" -- ", with: " --json -- ")))
+    }
+
+    @Test(arguments: [["publish", "temperature"], ["publish", "temperature", "--wiat", "x"], ["status", "-5"]])
+    func `what is no such value has no such advice`(arguments: [String]) async throws {
+        #expect(!(await Bench.run(arguments)).error.contains("begins with"))
+    }
+
     @Test func `the help of the root names every exit status`() async {
         let result = await Bench.run(["--help"])
         #expect(result.status == .success)
