@@ -42,19 +42,20 @@ public enum Mediatorctl {
             return await run(verb, environment)
         } catch {
             let message = RootCommand.fullMessage(for: error, columns: environment.columns)
-            if RootCommand.exitCode(for: error).isSuccess {
+            let unknown = unknownVerb(arguments)
+            // Help is told also of verbs that there are not: then it is that of all.
+            if unknown == nil, RootCommand.exitCode(for: error).isSuccess {
                 return run(environment, isJSON: false) {
                     try environment.write(message.hasSuffix("\n") ? message : message + "\n")
                     return .success
                 }
             }
-            let unknown = unknownVerb(arguments)
             let advice = DashedValue(in: optionsBehindVerb(arguments))?.advice
             guard !wantsJSON(arguments) else {
                 let error =
                     unknown
                     ?? CommandError(
-                        .usage, RootCommand.message(for: error), advice: advice ?? "See `mediatorctl --help`.")
+                        .usage, RootCommand.message(for: error), advice: advice ?? "See `\(help(for: arguments))`.")
                 environment.writeError(error.text(isJSON: true))
                 return .usage
             }
@@ -96,13 +97,22 @@ public enum Mediatorctl {
             || zip(options, options.dropFirst()).contains { $0 == "--format" && $1 == "json" }
     }
 
-    /// What is said of a verb that does not exist; nil when it does.
+    private static var verbs: [String] {
+        RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+    }
+
+    /// The command line whose help is that of another one: that of its verb, or of all.
+    private static func help(for arguments: [String]) -> String {
+        guard let verb = optionsBehindVerb(arguments).first, verbs.contains(verb) else { return "mediatorctl --help" }
+        return "mediatorctl \(verb) --help"
+    }
+
+    /// What is said of a verb that does not exist, also if help with it is wanted; nil when it does.
     private static func unknownVerb(_ arguments: [String]) -> CommandError? {
-        let verbs = RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard let verb = optionsBehindVerb(arguments).first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb)
-        else {
-            return nil
-        }
+        let verbs = verbs
+        var words = optionsBehindVerb(arguments)[...]
+        if words.first == "help" { words = words.dropFirst().drop { $0.hasPrefix("-") } }
+        guard let verb = words.first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb) else { return nil }
         return CommandError(
             .usage, "there is no verb '\(verb)'\(Nearest.hint(verb, among: verbs))",
             advice: "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`.")

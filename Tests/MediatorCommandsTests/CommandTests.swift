@@ -574,6 +574,42 @@ struct CommandTests {
     @Test func `an unknown verb shows the nearest`() async {
         let result = await Bench.run(["stauts"])
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
+        // Nor is there help with it.
+        for arguments in [["help", "stauts"], ["--json", "help", "stauts"], ["help", "--json", "stauts"]] {
+            let help = await Bench.run(arguments)
+            #expect(help.status == .usage && help.output.isEmpty && help.error.contains("; did you mean 'status'?"))
+        }
+        for arguments in [["help"], ["help", "help"], ["help", "status"], ["stauts", "--help"], ["help", "--help"]] {
+            #expect(await Bench.run(arguments).status == (arguments[0] == "stauts" ? .usage : .success))
+        }
+    }
+
+    @Test(arguments: [(["show"], "mediatorctl show --help"), (["-x"], "mediatorctl --help")])
+    func `what is wrong with a command line names the same help in both forms`(arguments: [String], help: String)
+        async throws
+    {
+        #expect(await Bench.run(arguments).error.contains("See '\(help)' for more information."))
+        let json = try JSONValue(parsing: await Bench.run(arguments + ["--json"]).error)["error"]
+        #expect(json?["hint"] == .string("See `\(help)`."))
+    }
+
+    @Test func `who may not read is told the version of mediatorctl all the same`() async throws {
+        let benches = [
+            try await Bench {
+                $0.authorize = { request, _ in request != .call(method: "io.mediatord.Control.Status") }
+            },
+            try await Bench {
+                $0.authorize = { request, _ in request != .connection }
+                $0.unwelcomeLimit = .seconds(300)
+            },
+        ]
+        for bench in benches {
+            let result = await bench.run("version")
+            #expect(result.status == .permissionDenied && result.output == "mediatorctl 0.1.0\n")
+            #expect(result.error.contains("may not read what mediatord does"))
+            #expect(await bench.run("version", "--json").output == #"{"client":"0.1.0"}"# + "\n")
+            await bench.service.close()
+        }
     }
 
     @Test(arguments: [

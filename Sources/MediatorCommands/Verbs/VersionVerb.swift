@@ -31,7 +31,14 @@ struct VersionVerb: LocalVerb, ControlVerb {
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let status = try await session.client.status()
+        let status: StatusReply
+        do {
+            status = try await session.client.status()
+        } catch let error as MissingRight {
+            // That of this program nobody may keep secret.
+            try show(VersionReport(), session.environment)
+            throw error
+        }
         try show(
             VersionReport(
                 daemon: VersionReport.Daemon(version: status.version, pid: status.pid, started: status.started)),
