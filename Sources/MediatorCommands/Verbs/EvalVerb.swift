@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommonExpression
+import MediatorConfiguration
 import MediatorControl
 import Varlink
 
@@ -10,13 +11,15 @@ struct EvalVerb: LocalVerb {
         abstract: "Evaluate an expression by hand, to try it out.",
         discussion: """
             The expression is CEL, as in `when:` and within ${…} of the configuration. It needs no daemon. Values are \
-            given as JSON; a value that is no JSON is taken as text, and an object has its fields checked.
+            given as JSON; what does not begin as JSON is taken as text, and an object has its fields checked. now is the \
+            present time, unless it is given.
 
             EXAMPLES
               mediatorctl eval '1 + 2 * 3'
               mediatorctl eval 'state.failures < 3 && event.reason != "maintenance"' \\
                   --with 'state={"failures": 5}' --with 'event={"reason": "cable"}' --explain
               mediatorctl eval 'duration("90m") > duration("1h")' --json
+              mediatorctl eval 'now > timestamp("2026-01-01T00:00:00Z")'
 
             \(CommandStatus.help(.ofLocal, [.refused: "the expression is wrong, or fails"]))
             """
@@ -50,9 +53,15 @@ struct EvalVerb: LocalVerb {
             guard !declared.variables.contains(where: { $0.name == name }) else {
                 throw CommandError(.usage, "--with gives '\(name)' twice")
             }
-            let value = Self.value((try? JSONValue(parsing: written)) ?? .string(written), name: name)
+            let value = Self.value(try Self.json(written, of: name), name: name)
             declared.variables.append(.init(name: name, type: value.type))
             values.append(value)
+        }
+        if !declared.variables.contains(where: { $0.name == "now" }),
+            let now = CommonExpression.Timestamp(seconds: environment.now(), nanoseconds: 0)
+        {
+            declared.variables.append(.init(name: "now", type: .timestamp))
+            values.append(.timestamp(now))
         }
         do {
             let program = try Expression(parsing: expression).checked(in: declared)
@@ -60,6 +69,7 @@ struct EvalVerb: LocalVerb {
         } catch let problems as Problems {
             if json { throw Self.error(problems, in: expression) }
             for problem in problems.problems { environment.writeError(Self.text(of: problem, in: expression)) }
+            if let advice = Self.advice(for: problems) { environment.writeError("\(advice)\n") }
             return .refused
         }
     }
@@ -97,6 +107,24 @@ struct EvalVerb: LocalVerb {
         return failure == nil ? .success : .refused
     }
 
+    /// What is given for a variable: JSON, or else text, unless it begins as JSON that is more than a word.
+    private static func json(_ written: String, of name: String) throws(CommandError) -> JSONValue {
+        do {
+            return try JSONValue(parsing: written)
+        } catch {
+            guard let first = written.first, "{[\"".contains(first) else { return .string(written) }
+            throw CommandError(
+                .usage, "--with \(name)= is no JSON: \(error)",
+                advice: "Names and texts stand in double quotes, such as --with 'state={\"failures\": 5}'.")
+        }
+    }
+
+    /// What to do about an expression that cannot be evaluated, if that is known.
+    private static func advice(for problems: Problems) -> String? {
+        problems.problems.contains { $0.code == .unknownVariable && $0.suggestion == nil }
+            ? "A variable is given its value with --with NAME=JSON." : nil
+    }
+
     /// A JSON value as an expression sees it: an object as a structure, so that its fields are checked.
     static func value(_ json: JSONValue, name: String) -> Value {
         switch json {
@@ -118,12 +146,14 @@ struct EvalVerb: LocalVerb {
         let all = problems.problems.map { problem in
             let (line, column) = problem.position(in: source)
             return JSONValue.object([
-                "line": .int(Int64(line)), "column": .int(Int64(column)), "code": .string(problem.code.rawValue),
+                "line": .int(Int64(line)), "column": .int(Int64(column)),
+                "code": .string(Diagnostic.Code(problem.code).rawValue),
                 "message": .string(problem.message),
             ])
         }
         return CommandError(
-            .refused, problems.problems.first?.message ?? "\(problems)", code: "invalid-expression",
+            .refused, problems.problems.first?.message ?? "\(problems)", advice: advice(for: problems),
+            code: "invalid-expression",
             details: ["problems": .array(all)])
     }
 
@@ -133,7 +163,7 @@ struct EvalVerb: LocalVerb {
         let excerpt = source.split(separator: "\n", omittingEmptySubsequences: false)[line - 1]
         let width = max(1, problem.range.end - problem.range.start)
         let caret = String(repeating: " ", count: column - 1) + "^" + String(repeating: "~", count: min(width, 80) - 1)
-        return "\(line):\(column): error: \(problem.message) [\(problem.code.rawValue)]\n"
+        return "\(line):\(column): error: \(problem.message) [\(Diagnostic.Code(problem.code).rawValue)]\n"
             + "  \(PlainText.cleaned(String(excerpt)))\n  \(caret)\n"
     }
 }

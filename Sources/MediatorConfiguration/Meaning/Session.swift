@@ -296,7 +296,7 @@ final class Session {
             // The suggestion has a line of its own here.
             if let hint, message.hasSuffix("; \(hint)") { message.removeLast(hint.count + 2) }
             if let state { message += " (in state '\(state)')" }
-            findings.report(Self.code(problem.code), in: source, at: span, message, hint: hint)
+            findings.report(Diagnostic.Code(problem.code), in: source, at: span, message, hint: hint)
         }
     }
 
@@ -304,16 +304,6 @@ final class Session {
         let bytes = Array(text.utf8)
         let start = min(max(0, range.lowerBound), bytes.count)
         return String(decoding: bytes[start..<min(max(start, range.upperBound), bytes.count)], as: UTF8.self)
-    }
-
-    private static func code(_ code: Problem.Code) -> Diagnostic.Code {
-        switch code {
-        case .unknownVariable: .unknownVariable
-        case .unknownField: .unknownField
-        case .unknownFunction: .unknownFunction
-        case .noOverload, .typeMismatch: .wrongType
-        default: .invalidExpression
-        }
     }
 }
 
