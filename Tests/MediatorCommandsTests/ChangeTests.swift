@@ -44,6 +44,12 @@ struct ChangeTests {
             table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")
         ),
         (
+            // An option may add a key, and say what the definition does.
+            ["attach", "x", "{ to: y, when: a > 1, loop: { limit: 1 per 1s } }", "--when", "a > 1", "--hops", "2"],
+            #"{ to: y, when: a > 1, loop: { limit: 1 per 1s } } ["when=\"a > 1\"", "loop.hops=2"]"#,
+            table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")
+        ),
+        (
             ["detach", "tell-full"], "detach",
             table + "link 'tell-full' detached: 2 kept; 1 link changed\n"
                 + hint.replacing("set NAME", with: "detach tell-full")
@@ -111,6 +117,18 @@ struct ChangeTests {
             ["set", "tell@a", "x=y"], .refused,
             "mediatorctl: 'tell@a' is one of the links that 'tell' makes, one for each instance\nAll of them are changed "
                 + "at once, as 'tell'.\n"
+        ),
+        (
+            ["attach", "x", "{ attach: b, emitEvent: E }", "--system", "a"], .usage,
+            "mediatorctl: the definition says something else of 'attach' than --system\nLeave one of the two out.\n"
+        ),
+        (
+            ["attach", "x", "{ attach: b, loop: 3 }", "--hops", "4"], .usage,
+            "mediatorctl: the definition says something else of 'loop.hops' than --hops\nLeave one of the two out.\n"
+        ),
+        (
+            ["attach", "x", "{ when: a == 1 }", "--when", "a == 2"], .usage,
+            "mediatorctl: the definition says something else of 'when' than --when\nLeave one of the two out.\n"
         ),
         (["set", "bus:alarms", "x=y"], .usage, "mediatorctl: only a link can be changed so\n"),
         (

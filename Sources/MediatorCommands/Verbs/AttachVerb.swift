@@ -76,14 +76,29 @@ struct AttachVerb: ControlVerb {
 
     var patience: Double { ReloadVerb.patience }
 
-    private var settings: [Setting] {
-        let pairs: [(String, String?)] = [
-            ("attach", system), ("to", to), ("toSystem", toSystem), ("onState", onState), ("onValue", onValue),
-            ("when", when.map(expression)), ("emitValue", emitValue),
-            ("emitEvent", emitEvent), ("loop.limit", loop),
-            ("loop.hops", hops.map(String.init)),
+    /// The options that stand for keys, with these and their values.
+    private var pairs: [(option: String, key: String, value: String?)] {
+        [
+            ("--system", "attach", system), ("--to", "to", to), ("--to-system", "toSystem", toSystem),
+            ("--on-state", "onState", onState), ("--on-value", "onValue", onValue),
+            ("--when", "when", when.map(expression)), ("--emit-value", "emitValue", emitValue),
+            ("--emit-event", "emitEvent", emitEvent), ("--loop", "loop.limit", loop),
+            ("--hops", "loop.hops", hops.map(String.init)),
         ]
-        return pairs.compactMap { key, value in value.map { Setting(key: key, value: $0) } }
+    }
+
+    private var settings: [Setting] {
+        pairs.compactMap { _, key, value in value.map { Setting(key: key, value: $0) } }
+    }
+
+    /// Refuses options that would have the definition say something else than it does.
+    private func check(_ definition: String) throws {
+        let settings = settings.map { LinkChange.Setting(key: $0.key, value: $0.value) }
+        let contradicted = LinkChange.contradictions(of: settings, to: definition)
+        guard let pair = pairs.first(where: { contradicted.contains($0.key) }) else { return }
+        throw CommandError(
+            .usage, "the definition says something else of '\(pair.key)' than \(pair.option)",
+            advice: "Leave one of the two out.")
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
@@ -92,6 +107,7 @@ struct AttachVerb: ControlVerb {
         if text == ConfigurationCompiler.standardInputPath {
             text = String(decoding: session.environment.readInput(ConfigurationLimits.fileSize + 1), as: UTF8.self)
         }
+        if let text { try check(text) }
         do {
             let parameters = AttachParameters(
                 link: link, definition: text, settings: settings, persist: change.persist, dryRun: change.dryRun,

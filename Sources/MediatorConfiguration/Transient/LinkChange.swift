@@ -91,6 +91,22 @@ extension LinkChange {
         return documents.first?.root
     }
 
+    /// The keys of which a definition says something else than what is set in it; none if it cannot be read.
+    public static func contradictions(of settings: [Setting], to definition: String) -> [String] {
+        guard let root = try? node(definition, of: "") else { return [] }
+        return settings.filter { setting in
+            guard let path = setting.path, let value = try? node(setting.value, of: "") ?? .null else { return false }
+            var written = root
+            for key in path {
+                // What is no mapping would give way to one.
+                guard let entries = written.entries else { return true }
+                guard let entry = entries.first(where: { $0.key.text == key }) else { return false }
+                written = entry.value
+            }
+            return !written.says(value)
+        }.map(\.key)
+    }
+
     /// A definition with keys set in it.
     ///
     /// - Throws: if a key is to be removed that is not there, or something cannot be read.
