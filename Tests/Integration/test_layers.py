@@ -272,3 +272,17 @@ def test_what_a_command_says_of_a_credential_is_not_in_the_log(
     assert "a secret was given" in one.ctl("trace", "loud").stdout
     assert one.stop() == 0
     assert "hunter2" not in one.log, one.log
+
+
+def test_what_is_masked_is_said_to_be(binaries: Binaries, tmp_path: Path) -> None:
+    top, low = tmp_path / "top", tmp_path / "low"
+    top.mkdir()
+    low.mkdir()
+    (low / "divider.yaml").write_text("system: share\nstates: { A: {} }\ninitialState: A\n")
+    (low / "other.yaml").write_text("system: other\nstates: { A: {} }\ninitialState: A\n")
+    (top / "divider.yaml").symlink_to("/dev/null")
+    for name in ("share", "divider.yaml"):
+        shown = cat(binaries, "--config", top, "--config", low, name)
+        assert (shown.returncode, shown.stdout) == (1, "")
+        assert f"'{name}'; '{low}/divider.yaml' is masked by '{top}/divider.yaml'\n" in shown.stderr
+    assert "masked" not in cat(binaries, "--config", top, "--config", low, "nothing").stderr

@@ -77,12 +77,17 @@ import Musl
         symlink("/dev/null", "\(root.path)/etc/b.yaml")
         #expect(read() == ["lib/c.yaml: text", "lib/c.yaml < lib/c.yaml.d/x.yaml: drop-in"])
         #expect(findings() == [])
+        let masked = layers.read().masked
+        #expect(masked.map(\.name) == ["a.yaml", "b.yaml"])
+        #expect(masked.map(\.mask) == ["\(root.path)/etc/a.yaml", "\(root.path)/etc/b.yaml"])
+        #expect(masked.map(\.paths) == [["\(root.path)/lib/a.yaml"], ["\(root.path)/lib/b.yaml"]])
     }
 
     @Test func `a mask that is overridden masks nothing`() throws {
         try root.add("lib/a.yaml", "")
         try root.add("etc/a.yaml", "text")
         #expect(read() == ["etc/a.yaml: text"])
+        #expect(layers.read().masked.isEmpty)
     }
 
     @Test func `a file with nothing but a comment replaces, and is none that masks`() throws {

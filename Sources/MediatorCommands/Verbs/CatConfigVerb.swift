@@ -76,6 +76,22 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         return try show(ConfigurationCompiler.merged(files: files), session.environment)
     }
 
+    /// What there is instead of what has no such name, or why there is nothing.
+    private static func hint(_ name: String, _ configuration: MergedConfiguration) -> String {
+        if let file = configuration.maskedFile(of: name), let path = file.paths.first {
+            return "; '\(path)' is masked by '\(file.mask)'"
+        }
+        let known = configuration.names
+        // Of what does not exist for an instance there may be what makes the others.
+        let stem = String(name.prefix { $0 != "@" })
+        if known.contains(stem) { return "; did you mean '\(stem)'?" }
+        // What a feedback publishes is listed among the links, and written in its system.
+        if let system = name.split(separator: "/").first.map(String.init), known.contains(system) {
+            return "; what a feedback publishes is written in its system, '\(system)'"
+        }
+        return Nearest.hint(name, among: known)
+    }
+
     private func show(_ merged: MergedConfiguration, _ environment: CommandEnvironment) throws -> CommandStatus {
         var configuration = merged
         let json = options.json
@@ -85,20 +101,12 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         var isWhole = !configuration.diagnostics.contains { $0.severity == .error }
         var missing: [String] = []
         if !names.isEmpty {
-            let known = configuration.names
+            let all = configuration
             let (selection, unknown) = configuration.selecting(names)
             configuration = selection
             for name in unknown {
                 isWhole = false
-                // Of what does not exist for an instance there may be what makes the others.
-                let stem = String(name.prefix { $0 != "@" })
-                // What a feedback publishes is listed among the links, and written in its system.
-                let system = name.split(separator: "/").first.map(String.init) ?? ""
-                let hint =
-                    if known.contains(stem) { "; did you mean '\(stem)'?" } else if known.contains(system) {
-                        "; what a feedback publishes is written in its system, '\(system)'"
-                    } else { Nearest.hint(name, among: known) }
-                missing.append("there is no system, bus, link, instance or file '\(name)'\(hint)")
+                missing.append("there is no system, bus, link, instance or file '\(name)'\(Self.hint(name, all))")
             }
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))

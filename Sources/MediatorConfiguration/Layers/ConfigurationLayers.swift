@@ -33,12 +33,24 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
         public var files: [ConfigurationFile]
         /// What could not be read, and warnings about drop-ins that change nothing.
         public var findings: [Diagnostic]
+        /// The files that another one masks.
+        public internal(set) var masked: [MaskedFile] = []
 
         /// What reading gave.
         public init(files: [ConfigurationFile], findings: [Diagnostic] = []) {
             self.files = files
             self.findings = findings
         }
+    }
+
+    /// A file that does not count, as an empty one of its name, or a link to `/dev/null`, comes before it.
+    public struct MaskedFile: Sendable, Hashable {
+        /// Its name, without directories.
+        public let name: String
+        /// What masks it.
+        public let mask: String
+        /// Where it lies, the directory that would override first.
+        public let paths: [String]
     }
 
     /// Reads all files. Touches nothing else.
@@ -101,7 +113,7 @@ private struct LayerReader {
     mutating func read() -> ConfigurationLayers.Contents {
         for directory in layers.directories { list(directory) }
         var files: [ConfigurationFile] = []
-        var masked: Set<String> = []
+        var masked: [String: String] = [:]
         let sorted = candidates.sorted { $0.key < $1.key }
         guard sorted.count <= ConfigurationLimits.files else { return full() }
         let parts = Concurrency.parts(Concurrency.threads(for: sorted.count))
@@ -111,7 +123,7 @@ private struct LayerReader {
         for ((name, _), found) in zip(sorted, found.joined()) {
             switch take(found) {
             case .file(let file): files.append(file)
-            case .mask: masked.insert(name)
+            case .mask(let path): masked[name] = path
             case .unreadable, .nothing: break
             }
             if isFull { return full() }
@@ -121,14 +133,19 @@ private struct LayerReader {
             files[index].dropIns = dropIns(directories)
             if isFull { return full() }
         }
-        complainOfUnused(files, masked)
+        complainOfUnused(files, Set(masked.keys))
         if files.allSatisfy(\.holdsNothing), !findings.contains(where: { $0.severity == .error }) {
             findings.append(
                 files.isEmpty
                     ? .noFiles(in: "\(layers)", areEmpty: !masked.isEmpty)
                     : .onlyComments(in: "\(layers)", isFile: false))
         }
-        return ConfigurationLayers.Contents(files: files, findings: findings)
+        var contents = ConfigurationLayers.Contents(files: files, findings: findings)
+        contents.masked = masked.sorted { $0.key < $1.key }.compactMap { name, mask in
+            let paths = (candidates[name] ?? []).drop { $0 != mask }.dropFirst()
+            return paths.isEmpty ? nil : ConfigurationLayers.MaskedFile(name: name, mask: mask, paths: Array(paths))
+        }
+        return contents
     }
 
     private var isFull: Bool { count > ConfigurationLimits.files }
@@ -166,7 +183,7 @@ private struct LayerReader {
     /// What the first of some paths that is no directory holds.
     private enum Found {
         case file(ConfigurationFile)
-        case mask
+        case mask(String)
         case unreadable(Diagnostic)
         case nothing
     }
@@ -176,7 +193,7 @@ private struct LayerReader {
             do throws(Diagnostic) {
                 switch try ConfigurationDirectory.entry(path, known: known[path]) {
                 case .directory: continue
-                case .mask: return .mask
+                case .mask: return .mask(path)
                 case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
                 }
             } catch {

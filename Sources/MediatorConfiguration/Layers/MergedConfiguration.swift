@@ -19,6 +19,8 @@ public struct MergedConfiguration: Sendable {
     public var diagnostics: [Diagnostic]
     /// What is to be said of what was chosen: lines for people.
     public var remarks: [String] = []
+    /// The files that another one masks; nothing of them is among the documents.
+    public var masked: [ConfigurationLayers.MaskedFile] = []
 }
 
 /// A part of a configuration with the place where it was written.
@@ -76,7 +78,9 @@ extension ConfigurationCompiler {
     /// Reads layers of directories and merges what lies there, as compiling does.
     public static func merged(layers: ConfigurationLayers) -> MergedConfiguration {
         let contents = layers.read()
-        return merged(files: contents.files, unreadable: contents.findings)
+        var configuration = merged(files: contents.files, unreadable: contents.findings)
+        configuration.masked = contents.masked
+        return configuration
     }
 
     private static func merged(files: [ConfigurationFile], unreadable: [Diagnostic]) -> MergedConfiguration {

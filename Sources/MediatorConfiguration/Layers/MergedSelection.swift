@@ -15,6 +15,19 @@ extension MergedConfiguration {
         return names.sorted()
     }
 
+    /// The masked file that has this name, or in which something has it; it is read for that.
+    public func maskedFile(of name: String) -> ConfigurationLayers.MaskedFile? {
+        masked.first { file in
+            if file.name == name || file.mask == name || file.paths.contains(name) { return true }
+            for path in file.paths {
+                guard case .file(let contents)? = try? ConfigurationDirectory.entry(path) else { continue }
+                return ConfigurationCompiler.merged(files: [ConfigurationFile(path: path, contents: contents)]).names
+                    .contains(name)
+            }
+            return false
+        }
+    }
+
     /// What makes something of a name that is in no file: a link, or a bus, that exists once for each instance.
     private struct Maker {
         var name: String
