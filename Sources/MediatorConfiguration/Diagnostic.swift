@@ -39,6 +39,11 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
         /// What happens there, in one sentence without a full stop.
         public let message: String
 
+        /// What is said of a place where the same is wrong.
+        static let again = "here, too"
+        /// At how many of these places that is printed for people.
+        static let mostAgain = 8
+
         /// A note.
         public init(location: SourceLocation, message: String) {
             self.location = location
@@ -98,7 +103,17 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
             let caret = "^" + String(repeating: "~", count: caretLength - 1)
             output += "\n  \(excerpt)\n  " + String(repeating: " ", count: caretOffset) + painted(caret, "1;32")
         }
-        for note in notes { output += "\n  note: \(note.location): \(note.message)" }
+        var again = 0
+        for note in notes {
+            if note.message == Note.again { again += 1 }
+            if note.message != Note.again || again <= Note.mostAgain {
+                output += "\n  note: \(note.location): \(note.message)"
+            }
+        }
+        if again > Note.mostAgain {
+            let left = again - Note.mostAgain
+            output += "\n  note: and at \(left) more place\(left == 1 ? "" : "s")"
+        }
         if let hint { output += "\n  hint: \(hint)" }
         return output
     }

@@ -16,6 +16,8 @@ enum Concern: Sendable, Hashable {
 final class Findings {
     /// Characters of a message or hint; of longer ones the middle is left out.
     private static let longestMessage = 600
+    /// At how many places at most it is noted that a name is used that is not there.
+    private static let mostRepeats = 100_000
     private var gathered: [Diagnostic] = []
     /// What of that is about a part of the whole.
     private(set) var told: [Concern: [Diagnostic]] = [:]
@@ -24,6 +26,8 @@ final class Findings {
     /// The part that is looked at.
     private var concern: Concern?
     private var counts: [String: Int] = [:]
+    /// How often a name that is not there is used.
+    private var repeats: [Missing: Int] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
     private var tagged: [String: Set<Int>] = [:]
@@ -80,6 +84,14 @@ final class Findings {
         // Through an alias or a list of one cause, the same may be found again and again.
         if let last, last.source === source, last.span == span, last.code == code { return shares(with: last.concern) }
         last = (source, span, code, concern)
+        // A name that is not there is one finding, wherever it is used.
+        if Self.codesOfNames.contains(code) {
+            let missing = Missing(code: code, message: message)
+            repeats[missing, default: 0] += 1
+            let number = repeats[missing, default: 0]
+            guard number <= Self.mostRepeats else { return }
+            if number > 1 { return add(code, source, span, message, hint(), severity, notes) }
+        }
         let count = counts[source.path, default: 0]
         counts[source.path] = count + 1
         guard count < ConfigurationLimits.findings else {
@@ -91,11 +103,18 @@ final class Findings {
             }
             return
         }
+        add(code, source, span, message, hint(), severity, notes)
+    }
+
+    private func add(
+        _ code: Diagnostic.Code, _ source: SourceText, _ span: Span, _ message: String, _ hint: String?,
+        _ severity: Diagnostic.Severity, _ notes: [Diagnostic.Note]
+    ) {
         let excerpt = source.excerpt(of: span)
         gathered.append(
             Diagnostic(
                 severity: severity, code: code, location: source.location(at: span.start),
-                message: Self.printable(message), hint: hint().map(Self.printable),
+                message: Self.printable(message), hint: hint.map(Self.printable),
                 excerpt: excerpt.text.isEmpty ? nil : excerpt.text, caretOffset: excerpt.caretOffset,
                 caretLength: excerpt.caretLength,
                 notes: notes.map { Diagnostic.Note(location: $0.location, message: Self.printable($0.message)) }))
@@ -134,12 +153,22 @@ final class Findings {
         return body()
     }
 
-    /// Takes back what was said in a line of something that is missing there; whether there was anything.
-    func forgiveMissing(in place: SourceLocation) -> Bool {
+    /// Takes back what was said of keys that are missing in something; whether there was anything.
+    ///
+    /// - Parameters:
+    ///   - place: where its name stands.
+    ///   - isSystem: whether it is a system: then that was said at the key before the name.
+    func forgiveMissing(at place: SourceLocation, isSystem: Bool) -> Bool {
         let before = gathered.count
         gathered.removeAll { diagnostic in
-            guard diagnostic.code == .missingKey || diagnostic.code == .linkForm else { return false }
-            return diagnostic.location?.line == place.line && diagnostic.location?.file == place.file
+            guard let location = diagnostic.location, location.file == place.file, location.line == place.line else {
+                return false
+            }
+            switch diagnostic.code {
+            case .missingKey: return isSystem ? location < place : location == place
+            case .linkForm: return location == place
+            default: return false
+            }
         }
         return gathered.count < before
     }
@@ -207,12 +236,16 @@ final class Findings {
         result.reserveCapacity(gathered.count)
         var firsts: [Missing: Int] = [:]
         var others: [Int: [SourceLocation]] = [:]
-        for diagnostic in gathered.sorted() where diagnostic != result.last {
+        var previous: Diagnostic?
+        for diagnostic in gathered.sorted() where diagnostic != previous {
+            previous = diagnostic
             guard Self.codesOfNames.contains(diagnostic.code), let location = diagnostic.location else {
                 result.append(diagnostic)
                 continue
             }
-            let missing = Missing(code: diagnostic.code, message: diagnostic.message)
+            // What there is in the file of a drop-in is another matter in each.
+            let hint = diagnostic.code == .unknownSystem ? diagnostic.hint : nil
+            let missing = Missing(code: diagnostic.code, message: diagnostic.message, hint: hint)
             if let first = firsts[missing] {
                 others[first, default: []].append(location)
             } else {
@@ -221,12 +254,7 @@ final class Findings {
             }
         }
         for (index, locations) in others {
-            result[index].notes += locations.prefix(Self.mostNotes).enumerated().map { number, location in
-                let left = number + 1 == Self.mostNotes ? locations.count - Self.mostNotes : 0
-                return Diagnostic.Note(
-                    location: location,
-                    message: left == 0 ? "here, too" : "here, too, and at \(left) more place\(left == 1 ? "" : "s")")
-            }
+            result[index].notes += locations.map { Diagnostic.Note(location: $0, message: Diagnostic.Note.again) }
         }
         return result
     }
@@ -235,13 +263,11 @@ final class Findings {
     private struct Missing: Hashable {
         var code: Diagnostic.Code
         var message: String
+        var hint: String?
     }
 
     /// The codes of names that are not there.
     private static let codesOfNames: Set<Diagnostic.Code> = [
-        .unknownState, .unknownEvent, .unknownSystem, .unknownBus, .unknownParameter,
+        .unknownState, .unknownEvent, .unknownSystem, .unknownBus,
     ]
-
-    /// At how many more places it is told that a name is used.
-    private static let mostNotes = 8
 }

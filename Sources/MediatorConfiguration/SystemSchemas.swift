@@ -126,7 +126,9 @@ extension EffectSchema {
                     ("message", .string), ("unit", .string), ("priority", .int), ("time", .timestamp),
                     ("cursor", .string), ("fields", .map(key: .string, value: .string)),
                 ]),
-            outcome("onDropped", "entries were not told, since they were too many", [("count", .int)]),
+            outcome(
+                "onDropped", "entries were not told, since they were too many or could not be read",
+                [("count", .int)]),
         ],
         isLasting: true)
 

@@ -182,7 +182,7 @@ final class HostedSet: Sendable {
         system(name).map { system in
             let busy = system.runs.filter { $0.running > 0 }.map(\.feedback)
             return Plan.Running(
-                state: system.loop.state.index, feedbacks: busy,
+                state: system.presentState.index, feedbacks: busy,
                 hasFailed: system.phase == .givenUp || system.phase == .restarting,
                 waiting: system.pauseState == nil ? nil : system.snapshot.waiting)
         }

@@ -358,14 +358,14 @@ final class HostedSystem: Sendable {
 
     /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
     func beginStop() {
-        let (incarnation, isPaused, waiters, _) = status.withLock { status in
+        let (incarnation, isPaused, waiters) = status.withLock { status in
             let isPaused = status.pause != nil
             if status.left == nil { status.left = status.phase }
             status.phase = .leaving
             status.pause = nil
             _ = status.note(at: time.now())
             status.treatment = nil
-            return (status.incarnation, isPaused, status.takeWaiters(), status.predecessor.take())
+            return (status.incarnation, isPaused, status.takeWaiters())
         }
         let hasBegun = incarnation.loop.phase != .notStarted
         let waiting = hasBegun && !isPaused ? 0 : incarnation.loop.snapshot.waiting
@@ -720,9 +720,15 @@ final class HostedSystem: Sendable {
         return nil
     }
 
-    /// The state in which it is, or was when it ended for good; nil where it did not run, or has failed.
+    /// The state in which it is, or was when it ended for good, or that it was to carry over; nil where it did not run, or has
+    /// failed.
     var kept: HostState.System? {
-        let (phase, incarnation) = status.withLock { ($0.left ?? $0.phase, $0.incarnation) }
+        let (phase, incarnation, predecessor) = status.withLock {
+            ($0.left ?? $0.phase, $0.incarnation, $0.predecessor)
+        }
+        if phase == .built, let kept = predecessor?.kept, definition.states.contains(where: { $0.type == kept.state }) {
+            return kept
+        }
         let loop = incarnation.loop
         guard phase == .running, loop.fault == nil else { return nil }
         let state = loop.state

@@ -249,8 +249,8 @@ public final class JournalReader: Sendable {
         guard result >= 0 else { throw JournalError("cannot watch the journal", result) }
     }
 
-    /// The next entries, and how many were passed over since they are damaged: at most so many, fewer only if there are no more
-    /// for now.
+    /// The next entries, and how many were passed over since they are damaged or gone: at most so many; none at all only if there
+    /// are no more for now.
     public func read(limit: Int) throws(JournalError) -> (entries: [JournalEntry], damaged: Int) {
         try machine.withLock { machine throws(JournalError) in
             try reading(&machine) { machine throws(JournalError) in
@@ -258,13 +258,18 @@ public final class JournalReader: Sendable {
                 var damaged = 0
                 while entries.count + damaged < limit {
                     let before = linux_journal_faults()
-                    guard try Self.advance(&machine) else { break }
+                    do throws(JournalError) {
+                        guard try Self.advance(&machine) else { break }
+                    } catch {
+                        // What has been read is not lost with what cannot be.
+                        guard entries.isEmpty, damaged == 0 else { break }
+                        throw error
+                    }
                     // One that has just been removed, or is not as it should be, is passed over.
-                    let entry = try? Self.entry(machine.journal)
-                    if linux_journal_faults() != before {
-                        damaged += 1
-                    } else if let entry {
+                    if let entry = try? Self.entry(machine.journal), linux_journal_faults() == before {
                         entries.append(entry)
+                    } else {
+                        damaged += 1
                     }
                 }
                 return (entries, damaged)

@@ -108,6 +108,93 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
+    @Test func `many senders at once while others come and go: everybody sees a part of one order without a gap`() {
+        let mediator = CurrentValueMediator(-1)
+        let all = Record<Int>()
+        let watching = mediator.subscribe { all.add($0) }
+        let stayed = Mutex<[(record: Record<Int>, subscription: Subscription)]>([])
+        let left = Mutex<[Record<Int>]>([])
+        DispatchQueue.concurrentPerform(iterations: 6) { part in
+            guard part < 4 else {
+                for number in 0..<200 {
+                    let record = Record<Int>()
+                    let subscription = mediator.subscribe { record.add($0) }
+                    if number.isMultiple(of: 2) {
+                        subscription.cancel()
+                        left.withLock { $0.append(record) }
+                    } else {
+                        stayed.withLock { $0.append((record, subscription)) }
+                    }
+                }
+                return
+            }
+            for number in 0..<2_000 { mediator.send(part * 10_000 + number) }
+        }
+        while mediator.snapshot.waiting > 0 || all.values.count < 8_001 { sched_yield() }
+        let order = all.values
+        #expect(order.count == 8_001 && Set(order).count == 8_001)
+        #expect(mediator.snapshot.sent == 8_000 && mediator.snapshot.dropped == 0)
+        let last = order.last
+        for (record, _) in stayed.withLock(\.self) {
+            // The last value may still be on its way to the last who came.
+            while record.values.last != last { sched_yield() }
+            #expect(record.values == Array(order.suffix(record.values.count)))
+        }
+        for record in left.withLock(\.self) {
+            let seen = record.values
+            guard let first = seen.first.flatMap(order.firstIndex(of:)) else { continue }
+            #expect(seen == Array(order[first..<min(first + seen.count, order.count)]))
+        }
+        #expect(mediator.snapshot.subscribers == 201)
+        withExtendedLifetime(watching) {}
+    }
+
+    @Test func `who subscribes within the last delivery there is gets the next value`() {
+        let mediator = PassthroughMediator<Int>()
+        let seen = Record<Int>()
+        let held = Mutex<Subscription?>(nil)
+        let first = mediator.subscribe { value in
+            guard value == 1 else { return }
+            let subscription = mediator.subscribe { seen.add($0) }
+            held.withLock { $0 = subscription }
+        }
+        mediator.send(1)
+        #expect(seen.values.isEmpty)
+        #expect(mediator.snapshot == MediatorSnapshot(subscribers: 2, waiting: 0, sent: 1, dropped: 0))
+        mediator.send(2)
+        #expect(seen.values == [2])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `who subscribes and leaves within a delivery leaves the mediator as it was`() {
+        let mediator = CurrentValueMediator(0)
+        let (outer, inner) = (Record<Int>(), Record<Int>())
+        let subscription = mediator.subscribe { value in
+            outer.add(value)
+            if value == 1 { mediator.subscribe { inner.add($0) }.cancel() }
+        }
+        for value in 1...3 { mediator.send(value) }
+        #expect(outer.values == [0, 1, 2, 3] && inner.values.isEmpty)
+        #expect(mediator.snapshot == MediatorSnapshot(subscribers: 1, waiting: 0, sent: 3, dropped: 0))
+        withExtendedLifetime(subscription) {}
+    }
+
+    @Test(arguments: [(Overflow.dropOldest, [0, 3, 4]), (.dropNewest, [0, 1, 2])])
+    func `a bounded mediator that remembers drops by its policy, and remembers what was sent last`(
+        overflow: Overflow, expected: [Int]
+    ) {
+        let mediator = CurrentValueMediator(-1, limit: 2, overflow: overflow)
+        let seen = Record<Int>()
+        let subscription = mediator.subscribe { value in
+            seen.add(value)
+            if value == 0 { for next in 1...4 { mediator.send(next) } }
+        }
+        mediator.send(0)
+        #expect(seen.values == [-1] + expected)
+        #expect(mediator.snapshot.dropped == 2 && mediator.value == expected.last)
+        withExtendedLifetime(subscription) {}
+    }
+
     @Test(arguments: [(Overflow.dropOldest, [0, 3, 4]), (.dropNewest, [0, 1, 2])])
     func `a bounded mediator drops by its policy and counts it`(overflow: Overflow, expected: [Int]) {
         let mediator = PassthroughMediator<Int>(limit: 2, overflow: overflow)

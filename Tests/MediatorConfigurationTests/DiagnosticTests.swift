@@ -27,6 +27,28 @@ import Testing
         #expect(Self.mistakes.count >= 60)
     }
 
+    @Test func `a name that is not there hides no other mistake, however often it is used`() throws {
+        let links = (0..<1_200).map { "  l\($0): { attach: s, to: wishes, onValue: a, emitEvent: E }\n" }.joined()
+        let result = compile(
+            """
+            system: s
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            transitions: { A: { E: stay } }
+            ---
+            links:
+            \(links)  last: { attach: s, toSystem: s, onState: B, emitEvent: E }
+
+            """)
+        #expect(result.diagnostics.filter { $0.severity == .error }.map(\.code) == [.unknownBus, .unknownState])
+        let first = try #require(result.diagnostics.first { $0.code == .unknownBus })
+        #expect(first.notes.count == 1_199 && Set(first.notes).count == 1_199)
+        let lines = first.rendered().split(separator: "\n")
+        #expect(lines.count == 3 + 8 + 2)
+        #expect(lines[11] == "  note: and at 1191 more places")
+    }
+
     @Test func `a mistake in a file is one message unless it says otherwise`() {
         let several: Set<String> = [
             "a quote that runs into the next document", "a broken document silences who refers to it",

@@ -361,11 +361,33 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         try fixture.host.emit("Go", to: "job", fields: [.int(6)])
         #expect(try fixture.state("job") == "Here 5")
+        // Whoever looks sees it so, and it is what the next daemon begins in, should this one be ended now.
+        #expect(try fixture.host.whyNot("job", event: "Go").state.index == 1)
+        #expect(fixture.host.state.systems["job"]?.fields == [.int(5)])
         fixture.clock.advance(by: .seconds(20))
         #expect(try await applied.late.isEmpty)
         await fixture.settle()
         #expect(try fixture.state("job") == "Here 6")
         await fixture.host.stop(within: .zero)
+    }
+
+    @Test func `what a replaced system was to carry over is kept where the host stops before it starts`() async throws {
+        let text = """
+            system: job
+            states: { There: {}, Here: { n: int } }
+            events: { Done: {} }
+            initialState: { Here: { n: 5 } }
+            feedbacks: { works: { onState: Here, strategy: continueOnNewState, work: 20s } }
+            """
+        let fixture = try Fixture(text)
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 1)
+        let next = text.replacing("20s", with: "30s").replacing("{ Here: { n: 5 } }", with: "There")
+        async let applied = fixture.apply(next)
+        while fixture.host.generation == 1 { await Task.yield() }
+        await fixture.host.stop(within: .zero)
+        _ = try? await applied
+        #expect(fixture.host.state.systems["job"]?.fields == [.int(5)])
     }
 
     @Test func `a bus keeps its value where it can, and new links see it`() async throws {

@@ -124,7 +124,10 @@ struct Table {
     ) -> Bool {
         let least = columns.indices.map { index in
             let column = columns[index]
-            guard column.firmness.rawValue <= firmness.rawValue else { return Int.max }
+            guard column.firmness.rawValue <= firmness.rawValue else {
+                // A name that takes more than half of the line would leave no room for what is said of all.
+                return column.firmness == .firmest && firmness == .firm ? max(available / 2, Self.leastOfAll) : Int.max
+            }
             // A number is never cut, only its title.
             if column.isNumber { return rows.map { TextWidth.columns($0[index].text) }.reduce(Self.leastOfTitle, max) }
             if column.isTime { return Self.leastOfTime }

@@ -425,10 +425,11 @@ struct Assembly {
     /// Reports something of a name that there is already. If one of the two is not whole, it was meant to change the other.
     private func complain(of place: Place, beside earlier: Place, _ what: String) {
         func location(_ place: Place) -> SourceLocation { place.source.location(at: place.name.span.start) }
-        let isPart = findings.forgiveMissing(in: location(place))
+        let isSystem = what == "system"
+        let isPart = findings.forgiveMissing(at: location(place), isSystem: isSystem)
         let isSwapped =
             !isPart && location(place).file != location(earlier).file
-            && findings.forgiveMissing(in: location(earlier))
+            && findings.forgiveMissing(at: location(earlier), isSystem: isSystem)
         let (wrong, right) = isSwapped ? (earlier, place) : (place, earlier)
         var hint = "rename one of them"
         let (file, name) = (location(right).file, location(wrong).file.split(separator: "/").last ?? "")

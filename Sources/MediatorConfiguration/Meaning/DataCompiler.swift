@@ -325,7 +325,10 @@ struct DataCompiler {
         }
         var hint: String?
         switch (type, resolved) {
-        case (_, .text) where Self.isExpression(text, scope, session.constants): hint = "write \"${\(shown)}\""
+        case (_, .text) where Self.isExpression(text, scope, session.constants):
+            let isPlain = text.utf8.count <= 60 && !text.contains { "\"${}\n".contains($0) }
+            let expression = Self.named(text, scope, session.constants) ?? (isPlain ? text : nil)
+            hint = expression.map { "write \"${\($0)}\"" } ?? "write an expression between \"${ and }\""
         case (.string, .null): hint = "write \"\" for an empty text"
         case (.string, _): hint = "write \"\(shown)\""
         case (.duration, _): hint = DurationText.hint(for: text)

@@ -27,6 +27,9 @@ extension PersistedLink {
                 guard file.text != nil else { return true }
                 guard unlink(file.path) == 0 else { return false }
                 for directory in made.reversed() { rmdir(directory) }
+                // In the directory that is left.
+                let folder = made.first.map { String($0[..<($0.lastIndex(of: "/") ?? $0.startIndex)]) } ?? file.folder
+                _ = PersistedLink.synchronise(folder)
                 return true
             }
             if removedFolder, mkdir(file.folder, 0o755) != 0, errno != EEXIST { return false }

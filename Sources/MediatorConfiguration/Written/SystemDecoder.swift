@@ -108,7 +108,7 @@ struct SystemDecoder {
         let table =
             keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
         if keyed["events"] == nil, events != nil, let states,
-            complainOfMissingEvents(keyed, states, table, external)
+            complainOfMissingEvents(states, table, external)
         {
             events = nil
         }
@@ -195,30 +195,30 @@ struct SystemDecoder {
     /// Reports, of a system without events, that it uses some: states that its transitions use as events, since the line with
     /// their key is missing above them, or the key itself. False if it uses none.
     private func complainOfMissingEvents(
-        _ keyed: Keyed, _ states: [WrittenRecord], _ table: Node?, _ external: WrittenExternal
+        _ states: [WrittenRecord], _ table: Node?, _ external: WrittenExternal
     ) -> Bool {
-        var used: [String] = []
+        var used: [Scalar] = []
         if case .mapping(let rows)? = table?.content {
             for row in rows {
                 guard case .mapping(let entries) = row.value.content else { continue }
-                used += entries.lazy.map(\.key.text)
+                used += entries.lazy.map(\.key)
             }
         }
-        let all = Set(used)
+        let all = Set(used.map(\.text))
         if let first = states.first(where: { all.contains($0.name.text) }) {
             decoder.report(
                 .wrongShape, at: first.name.span, "'\(first.name.text)' is used as an event, and stands among 'states'",
                 hint: "is the line 'events:' missing above it?")
             return true
         }
-        used.removeAll { TransitionDecoder.keys.contains($0) || $0 == "on" || $0 == Names.any }
-        if case .events(let names) = external { used += names.map(\.text) }
+        used.removeAll { TransitionDecoder.keys.contains($0.text) || $0.text == "on" || $0.text == Names.any }
+        if case .events(let names) = external { used += names }
         var seen: Set<String> = []
-        used = used.filter { Names.isIdentifier($0) && seen.insert($0).inserted }
-        guard !used.isEmpty else { return false }
-        let shown = used.prefix(3).map { "\($0): {}" }.joined(separator: ", ")
+        used = used.filter { Names.isIdentifier($0.text) && seen.insert($0.text).inserted }
+        guard let first = used.first else { return false }
+        let shown = used.prefix(3).map { "\($0.text): {}" }.joined(separator: ", ")
         decoder.report(
-            .missingKey, at: keyed.span, "a system that uses events needs 'events'",
+            .missingKey, at: first.span, "'\(first.text)' is used as an event, and the system has no 'events'",
             hint: "write events: { \(shown)\(used.count > 3 ? ", …" : "") }")
         return true
     }

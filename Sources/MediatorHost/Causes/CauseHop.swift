@@ -312,6 +312,6 @@ package enum Shown {
 extension Host {
     /// Why a system is in its state: what happened, back to what came from outside.
     public func why(_ name: String) throws(HostError) -> CauseChain {
-        CauseChain(of: try named(name).loop.state)
+        CauseChain(of: try named(name).presentState)
     }
 }

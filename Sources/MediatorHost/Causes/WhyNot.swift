@@ -108,7 +108,7 @@ extension HostedSet {
     fileprivate func whyNot(_ number: Int, _ event: Int, _ sketch: EventSketch, now: Timestamp) -> WhyNot {
         let system = systems[number]
         let definition = system.definition
-        let state = system.loop.state
+        let state = system.presentState
         let isOpaque = definition.kind != nil
         let variables = [state.data, sketch.data, .timestamp(now)]
         let rules = isOpaque ? [] : definition.rules[state.index][event]
@@ -211,7 +211,7 @@ extension HostedSystem {
     fileprivate func obstacles(to selector: StateSelector, only: Set<Int>, _ now: Timestamp) -> [String] {
         var reasons: [String] = []
         if phase != .running { reasons.append("\(definition.name) does not run: \(Host.obstacle(to: self).text)") }
-        let state = loop.state
+        let state = presentState
         let name = definition.states[state.index].name
         guard selector.states.contains(state.index), only.contains(state.index) else {
             return reasons + ["it acts only in \(selector.text), and \(definition.name) is in \(name)"]

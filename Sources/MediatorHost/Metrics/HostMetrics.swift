@@ -55,7 +55,7 @@ private struct SystemMetrics {
         for health in Health.allCases {
             self.health.add(health == present ? 1.0 : 0.0, labels + [.init("health", health.rawValue)])
         }
-        state.add(1.0, labels + [.init("state", definition.states[system.loop.state.index].name)])
+        state.add(1.0, labels + [.init("state", definition.states[system.presentState.index].name)])
         let snapshot = system.snapshot
         let counters = snapshot.counters
         events.add(counters.events, labels)

@@ -73,8 +73,9 @@ public struct JournalEffect: EffectImplementation {
         if case .int(let number)? = arguments["perSecond"] { limit = Int(number) }
         var complaints = Complaints()
         var course = Course(second: clock.now)
-        // How often a file could not be read since it came further.
+        // How often a file could not be read since it came further, and whether what is damaged has been passed over since.
         var cuts = 0
+        var hasPassed = false
         while !Task.isCancelled {
             do {
                 let memory = context.memory.value(Memory.self) ?? Memory(position: Self.beginning(arguments))
@@ -84,23 +85,30 @@ public struct JournalEffect: EffectImplementation {
                 }.get()
                 context.memory.keep(Memory(position: reader.position, dropped: memory.dropped))
                 try await follow(reader, limit, context, clock, &course, &complaints)
+                // What is damaged may be well by now: it is tried once.
+                cuts = Self.mostCuts
+                course.hasProgressed = false
+                continue
             } catch let problem as SensingProblem {
                 complaints.add(problem.message, context)
             } catch is CancellationError {
                 return
             } catch let problem as JournalError where problem.isOfCutFile {
                 // It goes on behind what it has told.
-                if course.hasProgressed { cuts = 0 }
+                if course.hasProgressed { (cuts, hasPassed) = (0, false) }
                 course.hasProgressed = false
                 cuts += 1
-                if cuts > Self.mostCuts {
-                    complaints.add("\(problem), again and again: damage is passed over", context)
-                }
+                guard cuts > Self.mostCuts else { continue }
+                complaints.add("\(problem), again and again: damage is passed over", context)
+                // A disk that only had a bad moment is given another one.
+                if hasPassed { continue }
+                hasPassed = true
+                guard (try? await clock.sleep(for: retryInterval)) != nil else { return }
                 continue
             } catch {
                 complaints.add("\(error)", context)
             }
-            cuts = 0
+            (cuts, hasPassed) = (0, false)
             guard (try? await clock.sleep(for: retryInterval)) != nil else { return }
         }
     }
@@ -110,12 +118,15 @@ public struct JournalEffect: EffectImplementation {
         return arguments["since"]?.text == "boot" ? .boot : .now
     }
 
+    /// Tells what comes; a reader that passes over damage is used for a while only, since it sees nothing any more of what was
+    /// damaged once.
     private func follow<C: Clock<Duration>>(
         _ reader: any JournalSource, _ limit: Int, _ context: EffectContext, _ clock: C,
         _ course: inout Course<C.Instant>, _ complaints: inout Complaints
     ) async throws {
         tellDropped(context)
         var isWell = false
+        let begin = clock.now
         while true {
             if course.second.duration(to: clock.now) >= .seconds(1) {
                 course.second = clock.now
@@ -142,9 +153,13 @@ public struct JournalEffect: EffectImplementation {
                 if let last = entries.last, last.microseconds >= course.began {
                     try await skip(reader, context, &course)
                 }
-            } else {
-                _ = try await Poller.shared.readable(
-                    reader.descriptor, within: reader.isReliable ? .seconds(3_600) : .seconds(2), clock: clock)
+            } else if entries.isEmpty, damaged == 0 {
+                var patience = reader.isReliable ? Duration.seconds(3_600) : .seconds(2)
+                if reader.passesDamage {
+                    patience = min(patience, retryInterval - begin.duration(to: clock.now))
+                    guard patience > .zero else { return }
+                }
+                _ = try await Poller.shared.readable(reader.descriptor, within: patience, clock: clock)
                 try await Blocking.call { Result { () throws(JournalError) in try reader.process() } }.get()
             }
         }
