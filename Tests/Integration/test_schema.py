@@ -30,7 +30,9 @@ UNSEEN = {
     "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
     # Names that may be those of states and events.
-    "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out",
+    "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out", "events-missing",
+    # Keys that depend on how the part is named.
+    "bus-without-for", "parameters-without-template",
 }
 
 
