@@ -15,6 +15,7 @@ import Testing
         ///   - bytes: how many are left of it.
         init(_ pages: Int, cutTo bytes: Int, suffix: String = ".journal", isRemoved: Bool = true) throws {
             length = pages * JournalFileTests.page
+            // mkstemps(3) makes the name its own, and nobody else can have made the file.
             var path = Array("/tmp/mapped-XXXXXX\(suffix)".utf8CString)
             let file = mkstemps(&path, Int32(suffix.utf8.count))
             try #require(file >= 0)
