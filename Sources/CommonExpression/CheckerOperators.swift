@@ -22,10 +22,11 @@ extension Checker {
                     at: name.range)
             }
         case let type:
-            let isFunction = function(named: name.text, isMember: true).map { function in
+            let meant = ["length", "len", "count"].contains(name.text) ? "size" : name.text
+            let isFunction = function(named: meant, isMember: true).map { function in
                 function.overloads.contains { $0.isMember && $0.accepts(receiver: type) }
             }
-            let advice = isFunction == true ? "; \(name.text) is a function: write .\(name.text)()" : ""
+            let advice = isFunction == true ? "; \(meant) is a function: write .\(meant)()" : ""
             report(.unknownField, "\(type) has no fields\(advice)", at: name.range)
         }
     }

@@ -280,7 +280,14 @@ struct Lexer {
                 openBraces -= 1
             }
             position += width
+            takeExcess(of: kind, from: start)
             add(kind, from: start)
+            return
+        }
+        if byte == UInt8(ascii: "<"), next == UInt8(ascii: ">") {
+            position += 2
+            reportUnknown("<>", "; inequality is written '!='", from: start)
+            add(.notEqual, from: start)
             return
         }
         readUnknown(byte, next)
@@ -304,6 +311,7 @@ struct Lexer {
         case UInt8(ascii: "*"): return (.star, 1)
         case UInt8(ascii: "/"): return (.slash, 1)
         case UInt8(ascii: "%"): return (.percent, 1)
+        case UInt8(ascii: "<") where next == UInt8(ascii: ">"): return nil
         case UInt8(ascii: "<"): return isFollowedByEqual ? (.lessOrEqual, 2) : (.less, 1)
         case UInt8(ascii: ">"): return isFollowedByEqual ? (.greaterOrEqual, 2) : (.greater, 1)
         case UInt8(ascii: "!"): return isFollowedByEqual ? (.notEqual, 2) : (.not, 1)
@@ -314,24 +322,81 @@ struct Lexer {
         }
     }
 
-    /// Reports a character that begins no token, and takes it for the one that was probably meant.
+    /// Reports the third character of `===` and `!==`.
+    private mutating func takeExcess(of kind: Token.Kind, from start: Int) {
+        guard kind == .equal || kind == .notEqual, peek() == UInt8(ascii: "=") else { return }
+        position += 1
+        let word = kind == .equal ? "equality" : "inequality"
+        reportUnknown("\(kind.symbol)=", "; \(word) is written '\(kind.symbol)'", from: start)
+    }
+
+    /// Reports a character that begins no token, and takes it for what was probably meant.
     private mutating func readUnknown(_ byte: UInt8, _ next: UInt8?) {
         let start = position
         position += 1
         while let byte = peek(), byte & 0xC0 == 0x80 { position += 1 }
-        let (advice, kind): (String, Token.Kind) =
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        if let scalar = text.unicodeScalars.first, let lookAlike = LookAlike(scalar) {
+            return take(lookAlike, text, from: start)
+        }
+        let (advice, kind): (String, Token.Kind?) =
             switch byte {
+            case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("; a pattern is tried by .matches(…)", .invalid)
             case UInt8(ascii: "="): ("; equality is written '=='", .equal)
             case UInt8(ascii: "&"): ("; 'and' is written '&&'", .and)
             case UInt8(ascii: "|"): ("; 'or' is written '||'", .or)
             case UInt8(ascii: "#"): ("; a comment begins with '//'", .invalid)
+            case UInt8(ascii: "$") where next == UInt8(ascii: "{"):
+                ("; this is an expression already, and needs no '${' and '}'", .invalid)
+            case UInt8(ascii: "$"): ("; a variable is written without it", nil)
             default: ("", .invalid)
             }
-        let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        let shown = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0.value != 0xA0 }
+        if byte == UInt8(ascii: "="), next == UInt8(ascii: "~") { position += 1 }
+        reportUnknown(String(decoding: bytes[start..<position], as: UTF8.self), advice, from: start)
+        if let kind { add(kind, from: start) }
+    }
+
+    private mutating func take(_ lookAlike: LookAlike, _ text: String, from start: Int) {
+        switch lookAlike {
+        case .blank(let advice): reportUnknown(text, "; \(advice)", from: start)
+        case .quote(let closing):
+            let advice = "; a string is written between \" or '"
+            guard let end = closed(by: closing) else {
+                reportUnknown(text, advice, from: start)
+                return add(.invalid, from: start)
+            }
+            let string = String(decoding: bytes[position..<end.lowerBound], as: UTF8.self)
+            position = end.upperBound
+            reportUnknown(text, advice, from: start)
+            add(.string, .text(string), from: start)
+        case .token(let kind):
+            reportUnknown(text, "; it is written '\(kind.symbol)'", from: start)
+            add(kind, from: start)
+        }
+    }
+
+    /// Where the next of some characters is in this line.
+    private func closed(by closing: Set<Unicode.Scalar>) -> Range<Int>? {
+        var end = position
+        while end < bytes.count, bytes[end] != 0x0A, bytes[end] != 0x0D {
+            let start = end
+            end += 1
+            guard bytes[start] >= 0x80 else { continue }
+            while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
+            let text = String(decoding: bytes[start..<end], as: UTF8.self)
+            if let scalar = text.unicodeScalars.first, closing.contains(scalar) { return start..<end }
+        }
+        return nil
+    }
+
+    /// Reports what has been read from there on.
+    private mutating func reportUnknown(_ text: String, _ advice: String, from start: Int) {
+        let shown = text.unicodeScalars.allSatisfy { scalar in
+            if case .blank? = LookAlike(scalar) { return false }
+            return scalar.value >= 0x20 && scalar.value != 0x7F
+        }
         let name = shown ? "'\(text)'" : "the character U+\(Self.codePoint(of: text))"
         report(.syntax, "\(name) is not part of the language\(advice)", from: start, to: position)
-        add(kind, from: start)
     }
 
     private static func codePoint(of text: String) -> String {

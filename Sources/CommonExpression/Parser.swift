@@ -111,16 +111,36 @@ final class Parser {
         }
     }
 
-    /// What was probably meant by a word where an operator belongs.
+    /// What was probably meant by a word where an operator belongs, or by the one before it.
     private func advice(for token: Token) -> String {
+        if position > 0, tokens[position - 1].kind == .identifier, text(of: tokens[position - 1]) == "not" {
+            return "; 'not' is written '!'"
+        }
+        if token.kind == .comma, isDecimal(at: position) { return "; a decimal point is written '.'" }
         guard token.kind == .identifier else { return "" }
-        return switch text(of: token).lowercased() {
+        return switch text(of: token) {
+        case "contains", "startsWith", "endsWith", "matches": "; it is a function: write .\(text(of: token))(…)"
+        case let text: advice(forOperator: text.lowercased())
+        }
+    }
+
+    private func advice(forOperator word: String) -> String {
+        switch word {
         case "and": "; 'and' is written '&&'"
         case "or": "; 'or' is written '||'"
         case "is", "eq", "equals": "; equality is written '=='"
+        case "ne": "; inequality is written '!='"
         case "not": "; 'not' is written '!'"
         default: ""
         }
+    }
+
+    /// Whether the comma there stands between two whole numbers without a blank.
+    private func isDecimal(at index: Int) -> Bool {
+        guard index > 0, index + 1 < tokens.count else { return false }
+        let (before, comma, after) = (tokens[index - 1], tokens[index], tokens[index + 1])
+        return before.kind == .int && after.kind == .int && before.range.end == comma.range.start
+            && comma.range.end == after.range.start
     }
 
     // MARK: Nodes

@@ -133,6 +133,8 @@ extension Diagnostic {
         public static let constantCondition = Code(rawValue: "constant-condition")
         /// A text that is written as an expression, and is none (a warning).
         public static let literalExpression = Code(rawValue: "literal-expression")
+        /// Quotation marks that are none to YAML, and so part of a text (a warning).
+        public static let literalQuotes = Code(rawValue: "literal-quotes")
         /// Something that means nothing where it stands (a warning).
         public static let moot = Code(rawValue: "moot")
         /// A link whose keys fit none of the four forms.
@@ -178,7 +180,8 @@ extension Diagnostic {
             .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
-            .unreachableRule, .constantCondition, .literalExpression, .moot, .linkForm,
+            .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .moot,
+            .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

@@ -6,7 +6,8 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .moot, .needlessLoop,
+        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .moot,
+        .needlessLoop,
         .unreachableState, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
@@ -65,6 +66,7 @@ extension Diagnostic.Code {
         .unreachableRule: "A rule after one that always holds",
         .constantCondition: "A condition that is always true or always false",
         .literalExpression: "A text that names a value as expressions do, and is taken as it stands",
+        .literalQuotes: "Quotation marks of word processors, which are part of the text that they stand around",
         .moot: "Something that means nothing where it stands",
         .linkForm: "A link whose keys fit none of the four forms",
         .initialState:

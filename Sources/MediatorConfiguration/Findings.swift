@@ -111,6 +111,11 @@ final class Findings {
         _ severity: Diagnostic.Severity, _ notes: [Diagnostic.Note]
     ) {
         let excerpt = source.excerpt(of: span)
+        var notes = notes
+        // What is wrong in an expression, or with a character, says so itself.
+        if severity == .error, code != .invalidExpression, code != .encoding {
+            notes += source.falseBlanks(before: span.start)
+        }
         gathered.append(
             Diagnostic(
                 severity: severity, code: code, location: source.location(at: span.start),

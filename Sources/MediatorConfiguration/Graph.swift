@@ -547,6 +547,16 @@ public enum BusKind: String, Sendable, Hashable, CaseIterable {
     case currentValue
 }
 
+/// What programs outside, such as `mediatorctl`, do with a bus.
+public enum ExternalUse: String, Sendable, Hashable, CaseIterable {
+    /// They put values on it.
+    case write
+    /// They watch it.
+    case read
+    /// They do both.
+    case both
+}
+
 /// One bus.
 public struct BusDefinition: Sendable {
     /// Its unique name.
@@ -563,6 +573,8 @@ public struct BusDefinition: Sendable {
     public var initial: Value?
     /// How many values may wait on it.
     public var buffer: BufferPolicy
+    /// What other programs do with it; nil: nothing.
+    public var external: ExternalUse?
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.
     public var fingerprint: String

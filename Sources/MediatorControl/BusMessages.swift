@@ -71,6 +71,8 @@ public struct BusDescription: Codable, Sendable, Hashable {
     public var overflow: String
     /// The names of the links that touch it.
     public var links: [String]
+    /// What other programs are said to do with it: `write`, `read` or `both`; nil: nothing.
+    public var external: String?
 
     /// A description.
     public init(
@@ -79,7 +81,8 @@ public struct BusDescription: Codable, Sendable, Hashable {
         fields: [Field] = [],
         limit: Int,
         overflow: String,
-        links: [String] = []
+        links: [String] = [],
+        external: String? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -87,5 +90,6 @@ public struct BusDescription: Codable, Sendable, Hashable {
         self.limit = limit
         self.overflow = overflow
         self.links = links
+        self.external = external
     }
 }

@@ -160,14 +160,16 @@ public enum ControlInterface {
         )
 
         # Everything about a bus. fields is empty when its value is a scalar; limit is
-        # how many values may wait in it, overflow what happens to those beyond.
+        # how many values may wait in it, overflow what happens to those beyond; external is
+        # what other programs are said to do with it: write, read or both.
         type BusDescription (
           summary: BusSummary,
           source: ?string,
           fields: []Field,
           limit: int,
           overflow: string,
-          links: []string
+          links: []string,
+          external: ?string
         )
 
         # How a link came about: by what is written, or by a change that is in no file.
@@ -250,6 +252,13 @@ public enum ControlInterface {
         # it did or why not. link names the link, if it was a change of one.
         type ReloadVerdict (time: string, applied: bool, summary: string, link: ?string)
 
+        # A reload, or the change of a link, that is under way: since when, of which link,
+        # and how many others wait for their turn behind it.
+        type ChangeUnderway (since: string, link: ?string, waiting: int)
+
+        # The systems and buses into which somebody may inject, by patterns of their names.
+        type InjectionTargets (systems: []string, buses: []string)
+
         # How many reloads and changes of links were applied and rejected since the start.
         type ReloadCounters (applied: int, rejected: int)
 
@@ -270,7 +279,8 @@ public enum ControlInterface {
         # The daemon as a whole, and every system at a glance. configuration lists the
         # directories it was read from; generation counts the configurations that have run,
         # the first one included; transient counts the changes that are in no file. rights
-        # are those of the caller; that to inject may be for some systems and buses only.
+        # are those of the caller; injectInto says into which systems and on which buses
+        # only, if not everywhere. underway is a reload or change that is not over.
         method Status() -> (
           version: string,
           pid: int,
@@ -279,13 +289,15 @@ public enum ControlInterface {
           statusText: string,
           configuration: []string,
           generation: int,
+          underway: ?ChangeUnderway,
           reload: ?ReloadVerdict,
           reloads: ReloadCounters,
           transient: int,
           systems: []SystemSummary,
           buses: int,
           links: int,
-          rights: []Right
+          rights: []Right,
+          injectInto: ?InjectionTargets
         )
 
         # Every system, by name.

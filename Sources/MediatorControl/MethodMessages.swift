@@ -33,6 +33,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var configuration: [String]
     /// How many configurations have run, the first one included.
     public var generation: Int
+    /// The reload, or change of a link, that is under way; nil when there is none.
+    public var underway: ChangeUnderway?
     /// How the last reload, or change of a link, ended; nil when there was none.
     public var reload: ReloadVerdict?
     /// How many reloads and changes of links there were since the start.
@@ -47,6 +49,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var links: Int
     /// What the caller may do; to inject perhaps only into some systems and on some buses.
     public var rights: [Right]
+    /// Those, by patterns of their names; nil: everywhere, or nowhere.
+    public var injectInto: InjectionTargets?
 
     /// A reply.
     public init(
@@ -57,13 +61,15 @@ public struct StatusReply: Codable, Sendable, Hashable {
         statusText: String,
         configuration: [String],
         generation: Int = 1,
+        underway: ChangeUnderway? = nil,
         reload: ReloadVerdict? = nil,
         reloads: ReloadCounters = ReloadCounters(),
         transient: Int = 0,
         systems: [SystemSummary],
         buses: Int,
         links: Int,
-        rights: [Right] = Right.allCases
+        rights: [Right] = Right.allCases,
+        injectInto: InjectionTargets? = nil
     ) {
         self.version = version
         self.pid = pid
@@ -72,6 +78,7 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.statusText = statusText
         self.configuration = configuration
         self.generation = generation
+        self.underway = underway
         self.reload = reload
         self.reloads = reloads
         self.transient = transient
@@ -79,6 +86,7 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.buses = buses
         self.links = links
         self.rights = rights
+        self.injectInto = injectInto
     }
 }
 

@@ -152,6 +152,23 @@ public struct ReloadVerdict: Codable, Sendable, Hashable {
     }
 }
 
+/// A reload, or the change of a link, that is under way.
+public struct ChangeUnderway: Codable, Sendable, Hashable {
+    /// Since when (RFC 3339, UTC).
+    public var since: String
+    /// The link, if it is a change of one.
+    public var link: String?
+    /// How many others wait for their turn behind it.
+    public var waiting: Int
+
+    /// A change.
+    public init(since: String, link: String? = nil, waiting: Int = 0) {
+        self.since = since
+        self.link = link
+        self.waiting = waiting
+    }
+}
+
 /// How many reloads and changes of links there were since the start.
 public struct ReloadCounters: Codable, Sendable, Hashable {
     /// How many were applied, those included that had nothing to do.

@@ -10,6 +10,20 @@ public enum Right: String, Codable, Sendable, Hashable, CaseIterable {
     case administer
 }
 
+/// The systems and buses into which somebody may inject who may not do so everywhere.
+public struct InjectionTargets: Codable, Sendable, Hashable {
+    /// Patterns of the systems' names; `*` stands for any characters.
+    public var systems: [String]
+    /// Patterns of the buses' names.
+    public var buses: [String]
+
+    /// Systems and buses.
+    public init(systems: [String], buses: [String]) {
+        self.systems = systems
+        self.buses = buses
+    }
+}
+
 extension ControlInterface {
     /// The right that each method needs. A method that is not here may be called by nobody.
     ///

@@ -185,7 +185,8 @@ extension BusDescription {
             fields: fields,
             limit: status.definition.buffer.limit,
             overflow: status.definition.buffer.overflow.rawValue,
-            links: (status.readers + status.writers).sorted())
+            links: (status.readers + status.writers).sorted(),
+            external: status.definition.external?.rawValue)
     }
 }
 

@@ -83,6 +83,7 @@ struct HostControl: ControlHandler {
         // All is told from one look, so that nothing contradicts itself.
         let systems = snapshot.systemStatuses
         let healths = systems.map(\.health)
+        let news = reloader.news
         return StatusReply(
             version: Version.current,
             pid: Int(getpid()),
@@ -91,13 +92,17 @@ struct HostControl: ControlHandler {
             statusText: MediatorHost.Health.text(ofAll: healths),
             configuration: configuration,
             generation: snapshot.generation,
-            reload: reloader.verdict,
-            reloads: reloader.counters,
+            underway: news.underway,
+            reload: news.verdict,
+            reloads: news.counters,
             transient: basis.layer.links.count,
             systems: systems.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count,
-            rights: Right.allCases.filter { basis.access.allows(AccessTable.Request($0), peer) })
+            rights: Right.allCases.filter { basis.access.allows(AccessTable.Request($0), peer) },
+            injectInto: basis.access.injectionLimits(of: peer).map {
+                InjectionTargets(systems: $0.systems.map(\.text).sorted(), buses: $0.buses.map(\.text).sorted())
+            })
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {

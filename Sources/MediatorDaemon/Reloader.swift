@@ -21,6 +21,8 @@ final class Reloader: Sendable {
         var isDue = false
         /// Whether something is being done now.
         var isBusy = false
+        /// What is being done that somebody may want to hear of.
+        var underway: (since: Timestamp, link: String?)?
         /// How many who waited for their turn have gone since that was last logged.
         var gone = 0
         var verdict: ReloadVerdict?
@@ -53,8 +55,16 @@ final class Reloader: Sendable {
         machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
     }
 
-    /// How the last reload or change ended.
-    var verdict: ReloadVerdict? { machine.withLock { $0.verdict } }
+    /// What is under way, how the last reload or change ended, and how many there were, in one look.
+    var news: (underway: ChangeUnderway?, verdict: ReloadVerdict?, counters: ReloadCounters) {
+        let waiting = turns.waiting
+        return machine.withLock { machine in
+            let underway = machine.underway.map {
+                ChangeUnderway(since: "\($0.since)", link: $0.link, waiting: waiting)
+            }
+            return (underway, machine.verdict, machine.counters)
+        }
+    }
 
     /// What stays to be said of how the last reload or change ended.
     private struct Remark: Sendable {
@@ -259,13 +269,18 @@ final class Reloader: Sendable {
     func telling<Reply>(
         _ activity: String, of link: String?, _ body: () async -> (reply: Reply, verdict: Verdict)
     ) async -> Reply {
-        let tellsManager = machine.withLock { $0.isReady }
+        let began = Daemon.now()
+        let tellsManager = machine.withLock { machine in
+            machine.underway = (began, link)
+            return machine.isReady
+        }
         if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
         // Also where it is not told of the reload: a command of the unit may wait for it (`ExecReload=`), and has a limit.
         let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
         let time = "\(Daemon.now())"
         let name = link == nil ? "reload" : "change of a link"
         machine.withLock {
+            $0.underway = nil
             $0.remark = Remark(
                 rejection: verdict.isApplied ? "" : "\(name) rejected: \(verdict.summary); ", name: name,
                 late: verdict.late)

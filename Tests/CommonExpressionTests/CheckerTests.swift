@@ -130,8 +130,7 @@ struct CheckerTests {
         ("a.in", "syntax 2..<4 'in' cannot follow '.'; write .`in`"),
         ("!-1", "syntax 1..<2 '!' and '-' cannot follow each other; use parentheses"),
         ("1 # x", "syntax 2..<3 '#' is not part of the language; a comment begins with '//'"),
-        ("1\u{a0}+ 1", "syntax 1..<3 the character U+00A0 is not part of the language"),
-        ("“a”", "syntax 0..<3 '“' is not part of the language"),
+        ("ready ~ ready", "syntax 6..<7 '~' is not part of the language"),
         ("has(state)", "syntax 0..<10 has() takes a field, as in has(state.since)"),
         (
             "a ? b",
@@ -143,6 +142,47 @@ struct CheckerTests {
     ])
     func `a violation of the grammar`(source: String, problem: String) {
         #expect(Fixture.problems(source).first == problem)
+    }
+
+    @Test(
+        arguments: [
+            (
+                "1\u{a0}+ 1",
+                "syntax 1..<3 the character U+00A0 is not part of the language; a space is written as the character U+0020"
+            ),
+            (
+                "ready\u{200B} && ready",
+                "syntax 5..<8 the character U+200B is not part of the language; it cannot be seen, and is to be removed"
+            ),
+            ("“a” + 'b'", "syntax 0..<7 '“' is not part of the language; a string is written between \" or '"),
+            ("„ä“ == 'b'", "syntax 0..<8 '„' is not part of the language; a string is written between \" or '"),
+            ("count ≥ 1", "syntax 6..<9 '≥' is not part of the language; it is written '>='"),
+            ("count − 1", "syntax 6..<9 '−' is not part of the language; it is written '-'"),
+            ("¬ready", "syntax 0..<2 '¬' is not part of the language; it is written '!'"),
+            ("count <> 1", "syntax 6..<8 '<>' is not part of the language; inequality is written '!='"),
+            ("count<1", nil),
+            ("count === 1", "syntax 6..<9 '===' is not part of the language; equality is written '=='"),
+            ("count !== 1", "syntax 6..<9 '!==' is not part of the language; inequality is written '!='"),
+            ("state.name =~ 'a'", "syntax 11..<13 '=~' is not part of the language; a pattern is tried by .matches(…)"),
+            ("$count > 1", "syntax 0..<1 '$' is not part of the language; a variable is written without it"),
+            (
+                "${count} > 1",
+                "syntax 0..<1 '$' is not part of the language; this is an expression already, and needs no '${' and '}'"
+            ),
+            ("not ready", "syntax 4..<9 expected the end of the expression, not 'ready'; 'not' is written '!'"),
+            (
+                "state.name contains 'a'",
+                "syntax 11..<19 expected the end of the expression, not 'contains'; it is a function: write .contains(…)"
+            ),
+            ("count ne 1", "syntax 6..<8 expected the end of the expression, not 'ne'; inequality is written '!='"),
+            (
+                "count > 1,5",
+                "syntax 9..<10 expected the end of the expression, not ','; a decimal point is written '.'"
+            ),
+            ("state.name.length > 1", "unknownField 11..<17 string has no fields; size is a function: write .size()"),
+        ] as [(String, String?)])
+    func `what is written otherwise elsewhere is told once`(source: String, problem: String?) {
+        #expect(Fixture.problems(source) == (problem.map { [$0] } ?? []))
     }
 
     @Test(arguments: [

@@ -220,6 +220,15 @@ def test_injection_is_for_what_is_named(one: Daemon) -> None:
     rights = {peer: answer(one, peer, "Status", {})["parameters"]["rights"] for peer in PEERS if peer != "stranger"}
     assert rights[limited] == ["read", "inject"] and rights["root"] == ["read", "inject", "administer"]
     assert rights["reader by a supplementary group"] == ["read"]
+    limits = {peer: answer(one, peer, "Status", {})["parameters"].get("injectInto") for peer in PEERS if peer != "stranger"}
+    assert limits.pop(limited) == {"systems": ["do*"], "buses": ["alarms"]}
+    assert set(limits.values()) == {None}
+    user, group, groups, _ = PEERS[limited]
+    told = subprocess.run(
+        [one.binaries.mediatorctl, "status"], env=one.client_environment, capture_output=True, text=True, user=user,
+        group=group, extra_groups=groups,
+    )
+    assert "you may read and inject, but inject only into do* and on the bus alarms\n" in told.stdout, told
 
 
 def test_acts_are_logged_with_who_did_them(one: Daemon) -> None:

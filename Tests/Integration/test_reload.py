@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import select
 import signal
 import subprocess
@@ -139,6 +140,31 @@ SLOW = (
     "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\nready: B\n"
     "transitions: { A: { Go: B } }\n"
 )
+
+
+def test_a_reload_under_way_is_told(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
+    assert "underway" not in json.loads(one.ctl("status", "--json").stdout)
+    (one.config / "slow.yaml").write_text(SLOW)
+    with (
+        VarlinkSocket(one.socket, timeout=60.0) as reloading,
+        VarlinkSocket(one.socket, timeout=60.0) as waiting,
+        VarlinkSocket(one.socket, timeout=60.0) as changing,
+    ):
+        reloading.call("io.mediatord.Control.Reload")
+        while "slow" not in systems(one):
+            pass
+        waiting.call("io.mediatord.Control.Reload")
+        changing.call("io.mediatord.Control.DetachLink", {"link": "nothing"})
+        while (told := json.loads(one.ctl("status", "--json", check=False).stdout)["underway"])["waiting"] < 2:
+            pass
+        assert set(told) == {"since", "waiting"} and "reload" not in told
+        text = one.ctl("status", check=False).stdout
+        assert re.search(r"^reloading since .+; 2 others wait$", text, re.MULTILINE), text
+        one.ctl("emit", "slow", "Go")
+        for connection in (reloading, waiting, changing):
+            assert connection.reply() is not None
+    assert "underway" not in json.loads(one.ctl("status", "--json").stdout)
 
 
 def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable[..., Daemon]) -> None:

@@ -118,14 +118,15 @@ struct RenderingTests {
             ["show", "alarms"],
             """
             bus alarms
-              kind       passthrough
-              type       text: string, severity: int
-              published  3
-              dropped    1 (limit 1024, dropOldest)
-              readers    1
-              writers    1
-              links      tell-full
-              source     /etc/mediatord/buses.yaml:3
+              kind          passthrough
+              type          text: string, severity: int
+              published     3
+              dropped       1 (limit 1024, dropOldest)
+              readers       1
+              writers       1
+              from outside  written to and read by other programs
+              links         tell-full
+              source        /etc/mediatord/buses.yaml:3
 
             """
         ),

@@ -131,6 +131,8 @@ final class SampleHandler: ControlHandler {
             health: health,
             statusText: "1 \(health.rawValue), 1 stopped",
             configuration: ["/etc/mediatord", "/run/mediatord"],
+            underway: health == .degraded
+                ? ChangeUnderway(since: "2026-11-21T11:59:00Z", link: "ring", waiting: 1) : nil,
             reload: health == .degraded
                 ? ReloadVerdict(time: "2026-11-21T11:57:00Z", applied: false, summary: "1 error", link: "ring") : nil,
             reloads: ReloadCounters(applied: 1, rejected: 2),
@@ -232,7 +234,8 @@ final class SampleHandler: ControlHandler {
                 ? [Field(name: "text", type: "string"), Field(name: "severity", type: "int")] : [],
             limit: 1024,
             overflow: "dropOldest",
-            links: name == "alarms" ? ["tell-full"] : []
+            links: name == "alarms" ? ["tell-full"] : [],
+            external: name == "alarms" ? "both" : nil
         )
     }
 

@@ -25,6 +25,23 @@ import Testing
               hint: write "${event.why}" for the value
             """#),
         Mistake(
+            "a text between quotation marks that are part of it",
+            #"""
+            system: disk
+            states: { Normal: { why: string, mark: string }, Full: {} }
+            events: { Cleaned: {}, Other: {} }
+            initialState: { Normal: { why: "“quoted”", mark: “it” is } }
+            transitions:
+              Full: { Cleaned: { to: Normal, set: { why: ”Öl“, mark: “ } } }
+              Normal: { Cleaned: { to: Full }, Other: stay }
+            """#,
+            #"""
+            a.yaml:6:46: warning: the field 'why' is ”Öl“, with these quotation marks [literal-quotes]
+                Full: { Cleaned: { to: Normal, set: { why: ”Öl“, mark: “ } } }
+                                                           ^~~~
+              hint: write "Öl" for the text without them, '”Öl“' for the one with them
+            """#),
+        Mistake(
             "a transition to an unknown state",
             #"""
             system: disk

@@ -85,7 +85,8 @@ struct DefinitionTests {
         fields: [Field(name: "text", type: "string", expected: "a UUID")],
         limit: 16,
         overflow: "dropOldest",
-        links: ["tell"]
+        links: ["tell"],
+        external: "both"
     )
     static let linkSummary = LinkSummary(
         name: "tell",
@@ -146,13 +147,15 @@ struct DefinitionTests {
                 statusText: "text",
                 configuration: ["/etc/mediatord"],
                 generation: 3,
+                underway: ChangeUnderway(since: "2026-01-02T03:04:05Z", link: "tell", waiting: 1),
                 reload: ReloadVerdict(
                     time: "2026-01-02T03:04:05Z", applied: true, summary: "1 kept", link: "tell"),
                 reloads: ReloadCounters(applied: 1, rejected: 2),
                 transient: 3,
                 systems: [summary],
                 buses: 1,
-                links: 1
+                links: 1,
+                injectInto: InjectionTargets(systems: ["disk"], buses: ["alarms"])
             )
         ),
         ("ListSystems", Nothing(), ListSystemsReply(systems: [summary])),

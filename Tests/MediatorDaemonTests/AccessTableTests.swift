@@ -93,6 +93,26 @@ import Varlink
         #expect(found == expected, "\(Self.requests)")
     }
 
+    @Test(
+        arguments: [
+            (Caller("root", 0, 0), nil),
+            (Caller("a reader by name", 1_002, 9), nil),
+            (Caller("who may inject into some", 1_001, 9), "net@*, ups* | power"),
+            (Caller("whose group may inject", 2_000, 53), "exact | *"),
+            (Caller("who has the rights of a user and of a group", 1_001, 9, [53]), "exact, net@*, ups* | *, power"),
+            (Caller("who is in a group twice", 2_000, 53, [53]), "exact | *"),
+            (Caller("who may also administer", 1_001, 9, [52]), nil),
+            (Caller("nobody", 2_000, 9), nil),
+        ] as [(Caller, String?)])
+    func `into what each may inject, if not everywhere`(caller: Caller, expected: String?) throws {
+        let limits = try Self.table(Self.rules).injectionLimits(of: caller.peer)
+        let text = limits.map { limits in
+            [limits.systems, limits.buses].map { $0.map(\.text).sorted().joined(separator: ", ") }.joined(
+                separator: " | ")
+        }
+        #expect(text == expected)
+    }
+
     @Test func `without rules the group mediatord reads, and if there is none, nobody`() throws {
         let table = try Self.table("buses: {}\n")
         #expect(table.allows(.read, Caller("", 5, 50).peer))

@@ -192,10 +192,21 @@ enum ShowReport: Report {
                 ("dropped", "\(summary.dropped) (limit \(bus.limit), \(PlainText.cleaned(bus.overflow)))"),
                 ("readers", String(summary.readers)),
                 ("writers", String(summary.writers)),
+                ("from outside", bus.external.map(Self.use)),
                 ("links", bus.links.isEmpty ? nil : PlainText.cleaned(bus.links.joined(separator: ", "))),
                 ("source", bus.source.map(PlainText.cleaned)),
             ]
         )
+    }
+
+    /// What other programs do with a bus.
+    private static func use(_ external: String) -> String {
+        switch external {
+        case "write": "written to by other programs"
+        case "read": "read by other programs"
+        case "both": "written to and read by other programs"
+        default: PlainText.cleaned(external)
+        }
     }
 
     private static func text(_ link: LinkDescription, _ style: TextStyle) -> String {

@@ -25,6 +25,11 @@ struct StatusReport: Report {
         ]
         let sources = reply.configuration.map(PlainText.cleaned).joined(separator: ", ")
         lines += counts.joined(separator: ", ") + (sources.isEmpty ? "" : " from \(sources)") + "\n"
+        if let change = reply.underway {
+            let what = change.link.map { "changing the link '\(PlainText.cleaned($0))'" } ?? "reloading"
+            lines += style.colored(what, .yellow) + " since \(style.moment(change.since))"
+            lines += change.waiting > 0 ? "; \(Count.text(change.waiting, "other waits", "others wait"))\n" : "\n"
+        }
         if let reload = reply.reload {
             let what = reload.link.map {
                 (
@@ -44,7 +49,8 @@ struct StatusReport: Report {
         }
         if reply.rights != Right.allCases {
             let words = reply.rights.map(\.rawValue).joined(separator: " and ")
-            lines += "you may \(words.isEmpty ? "do nothing" : words)\n"
+            let limits = reply.injectInto.map { ", but inject only \(Self.text($0))" } ?? ""
+            lines += "you may \(words.isEmpty ? "do nothing" : words)\(limits)\n"
         }
         guard !reply.systems.isEmpty else { return lines }
         lines += "\n" + SystemTable.text(reply.systems, style)
@@ -55,6 +61,15 @@ struct StatusReport: Report {
         }
         if unwell.count > Self.longest { lines += "and \(unwell.count - Self.longest) more\n" }
         return lines
+    }
+
+    /// Where somebody may inject: `into door, gate-* and on the bus alarms`.
+    private static func text(_ targets: InjectionTargets) -> String {
+        func names(_ patterns: [String]) -> String { patterns.map(PlainText.cleaned).joined(separator: ", ") }
+        let systems = targets.systems.isEmpty ? nil : "into \(names(targets.systems))"
+        let word = targets.buses.count == 1 ? "bus" : "buses"
+        let buses = targets.buses.isEmpty ? nil : "on the \(word) \(names(targets.buses))"
+        return [systems, buses].compactMap(\.self).joined(separator: " and ")
     }
 }
 

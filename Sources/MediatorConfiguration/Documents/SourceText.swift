@@ -1,3 +1,4 @@
+import CommonExpression
 import Glibc
 import Synchronization
 
@@ -200,6 +201,33 @@ final class SourceText: Sendable {
 extension SourceText {
     /// The most characters of a line that an excerpt shows.
     private static let excerptWidth = 160
+
+    /// Notes on characters that look like spaces and are none to YAML, where that matters, in the line of an offset and the
+    /// one before: before or behind all else there, or beside what parts keys and values.
+    func falseBlanks(before offset: Int) -> [Diagnostic.Note] {
+        let last = lineIndex(at: min(max(0, offset), bytes.count))
+        return (max(0, last - 1)...last).compactMap { index in
+            let slice = line(index)
+            guard slice.count <= Self.excerptWidth * 4, slice.contains(where: { $0 >= 0x80 }) else { return nil }
+            let scalars = Array(String(decoding: slice, as: UTF8.self).unicodeScalars)
+            let structural = { (scalar: Unicode.Scalar?) in
+                scalar.map { ":,-{}[]#?".unicodeScalars.contains($0) } ?? true
+            }
+            var isIndented = true
+            for (position, scalar) in scalars.enumerated() {
+                defer { if scalar != " " { isIndented = false } }
+                guard let advice = Typography.advice(onBlank: scalar) else { continue }
+                let next = position + 1 < scalars.count ? scalars[position + 1] : nil
+                guard isIndented || structural(next) || structural(scalars[position - 1]) else { continue }
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                let name = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+                return Diagnostic.Note(
+                    location: SourceLocation(file: path, line: index + 1, column: position + 1),
+                    message: "the character \(name) stands here; \(advice)")
+            }
+            return nil
+        }
+    }
 
     /// A part of the file as a diagnostic shows it.
     func excerpt(of span: Span) -> (text: String, caretOffset: Int, caretLength: Int) {

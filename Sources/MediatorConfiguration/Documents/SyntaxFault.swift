@@ -23,6 +23,14 @@ enum SyntaxFault {
                 hint: "indent with spaces")
             return (stopped, false)
         }
+        if let mark = mergeMark(before: stopped, source) {
+            findings.report(
+                .syntax, in: source, at: mark, "a merge has left a mark here",
+                hint:
+                    "the lines to '=======' are one version, those to '>>>>>>>' the other: keep one of them, and no mark"
+            )
+            return (stopped, root?.span.start == mark.start)
+        }
         if let root, let words = slip(problem, root, source, stopped) {
             let start = root.span.start
             findings.report(
@@ -48,6 +56,15 @@ enum SyntaxFault {
         }
         findings.report(.syntax, in: source, at: Span(start: place, end: place + 1), message, hint: words.hint)
         return (stopped, false)
+    }
+
+    /// The first line before an offset, or in its line, that begins one version of two of which a merge could not decide.
+    private static func mergeMark(before offset: Int, _ source: SourceText) -> Span? {
+        for index in 0...source.lineIndex(at: min(offset, source.bytes.count)) {
+            let line = source.line(index)
+            if line.starts(with: "<<<<<<< ".utf8) { return Span(start: line.startIndex, end: line.startIndex + 7) }
+        }
+        return nil
     }
 
     /// What is wrong where the parser takes the first line, or the first lines, of a document to be all of it.

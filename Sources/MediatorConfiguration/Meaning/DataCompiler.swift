@@ -209,6 +209,12 @@ struct DataCompiler {
                 "\(what) is the text '\(text)', and not the value of that name",
                 hint: "write \"${\(expression)}\" for the value", severity: .warning)
         }
+        if scalar.style == .plain, let quoted = Typography.unquoted(text) {
+            session.findings.report(
+                .literalQuotes, in: source, at: scalar.span, "\(what) is \(text), with these quotation marks",
+                hint: "write \"\(quoted)\" for the text without them, '\(text)' for the one with them",
+                severity: .warning)
+        }
         return value(resolved, text, as: type, what, at: scalar.span, scope).map { .constant($0) }
     }
 

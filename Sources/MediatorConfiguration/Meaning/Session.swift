@@ -292,12 +292,39 @@ final class Session {
             if hint == nil, problem.code == .unknownVariable {
                 message = String(message.prefix { $0 != ";" })
                 hint = scope.variables(and: constants.map(\.name))
+                if Self.isOperand(range, of: scalar.text) {
+                    hint?.append("; a text is written \"\(Self.text(range, of: scalar.text))\"")
+                }
+            }
+            if problem.code == .syntax, Self.isCut(scalar, after: range, in: source) {
+                message = String(message.prefix { $0 != ";" })
+                hint = "what follows ' #' is a comment; write the whole between quotation marks: 'a == \"b #1\"'"
             }
             // The suggestion has a line of its own here.
             if let hint, message.hasSuffix("; \(hint)") { message.removeLast(hint.count + 2) }
             if let state { message += " (in state '\(state)')" }
             findings.report(Diagnostic.Code(problem.code), in: source, at: span, message, hint: hint)
         }
+    }
+
+    /// Whether what is there is compared with something, or given to a function, as a text would be.
+    private static func isOperand(_ range: Range<Int>, of text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard range.upperBound <= bytes.count else { return false }
+        let before = String(decoding: bytes[..<range.lowerBound].suffix(64), as: UTF8.self)
+            .reversed().drop { $0 == " " }
+        let after = String(decoding: bytes[range.upperBound...].prefix(64), as: UTF8.self).drop { $0 == " " }
+        return ["==", "=!", "(", "[", ","].contains { before.starts(with: $0) }
+            || ["==", "!=", "in "].contains { after.hasPrefix($0) }
+    }
+
+    /// Whether an expression that ends too early may do so since YAML takes the rest of the line for a comment.
+    private static func isCut(_ scalar: Scalar, after range: Range<Int>, in source: SourceText) -> Bool {
+        guard scalar.style == .plain, scalar.span.end < source.bytes.count else { return false }
+        guard range.upperBound >= scalar.text.utf8.count || text(range, of: scalar.text) == "${" else { return false }
+        let rest = source.bytes[scalar.span.end...]
+        return rest.first == UInt8(ascii: " ")
+            && rest.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } == UInt8(ascii: "#")
     }
 
     private static func text(_ range: Range<Int>, of text: String) -> String {

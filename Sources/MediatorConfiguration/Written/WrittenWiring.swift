@@ -11,13 +11,6 @@ struct WrittenWiring: Sendable {
     var hidesBuses: Bool
 }
 
-/// What programs outside, such as `mediatorctl`, do with a bus.
-enum ExternalUse: String, CaseIterable, Sendable {
-    case write
-    case read
-    case both
-}
-
 /// A bus as written.
 struct WrittenBus: Sendable {
     var source: SourceText

@@ -100,12 +100,30 @@ package struct AccessTable: Sendable {
 
     /// Whether a peer may do something. A few looks into tables, one for each group it is in.
     package func allows(_ request: Request, _ peer: VarlinkPeer) -> Bool {
-        if peer.userID == 0 || peer.userID == own { return true }
+        if mayEverything(peer) { return true }
         let grants = { (rules: [Rule]) in rules.contains { $0.grants(request) } }
         if grants(everybody) || users[peer.userID].map(grants) ?? false { return true }
         if groups.isEmpty { return false }
         return groups[peer.groupID].map(grants) ?? false || peer.groups.contains { groups[$0].map(grants) ?? false }
     }
+
+    /// The systems and buses into which a peer may inject that may not do so everywhere; nil: everywhere, or nowhere.
+    package func injectionLimits(of peer: VarlinkPeer) -> AccessGrant.Targets? {
+        guard !mayEverything(peer) else { return nil }
+        let theirs = Set([peer.groupID] + peer.groups).compactMap { groups[$0] }
+        let rules = ([everybody, users[peer.userID] ?? []] + theirs).joined().filter { $0.grants(.inject) }
+        guard !rules.isEmpty else { return nil }
+        var targets = AccessGrant.Targets(systems: [], buses: [])
+        for rule in rules {
+            guard rule.right == .inject, let some = rule.targets else { return nil }
+            targets.systems.formUnion(some.systems)
+            targets.buses.formUnion(some.buses)
+        }
+        return targets
+    }
+
+    /// Whether nothing takes away what a peer may do.
+    private func mayEverything(_ peer: VarlinkPeer) -> Bool { peer.userID == 0 || peer.userID == own }
 
     /// Who has to be able to open the socket.
     package var audience: Audience {
