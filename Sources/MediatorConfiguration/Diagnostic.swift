@@ -19,7 +19,7 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
     /// What is wrong, in one sentence without a full stop.
     public let message: String
     /// What to do about it, or the names that exist.
-    public let hint: String?
+    public internal(set) var hint: String?
     /// The line of the location, without its line break; of a long line the part around the location, with `…` where
     /// something was left out. Control characters and tabs are spaces.
     public let excerpt: String?

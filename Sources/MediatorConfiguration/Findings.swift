@@ -28,6 +28,8 @@ final class Findings {
     private var counts: [String: Int] = [:]
     /// How often a name that is not there is used.
     private var repeats: [Missing: Int] = [:]
+    /// Where names stand that are in another file already, and in which: of a file that is a copy all do.
+    private var originals: [SourceLocation: String] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
     private var tagged: [String: Set<Int>] = [:]
@@ -178,6 +180,12 @@ final class Findings {
         return gathered.count < before
     }
 
+    /// Notes that a name is in another file already. Several of one file that are in the same other file are told once.
+    func noteCopy(at location: SourceLocation, of file: String) {
+        guard location.file != file, originals.count < Self.mostRepeats else { return }
+        originals[location] = file
+    }
+
     /// Lets nothing more be said about what begins at an offset.
     func silence(_ offset: Int, in source: SourceText) {
         tagged[source.path, default: []].insert(offset)
@@ -235,15 +243,26 @@ final class Findings {
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.
     ///
-    /// A name that is not there is one mistake, wherever it is used: the first use is the finding, the others are its notes.
+    /// A name that is not there is one mistake, wherever it is used: the first use is the finding, the others are its notes. So
+    /// are the names of a file that are in another file already.
     func sorted() -> [Diagnostic] {
         var result: [Diagnostic] = []
         result.reserveCapacity(gathered.count)
         var firsts: [Missing: Int] = [:]
+        var copies: [Copy: Int] = [:]
         var others: [Int: [SourceLocation]] = [:]
         var previous: Diagnostic?
         for diagnostic in gathered.sorted() where diagnostic != previous {
             previous = diagnostic
+            if diagnostic.code == .duplicateName, let location = diagnostic.location, let file = originals[location] {
+                let copy = Copy(file: location.file, original: file)
+                if let first = copies[copy] {
+                    others[first, default: []].append(location)
+                    result[first].hint = "rename one of each two, or remove one of the files"
+                    continue
+                }
+                copies[copy] = result.count
+            }
             guard Self.codesOfNames.contains(diagnostic.code), let location = diagnostic.location else {
                 result.append(diagnostic)
                 continue
@@ -262,6 +281,12 @@ final class Findings {
             result[index].notes += locations.map { Diagnostic.Note(location: $0, message: Diagnostic.Note.again) }
         }
         return result
+    }
+
+    /// A file of which several names are in another one already.
+    private struct Copy: Hashable {
+        var file: String
+        var original: String
     }
 
     /// What is said of a name that is not there.

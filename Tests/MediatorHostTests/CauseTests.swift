@@ -1,6 +1,7 @@
 import CommonExpression
 import FeedbackKit
 import FeedbackKitTesting
+import Glibc
 import Logging
 import MediatorConfiguration
 import MediatorHost
@@ -406,9 +407,147 @@ private let bus = """
         await fixture.host.stop(within: .seconds(1))
     }
 
+    @Test func `goes on behind a value that is shown anew, as far as it is kept`() async throws {
+        let hops = 200
+        func configuration(withLate: Bool) -> String {
+            let pair = (0...1).map { number in
+                """
+                system: s\(number)
+                states: { S: { n: int } }
+                events: { Go: { n: int } }
+                external: any
+                initialState: { S: { n: \(hops) } }
+                transitions: { S: { Go: { to: S, set: { n: "${event.n}" } } } }
+                ---
+
+                """
+            }
+            return pair.joined() + """
+                buses:
+                  b0: { kind: currentValue, value: int, initial: -1 }
+                  b1: { kind: currentValue, value: int, initial: -1 }
+                loop: { limit: 1000000 per 1s }
+                links:
+                  up0: { attach: s0, to: b0, onState: any, when: state.n < \(hops), emitValue: "${state.n + 1}" }
+                  down0: { attach: s1, to: b0, when: value > 0, emitEvent: { Go: { n: "${value}" } } }
+                  up1: { attach: s1, to: b1, onState: any, when: state.n < \(hops), emitValue: "${state.n + 1}" }
+                  down1: { attach: s0, to: b1, when: value > 0, emitEvent: { Go: { n: "${value}" } } }
+
+                """
+                + (withLate
+                    ? """
+                      late: { attach: late, to: b1, emitEvent: { Told: { n: "${value}" } } }
+                    ---
+                    system: late
+                    states: { Idle: {}, Known: { n: int } }
+                    events: { Told: { n: int } }
+                    initialState: Idle
+                    transitions:
+                      Idle: { Told: { to: Known, set: { n: "${event.n}" } } }
+                      Known: { Told: stay }
+                    """ : "")
+        }
+        let fixture = try CauseFixture(configuration(withLate: false))
+        fixture.host.start()
+        // It goes back and forth, so that the first has the even numbers.
+        let (_, changes) = try fixture.host.watch(system: "s0")
+        try fixture.host.emit("Go", to: "s0", fields: [.int(0)])
+        for await change in changes {
+            let numbers = change.subject.data.numbers
+            if change.subject.serial > 1, numbers == [.int(Int64(hops))] { break }
+        }
+        await fixture.settle()
+        try await fixture.apply(configuration(withLate: true))
+        await fixture.settle()
+        let chain = try fixture.host.why("late")
+        #expect(chain.hops.prefix(4).map(\.kind) == [.state, .event, .link, .value])
+        #expect(chain.hops.first?.data?.numbers == [.int(Int64(hops))] && chain.hops[3].isReplay)
+        // The last value comes from the state before it, and each state before from the one before that.
+        let numbers = chain.hops.filter { $0.kind == .state }.dropFirst().map { $0.data?.numbers ?? [] }
+        #expect(numbers == (0..<numbers.count).map { [.int(Int64(hops - 1 - $0))] })
+        #expect(chain.isCut && (15..<63).contains(numbers.count))
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `knows times before 1970, with their fractions`() async throws {
+        let clock = ManualClock()
+        let times = Mutex(Int64(0))
+        let time = HostTime(clock: clock) {
+            let number = times.withLock { times in
+                times += 1
+                return times
+            }
+            guard let time = Timestamp(seconds: -1_000 + number, nanoseconds: 999_999_999) else {
+                preconditionFailure("there is such a time")
+            }
+            return time
+        }
+        let host = try Host(
+            graph: try graph(
+                """
+                system: a
+                states: { Off: {}, On: {} }
+                events: { Go: {} }
+                external: any
+                initialState: Off
+                transitions: { Off: { Go: On }, On: { Go: stay } }
+                ---
+                system: b
+                states: { Off: {}, On: {} }
+                events: { Go: {} }
+                initialState: Off
+                transitions: { Off: { Go: On }, On: { Go: stay } }
+                ---
+                buses: { news: { kind: passthrough, value: int } }
+                links:
+                  tell: { attach: a, to: news, onState: On, emitValue: 1 }
+                  hear: { attach: b, to: news, emitEvent: Go }
+                """), effects: EffectCatalogue([]), time: time,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        host.start()
+        try host.emit("Go", to: "a", fields: [])
+        for _ in 0..<8 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        let hops = try host.why("b").hops
+        // Of a value on a bus it is noted when it was put there.
+        let value = try #require(hops.first { $0.kind == .value })
+        #expect(value.time?.seconds ?? 0 < 0 && value.time?.nanoseconds == 999_999_999, "\(hops)")
+        let found = hops.compactMap(\.time)
+        #expect(found.count >= 5 && found.allSatisfy { $0.seconds < 0 && $0.nanoseconds == 999_999_999 }, "\(found)")
+        #expect(found == found.sorted(by: >), "\(found)")
+        await host.stop(within: .seconds(1))
+    }
+
+    /// What is larger is freed at a higher price, and each state of a chain has one of each.
+    @Test func `is made of objects of the sizes that its documentation says`() async throws {
+        let (fixture, _, _) = try await goRound(3, states: 1, hops: 30)
+        let last = Mutex<SystemState?>(nil)
+        let subscription = try fixture.host.onStates(of: "s0") { state in last.withLock { $0 = state } }
+        try fixture.host.emit("Go", to: "s0", fields: [.int(29)])
+        await fixture.settle()
+        let state = try #require(last.withLock { $0 })
+        #expect(try allocatedBytes(of: state.record) <= 120)
+        let cause = try #require(state.cause)
+        #expect(try allocatedBytes(of: cause) <= 88)
+        subscription.cancel()
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `a chain is as long as the guide and the help of why say`() {
         #expect(Cause.longest - 1 == 63)
     }
+}
+
+extension Value {
+    /// The fields of a structure.
+    fileprivate var numbers: [Value] { if case .structure(let data) = self { data.fields } else { [] } }
+}
+
+/// How many bytes an object has in memory, those included that the allocator could not give to another.
+private func allocatedBytes(of object: AnyObject) throws -> Int {
+    typealias Measure = @convention(c) (UnsafeRawPointer) -> Int
+    // It is declared in malloc.h, which no module has.
+    let measure = unsafeBitCast(try #require(dlsym(nil, "malloc_usable_size")), to: Measure.self)
+    return withExtendedLifetime(object) { measure(Unmanaged.passUnretained(object).toOpaque()) }
 }
 
 private struct WeakRecord: Sendable { weak let record: StateRecord? }

@@ -436,6 +436,7 @@ struct Assembly {
         if isPart || isSwapped, file != location(wrong).file, !file.contains(".d/"), name.hasSuffix(".yaml") {
             hint = "to change that one, write it into a drop-in of its file: \(file).d/\(name)"
         }
+        if !isPart, !isSwapped { findings.noteCopy(at: location(wrong), of: file) }
         findings.report(
             .duplicateName, in: wrong.source, at: wrong.name.span,
             "there is a \(what) '\(place.name.text)' already, at \(location(right))", hint: hint)
