@@ -77,7 +77,8 @@ public enum Mediatorctl {
             if name != "--json", !argument.contains("="), let value = rest.popFirst() { leading.append(value) }
         }
         guard !leading.isEmpty, let verb = rest.popFirst() else { return arguments }
-        return [verb] + leading + rest
+        // Help takes none, and is coloured by what the whole line says.
+        return verb == "help" ? [verb] + rest : [verb] + leading + rest
     }
 
     /// What a command line says about colours, for whatever is printed because of it.

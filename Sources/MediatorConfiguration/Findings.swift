@@ -30,6 +30,8 @@ final class Findings {
     private var repeats: [Missing: Int] = [:]
     /// Where names stand that are in another file already, and in which: of a file that is a copy all do.
     private var originals: [SourceLocation: String] = [:]
+    /// By name, where drop-ins remove something.
+    private var removals: [String: SourceLocation] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
     private var tagged: [String: Set<Int>] = [:]
@@ -186,6 +188,14 @@ final class Findings {
         originals[location] = file
     }
 
+    /// Notes that a drop-in removes something, since who uses its name elsewhere may not know.
+    func noteRemoval(of name: String, in source: SourceText, at span: Span) {
+        let (source, span) = source.resolved(span)
+        if removals.count < Self.mostRepeats, removals[name] == nil {
+            removals[name] = source.location(at: span.start)
+        }
+    }
+
     /// Lets nothing more be said about what begins at an offset.
     func silence(_ offset: Int, in source: SourceText) {
         tagged[source.path, default: []].insert(offset)
@@ -209,9 +219,10 @@ final class Findings {
         fileprivate var tagged: [String: Set<Int>]
         fileprivate var told: [Concern: [Diagnostic]]
         fileprivate var sharing: Set<Concern>
+        fileprivate var removals: [String: SourceLocation]
 
-        /// Whether there is nothing to be told.
-        var isEmpty: Bool { gathered.isEmpty }
+        /// Whether there is nothing to be told, and nothing to be known for what is told of others.
+        var isEmpty: Bool { gathered.isEmpty && removals.isEmpty }
         /// Whether there are errors.
         var hasErrors: Bool { errors > 0 }
     }
@@ -228,7 +239,9 @@ final class Findings {
 
     /// What was found until now.
     var part: Part {
-        Part(gathered: gathered, errors: errors, counts: counts, tagged: tagged, told: told, sharing: sharing)
+        Part(
+            gathered: gathered, errors: errors, counts: counts, tagged: tagged, told: told, sharing: sharing,
+            removals: removals)
     }
 
     /// Adds what was found in a part that deals with files of its own.
@@ -239,6 +252,7 @@ final class Findings {
         if !part.tagged.isEmpty { tagged.merge(part.tagged) { $0.union($1) } }
         if !part.told.isEmpty { told.merge(part.told) { $0 + $1 } }
         if !part.sharing.isEmpty { sharing.formUnion(part.sharing) }
+        if !part.removals.isEmpty { removals.merge(part.removals) { first, _ in first } }
     }
 
     /// Everything found, sorted; what was found twice at one place (through an alias) is there once.
@@ -257,7 +271,11 @@ final class Findings {
             if diagnostic.code == .duplicateName, let location = diagnostic.location, let file = originals[location] {
                 let copy = Copy(file: location.file, original: file)
                 if let first = copies[copy] {
-                    others[first, default: []].append(location)
+                    // Of each what it is, as long as that is all printed.
+                    let isTold = result[first].notes.count < Diagnostic.Note.mostAgain
+                    result[first].notes.append(
+                        Diagnostic.Note(
+                            location: location, message: isTold ? diagnostic.message : Diagnostic.Note.again))
                     result[first].hint = "rename one of each two, or remove one of the files"
                     continue
                 }
@@ -275,6 +293,10 @@ final class Findings {
             } else {
                 firsts[missing] = result.count
                 result.append(diagnostic)
+                if !removals.isEmpty, let removal = removals[diagnostic.marked] {
+                    result[result.count - 1].notes.append(
+                        Diagnostic.Note(location: removal, message: "it is removed here"))
+                }
             }
         }
         for (index, locations) in others {

@@ -575,11 +575,17 @@ struct CommandTests {
         let result = await Bench.run(["stauts"])
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
         // Nor is there help with it.
-        for arguments in [["help", "stauts"], ["--json", "help", "stauts"], ["help", "--json", "stauts"]] {
+        for arguments in [
+            ["help", "stauts"], ["--json", "help", "stauts"], ["help", "--json", "stauts"],
+            ["--timeout", "3", "help", "stauts"],
+        ] {
             let help = await Bench.run(arguments)
             #expect(help.status == .usage && help.output.isEmpty && help.error.contains("; did you mean 'status'?"))
         }
-        for arguments in [["help"], ["help", "help"], ["help", "status"], ["stauts", "--help"], ["help", "--help"]] {
+        for arguments in [
+            ["help"], ["help", "help"], ["help", "status"], ["stauts", "--help"], ["help", "--help"],
+            ["--color", "never", "help"], ["--color=never", "--json", "help", "status"],
+        ] {
             #expect(await Bench.run(arguments).status == (arguments[0] == "stauts" ? .usage : .success))
         }
     }

@@ -151,10 +151,29 @@ import Testing
                 /lib/b.yaml:9:3: error: 'backup' has no state 'Idle' [unknown-state]
                     Idle: { Start: Running }
                     ^~~~
+                  note: /etc/b.yaml.d/0.yaml:2:11: it is removed here
                   note: /lib/b.yaml:10:20: here, too
                   note: /lib/b.yaml:14:48: here, too
                   hint: possible here: Running, Rest
                 """)
+    }
+
+    @Test func `what a drop-in removes and another file uses is told with where it is removed`() {
+        let other = ConfigurationFile(
+            path: "/lib/c.yaml",
+            text: "links: { more: { attach: backup, to: status, onState: Running, emitValue: busy } }\n")
+        let without = "links: { tell: null, hear: null }\nbuses:\n  status: null\n"
+        let result = ConfigurationCompiler.compile(files: [file([without]), other])
+        #expect(
+            result.partial.map { $0.rendered() } == [
+                """
+                /lib/c.yaml:1:38: error: there is no bus 'status' [unknown-bus]
+                  links: { more: { attach: backup, to: status, onState: Running, emitValue: busy } }
+                                                       ^~~~~~
+                  note: /etc/b.yaml.d/0.yaml:3:3: it is removed here
+                  hint: add it under 'buses'
+                """
+            ])
     }
 
     @Test func `what changes a link of another file is told where that belongs`() {

@@ -65,16 +65,20 @@ import Testing
                 b.yaml:1:9: error: there is a system 'disk' already, at a.yaml:1:9 [duplicate-name]
                   system: disk
                           ^~~~
-                  hint: rename one of them
-                b.yaml:6:10: error: there is a bus 'status' already, at a.yaml:6:10 [duplicate-name]
-                  buses: { status: { kind: passthrough, value: string } }
-                           ^~~~~~
-                  hint: rename one of them
-                b.yaml:7:10: error: there is a link 'l' already, at a.yaml:7:10 [duplicate-name]
-                  links: { l: { attach: disk, to: status, onState: Full, emitValue: x } }
-                           ^
-                  hint: rename one of them
+                  note: b.yaml:6:10: there is a bus 'status' already, at a.yaml:6:10
+                  note: b.yaml:7:10: there is a link 'l' already, at a.yaml:7:10
+                  hint: rename one of each two, or remove one of the files
                 """)
+    }
+
+    @Test func `of a long copy the first names are told, and how many others there are`() {
+        let buses =
+            "buses:\n" + (1...20).map { "  b\($0): { kind: passthrough, value: string, external: both }\n" }.joined()
+        let printed = messages(("a.yaml", buses), ("b.yaml", buses))
+        #expect(printed.hasPrefix("b.yaml:2:3: error: there is a bus 'b1' already, at a.yaml:2:3 [duplicate-name]\n"))
+        #expect(printed.contains("  note: b.yaml:10:3: there is a bus 'b9' already, at a.yaml:10:3\n"))
+        #expect(
+            printed.hasSuffix("note: and at 3 more places\n  hint: rename one of each two, or remove one of the files"))
     }
 
     @Test func `an unreadable file silences those who refer to what it may hold`() {

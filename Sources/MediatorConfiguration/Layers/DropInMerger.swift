@@ -203,6 +203,7 @@ struct DropInMerger {
             }
             if change.value.isNull {
                 removed.insert(index)
+                findings.noteRemoval(of: change.key.text, in: source, at: change.key.span)
             } else {
                 let value = merged(entries[index].value, change.value)
                 // What was merged is still introduced where it was; what was replaced, where it is now.
