@@ -19,19 +19,26 @@ enum Names {
 
     /// The key that an unknown one is probably meant to be: the nearest, or one that other programs call so.
     static func keyMeant(by key: String, among known: [String]) -> String? {
-        otherKey(key).flatMap { known.contains($0) ? $0 : nil } ?? nearestName(to: key, among: known)
+        otherKeys[key.lowercased()]?.first(where: known.contains) ?? nearestName(to: key, among: known)
     }
 
     /// What a key is called here that other programs call so.
-    static func otherKey(_ key: String) -> String? { otherKeys[key.lowercased()] }
+    static func otherKey(_ key: String) -> String? { otherKeys[key.lowercased()]?.first }
 
     /// By what people write who know other programs: what it is called here.
-    private static let otherKeys = [
-        "type": "value", "default": "initial", "initial": "initialState", "start": "initialState",
-        "from": "attach", "source": "attach", "target": "to", "goto": "to", "next": "to", "then": "to", "if": "when",
-        "guard": "when", "condition": "when", "cond": "when", "state": "onState", "interval": "every",
-        "delay": "after", "cron": "at", "schedule": "at", "data": "set", "assign": "set",
-        "params": "parameters", "args": "parameters", "arguments": "parameters", "variables": "parameters",
+    private static let otherKeys: [String: [String]] = [
+        "type": ["value"], "default": ["initial"], "initial": ["initialState"], "start": ["initialState"],
+        "from": ["attach"], "source": ["attach"], "target": ["to"], "goto": ["to"], "next": ["to"], "then": ["to"],
+        "if": ["when"], "guard": ["when"], "condition": ["when"], "cond": ["when"], "state": ["onState"],
+        "onenter": ["onState"], "entry": ["onState"], "interval": ["every"], "period": ["every"],
+        "delay": ["delay", "after"], "cron": ["at"], "schedule": ["at"], "oncalendar": ["at"], "data": ["set"],
+        "assign": ["set"], "params": ["parameters"], "args": ["parameters", "command"],
+        "arguments": ["parameters", "command"], "variables": ["parameters"], "env": ["environment"],
+        "cmd": ["command", "run"], "exec": ["command", "run"], "execstart": ["command", "run"],
+        "argv": ["command", "run"], "cwd": ["directory"], "chdir": ["directory"], "workdir": ["directory"],
+        "workingdirectory": ["directory"], "working-directory": ["directory"], "retries": ["retry"],
+        "timeout-minutes": ["timeout"], "timeoutsec": ["timeout"], "onerror": ["onFailure"], "onfailed": ["onFailure"],
+        "onfail": ["onFailure"], "ondone": ["onSuccess"], "onok": ["onSuccess"],
     ]
 
     /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.

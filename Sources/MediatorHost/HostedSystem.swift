@@ -447,7 +447,13 @@ final class HostedSystem: Sendable {
             }
             if isOver { settle(present) }
             renewals.tell(())
+            let waiting = wasOver ? 0 : present.loop.snapshot.waiting
             present.cancel()
+            if waiting > 0 {
+                logger.warning(
+                    "events that waited are lost, since it begins anew",
+                    metadata: .about(.eventsLost, ["count": "\(waiting)"]))
+            }
             return present
         } catch {
             present.cancel()
@@ -509,13 +515,15 @@ final class HostedSystem: Sendable {
 
     /// Goes to its initial state before it takes another event; `false` if it does not run.
     func reset(because cause: Cause) -> Bool {
-        let incarnation = status.withLock { status -> Incarnation? in
-            guard status.phase == .running else { return nil }
+        let (incarnation, isPending) = status.withLock { status -> (Incarnation?, Bool) in
+            guard status.phase == .running else { return (nil, false) }
+            // While it is paused, one that waits is as good as several.
+            let isPending = status.isResetting && status.pause != nil
             status.isResetting = true
-            return status.incarnation
+            return (status.incarnation, isPending)
         }
         guard let incarnation else { return false }
-        return sendReset(to: incarnation, because: cause)
+        return isPending || sendReset(to: incarnation, because: cause)
     }
 
     private func sendReset(to incarnation: Incarnation, because cause: Cause) -> Bool {

@@ -42,10 +42,15 @@ extension Host {
     ///   - userName: the name of that user, if it is known.
     ///   - begins: called if it was paused, before it takes an event: such as to log that.
     /// - Returns: `false` if it was not paused.
+    /// - Throws: `HostError` if there is none, or it has ended on account of a fault.
     @discardableResult
     public func resume(
         _ name: String, by user: UInt32? = nil, named userName: String? = nil, begins: () -> Void = {}
     ) throws(HostError) -> Bool {
-        try named(name).resume(by: userName ?? user.map { "user \($0)" } ?? "the program", begins: begins)
+        let system = try named(name)
+        if system.resume(by: userName ?? user.map { "user \($0)" } ?? "the program", begins: begins) { return true }
+        // One that has ended is not paused, and does not go on either.
+        if system.phase == .givenUp { throw Self.refusal(by: system) }
+        return false
     }
 }

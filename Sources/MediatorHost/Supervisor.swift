@@ -297,7 +297,11 @@ extension Host {
         case .built: (.notStarted, "it has not started yet: the daemon starts, or a reload is under way")
         case .running, .leaving: (.stopping, "it is stopping")
         case .restarting: (.restarting, "it is being restarted already")
-        case .givenUp: (.ended, "it has ended on account of a fault; restart it")
+        case .givenUp:
+            (
+                .ended,
+                "it has ended on account of a fault; `mediatorctl restart \(system.definition.name)` begins it anew"
+            )
         }
     }
 

@@ -220,6 +220,18 @@ struct RenderingTests {
             """#
         ),
         (
+            ["why", "disk-guard", "--limit", "1"],
+            #"""
+            disk-guard is in Paused since 11:57:00 (3 min ago)
+              by the event Pause
+              which the link pause made of a value of the bus uplink
+              the bus uplink got "down\u{1b}[31m", 11:57:00
+              put there by the link tell
+              and 1 earlier state, which --limit leaves out
+
+            """#
+        ),
+        (
             ["why-not", "disk-guard", "Measured"],
             """
             disk-guard is in Full mount=/var note="nearly full" percent=97 since 11:57:00 (3 min ago)

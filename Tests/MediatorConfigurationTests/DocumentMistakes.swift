@@ -172,7 +172,7 @@ import Testing
             a.yaml:4:15: error: the initial state 'Full' needs the field 'used' [missing-field]
               initialState: Full
                             ^~~~
-              hint: write { Full: { used: int } }
+              hint: write { Full: { used: 0 } }
             """#),
         Mistake(
             "an initial state from an event",

@@ -242,7 +242,7 @@ import Testing
             a.yaml:7:14: error: 'Full' needs the field 'used', which 'Normal' does not have [missing-field]
                   Cleaned: Full
                            ^~~~
-              hint: write { to: Full, set: { used: int } }
+              hint: write { to: Full, set: { used: 0 } }
             """#),
         Mistake(
             "a field of another type",
@@ -259,7 +259,7 @@ import Testing
             a.yaml:7:14: error: 'Old' needs the field 'used' (int there, string here), which 'Full' does not have [missing-field]
                   Cleaned: Old
                            ^~~
-              hint: write { to: Old, set: { used: string } }
+              hint: write { to: Old, set: { used: "…" } }
             """#),
         Mistake(
             "an unknown field in set",

@@ -303,7 +303,7 @@ private let bus = """
         try await fixture.reach("Paused", in: "backup")
         let story = try fixture.host.why("backup").hops
         #expect(story.contains { $0.kind == .value && $0.isReplay })
-        #expect(story[3].text == #"the bus uplink.status had "down: no answer" already when the link was joined"#)
+        #expect(story[3].text == #"when the link was joined, the bus uplink.status had "down: no answer" already"#)
         try await fixture.apply(again + bus + "\n---\nsystem: extra\nstates: { On: {} }\ninitialState: On\n")
         #expect(
             try fixture.why("extra") == ["extra is in On", "as it began on account of a reload"])

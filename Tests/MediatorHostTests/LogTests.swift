@@ -8,7 +8,7 @@ import Testing
 @testable import MediatorHost
 
 /// What was logged.
-private final class Lines: Sendable {
+final class Lines: Sendable {
     struct Line: Sendable {
         var message: String
         var level: Logger.Level

@@ -12,11 +12,12 @@ import Testing
         let clock = ManualClock()
         let host: Host
 
-        init(_ text: String) throws {
+        init(
+            _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) throws {
             host = try Host(
                 graph: try graph(text, effects: EffectCatalogue([]).schemas), effects: EffectCatalogue([]),
-                time: .manual(clock),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                time: .manual(clock), logger: logger)
             host.start()
         }
 
@@ -182,6 +183,24 @@ import Testing
         #expect(try fixture.state("counter") == "Count 0")
         #expect(throws: HostError.self) { try fixture.host.pause("counter", by: 0, named: "root") }
         #expect(try !fixture.host.resume("counter"))
+    }
+
+    @Test func `is reset once, however often that is asked for meanwhile, and says what a restart loses`() async throws
+    {
+        let log = Lines()
+        let fixture = try Fixture(Self.counter, logger: log.logger)
+        try add(7, fixture.host)
+        await fixture.settle()
+        try fixture.host.pause("counter", by: 0, named: "root")
+        for _ in 0..<3 { try fixture.host.reset("counter") }
+        try add(1, fixture.host)
+        #expect(try fixture.host.systemStatus("counter").resets == 1)
+        #expect(try fixture.host.systemStatus("counter").loop.waiting == 1)
+        try await fixture.host.restart("counter")
+        let lost = log.about(.eventsLost, of: "counter")
+        #expect(lost.map(\.message) == ["events that waited are lost, since it begins anew"])
+        #expect(lost.first?.metadata["count"] == "1")
+        await fixture.host.stop(within: .seconds(1))
     }
 
     @Test func `has its time to become ready anew when it is resumed`() async throws {

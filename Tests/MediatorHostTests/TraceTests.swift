@@ -65,6 +65,46 @@ private let guarded = """
         #expect(guards.map { "\($0.source)" } == ["test0.yaml:10:9", "test0.yaml:11:9"])
     }
 
+    @Test func `tells of all that it did in turns, and once of what it did again at once`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: store
+            states: { A: { n: int }, B: {} }
+            events: { S: {}, T: {}, U: {}, V: {}, X: { by: int }, Y: { of: string }, Go: {}, Back: {} }
+            external: any
+            initialState: { A: { n: 1 } }
+            transitions:
+              A:
+                S: stay
+                T: stay
+                X: { to: A, set: { n: "${1 / event.by}" } }
+                Y: { to: A, set: { n: "${int(event.of)}" } }
+                Go: B
+              B: { Back: { to: A, set: { n: 1 } } }
+
+            """)
+        fixture.host.start()
+        await fixture.settle()
+        for _ in 0..<2 {
+            for event in ["U", "V", "U", "V", "S", "T", "S", "T", "T", "T"] { try await emit(fixture, event) }
+            for _ in 0..<2 {
+                try fixture.host.emit("X", to: "store", fields: [.int(0)])
+                try fixture.host.emit("Y", to: "store", fields: [.string("?")])
+                await fixture.settle()
+            }
+        }
+        for _ in 0..<3 {
+            try await emit(fixture, "Go")
+            try await emit(fixture, "Back")
+        }
+        let steps = try fixture.host.trace("store")
+        let events = steps.map { step in step.event?.name ?? "began" }
+        // Of the last three there is only the last.
+        let round = ["U", "V", "U", "V", "S", "T", "S", "T", "X", "Y", "X", "Y"]
+        #expect(events == ["began"] + round + round + ["Go", "Back", "Go", "Back", "Go", "Back"])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `tells of side effects when they began, ended, and what they came to`() async throws {
         let fixture = try CauseFixture(
             """

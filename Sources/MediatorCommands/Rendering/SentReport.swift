@@ -122,6 +122,12 @@ struct TreatedReport: Report {
             let word = since.isEmpty ? "not paused" : "\(word) already"
             return "system \(PlainText.cleaned(system.name)) is \(word)\(since), and is in \(state)\n"
         }
-        return "\(word) system \(PlainText.cleaned(system.name)), which is in \(state)\n"
+        let name = PlainText.cleaned(system.name)
+        // What it is told waits as its events do.
+        if word == "reset", let pause = system.paused {
+            return
+                "\(name) is reset when it is resumed: it is paused \(PauseText.text(pause, style)), and is in \(state)\n"
+        }
+        return "\(word) system \(name), which is in \(state)\n"
     }
 }

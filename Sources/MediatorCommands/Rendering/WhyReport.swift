@@ -3,6 +3,21 @@ import MediatorControl
 /// The answer of `why`.
 struct WhyReport: Report {
     let reply: WhyReply
+    /// How many earlier states are left out.
+    private let omitted: Int
+
+    /// - Parameter limit: of how many states is told; nil: of all.
+    init(reply: WhyReply, limit: Int? = nil) {
+        let states = reply.hops.indices.filter { reply.hops[$0].kind == .state }
+        guard let limit, states.count > limit else {
+            (self.reply, omitted) = (reply, 0)
+            return
+        }
+        var shown = reply
+        // With what led to the last of them.
+        shown.hops = Array(reply.hops[..<states[limit]])
+        (self.reply, omitted) = (shown, states.count - limit)
+    }
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
@@ -14,14 +29,24 @@ struct WhyReport: Report {
             guard hop.kind == .state else {
                 // The time of the event is that of the state.
                 let isTold = hop.kind == .event || hop.kind == .link
-                let time = isTold ? nil : hop.time.flatMap(Timestamp.seconds).map { ", " + style.clock($0) }
+                let time =
+                    isTold
+                    ? nil
+                    : hop.time.flatMap(Timestamp.seconds).map {
+                        (hop.replayed == true ? ", since " : ", ") + style.clock($0)
+                    }
                 lines.append(style.fitted("  \(text)", end: style.colored(time ?? "", .dim)))
                 continue
             }
             let since = hop.time.map { style.colored(" since \(style.moment($0))", .dim) } ?? ""
             lines.append(style.fitted(index == 0 ? style.colored(text, .bold) : text, end: since))
         }
-        if reply.cut { lines.append("  " + style.colored("what came before is no longer kept", .dim)) }
+        if omitted > 0 {
+            let states = Count.text(omitted, "earlier state", "earlier states")
+            lines.append("  " + style.colored("and \(states), which --limit leaves out", .dim))
+        } else if reply.cut {
+            lines.append("  " + style.colored("what came before is no longer kept", .dim))
+        }
         return lines.map { $0 + "\n" }.joined()
     }
 }

@@ -100,8 +100,10 @@ struct EvalVerb: LocalVerb {
             try environment.write("\(JSONValue.object(object))\n")
             if let failure { throw CommandError(.refused, failure.message, code: "evaluation-failed") }
         } else {
-            if explain { try environment.write("\(explanation.description)\n") }
-            if let result, !explain { try environment.write("\(result)\n") }
+            // Of a value alone there is nothing to explain.
+            let parts = explain ? explanation.description : ""
+            if !parts.isEmpty { try environment.write("\(parts)\n") }
+            if let result, parts.isEmpty { try environment.write("\(result)\n") }
             if let failure { environment.writeError("mediatorctl: \(PlainText.cleaned(failure.message))\n") }
         }
         return failure == nil ? .success : .refused

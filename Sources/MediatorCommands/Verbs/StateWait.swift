@@ -121,7 +121,10 @@ struct StateWait: Sendable {
             let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
             let state = system.state.name
             let stay = wanted[name]?.contains(state) == true ? " and has not entered it anew" : ""
-            return "\(name) (\(states)), which is in \(state)\(stay)\(pause)"
+            let failure =
+                system.health == .failed
+                ? ", failed" + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "") : ""
+            return "\(name) (\(states)), which is in \(state)\(stay)\(pause)\(failure)"
         }
         let fate = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
         let paused = names.filter { systems[$0]?.paused != nil }

@@ -14,6 +14,7 @@ struct WhyVerb: ControlVerb {
 
             EXAMPLES
               mediatorctl why backup
+              mediatorctl why backup --limit 3
               mediatorctl why backup --json | jq -r '.hops[] | select(.kind == "state") | .system'
 
             \(CommandStatus.help(.ofControl))
@@ -23,11 +24,18 @@ struct WhyVerb: ControlVerb {
     @Argument(help: "The name of the system.")
     var system: String
 
+    @Option(help: "Tell of the latest N states only.")
+    var limit: Int?
+
     @OptionGroup var options: CommandOptions
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit wants a number above 0.") }
+    }
 
     func perform(in session: Session) async throws -> CommandStatus {
         let system = try await Target(system).system(in: session.client, "only of a system can be told why")
-        try session.show(WhyReport(reply: try await session.client.why(system.summary.name)))
+        try session.show(WhyReport(reply: try await session.client.why(system.summary.name), limit: limit))
         return .success
     }
 }

@@ -112,10 +112,10 @@ struct DataCompiler {
         }
         guard missing.isEmpty else {
             let names = missing.map { "'\(type.fields[$0].name)'" }.joined(separator: ", ")
-            let fields = "{ \(Self.list(type)) }"
             report(
                 .missingField, at: span, "\(what) needs the field\(missing.count > 1 ? "s" : "") \(names)",
-                hint: bare.map { "write { \($0): \(fields) }" } ?? "its fields are \(fields)")
+                hint: bare.map { "write { \($0): { \(Self.sample(type)) } }" }
+                    ?? "its fields are { \(Self.list(type)) }")
             return nil
         }
         let programs = given.compactMap(\.self)
@@ -151,6 +151,26 @@ struct DataCompiler {
     /// A structure's fields as one writes them.
     static func list(_ type: StructureType) -> String {
         type.fields.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+    }
+
+    /// The same with values, to be written where the data of a state or an event stand.
+    static func sample(_ type: StructureType) -> String {
+        type.fields.map { "\($0.name): \(sample($0.type))" }.joined(separator: ", ")
+    }
+
+    private static func sample(_ type: ValueType) -> String {
+        switch type {
+        case .bool: "false"
+        case .int, .uint: "0"
+        case .double: "0.5"
+        case .duration: "1s"
+        case .timestamp: "\"${now}\""
+        case .list: "[]"
+        case .map: "{}"
+        case .structure(let structure): "{ \(sample(structure)) }"
+        case .optional, .null: "null"
+        case .string, .bytes, .dyn, .type: "\"…\""
+        }
     }
 
     private static func constants(_ programs: [DataProgram]) -> [Value]? {

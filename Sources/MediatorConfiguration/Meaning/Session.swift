@@ -296,6 +296,12 @@ final class Session {
                     hint?.append("; a text is written \"\(Self.text(range, of: scalar.text))\"")
                 }
             }
+            if hint == nil, scalar.text.holds("${{") {
+                hint = "an expression stands between '${' and '}', with one brace each: \"${state.n}\""
+            }
+            if hint == nil, scalar.text.holds("//") {
+                hint = "what follows '//' is a comment; a division is written '/'"
+            }
             if problem.code == .syntax, Self.isCut(scalar, after: range, in: source) {
                 message = String(message.prefix { $0 != ";" })
                 hint = "what follows ' #' is a comment; write the whole between quotation marks: 'a == \"b #1\"'"

@@ -265,7 +265,7 @@ private struct RuleCompiler {
                 .missingField, at: written.target?.span ?? written.span,
                 "'\(new.name)' needs the field\(missing.count > 1 ? "s" : "") \(missing.joined(separator: ", ")), "
                     + "which '\(old.name)' does not have",
-                hint: "write { to: \(new.name), set: { \(DataCompiler.list(new.type)) } }")
+                hint: "write { to: \(new.name), set: { \(DataCompiler.sample(new.type)) } }")
             return nil
         }
         return isBroken ? nil : programs

@@ -160,7 +160,7 @@ private struct Story {
             let value = cause.value.description(longest: Shown.longestValue)
             hop.text =
                 isReplay
-                ? "the bus \(bus) had \(value) already when the link was joined" : "the bus \(bus) got \(value)"
+                ? "when the link was joined, the bus \(bus) had \(value) already" : "the bus \(bus) got \(value)"
         }
     }
 

@@ -110,9 +110,6 @@ package struct Trace {
         private var next = 0
         private var last: Likeness?
 
-        /// Whether one is the last of them.
-        func isLast(_ likeness: Likeness) -> Bool { last == likeness }
-
         /// Whether one is among them; else it is from now on, in the place of the oldest.
         mutating func holds(_ likeness: Likeness) -> Bool {
             if last == likeness { return true }
@@ -134,8 +131,8 @@ package struct Trace {
     private var likenesses = Likenesses()
     /// Those since the system began, or began anew.
     private var likenessesSinceBegin = Likenesses()
-    /// What kind of likeness the last thing has.
-    private var lastKind: Int?
+    /// What the last thing is like.
+    private var last: Likeness?
     /// By the name of a feedback, what the outcomes of its last run were.
     private var lastOutcomes: [String: [String]] = [:]
 
@@ -147,7 +144,7 @@ package struct Trace {
     mutating func note(entered record: StateRecord, from old: StateRecord?) -> Forgotten? {
         let likeness = Likeness(
             kind: 0, before: record.previous ?? -1, after: record.index, event: record.indexOfEvent)
-        guard lastKind == 0, recent.endsDull, likenesses.isLast(likeness) else {
+        guard last == likeness, recent.endsDull else {
             return note(.entered(record, from: old))
         }
         return Forgotten(step: recent.repeatLast(.entered(record, from: old)))
@@ -157,13 +154,12 @@ package struct Trace {
     mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
         if step.begins { likenessesSinceBegin = Likenesses() }
-        let novelty = novelty(of: step)
-        let (kind, kindBefore) = (kind(step), lastKind)
-        lastKind = kind
-        // Repetitions of one and the same thing, with nothing between them: what is dull is like the one of its kind before.
-        if novelty == .dull, recent.endsDull, kind == kindBefore {
-            return Forgotten(step: recent.repeatLast(step))
-        }
+        let likeness = likeness(of: step)
+        let novelty = novelty(of: step, likeness)
+        let isLikeLast = likeness == last
+        last = likeness
+        // Repetitions of one and the same thing, with nothing between them.
+        if novelty == .dull, recent.endsDull, isLikeLast { return Forgotten(step: recent.repeatLast(step)) }
         var forgotten = Forgotten(chained: recent.settleLast())
         if let old = recent.add(step, novelty) {
             forgotten.step = old.novelty == .new ? kept.add(old.step, .new)?.step : old.step
@@ -194,17 +190,16 @@ package struct Trace {
         return before.fault == failure.fault
     }
 
-    private mutating func novelty(of step: Step) -> Novelty {
+    private mutating func novelty(of step: Step, _ likeness: Likeness) -> Novelty {
         if case .other(let happening) = step, case .ran(let run) = happening.kind {
             let outcomes = run.outcomes.map(\.name)
             return lastOutcomes.updateValue(outcomes, forKey: run.feedback) == outcomes ? .dull : .new
         }
-        let likeness = likeness(of: step)
         let isDull = likenessesSinceBegin.holds(likeness)
         return likenesses.holds(likeness) ? isDull ? .dull : .known : .new
     }
 
-    /// What makes a step that is no run like another.
+    /// What makes a step like another. Runs of a feedback are alike but for what they came to, of which ``novelty(of:_:)`` tells.
     private func likeness(of step: Step) -> Likeness {
         switch step {
         case .entered(let new, _):
