@@ -59,6 +59,18 @@ public struct TemplateProgram: Sendable {
         }
     }
 
+    /// Whether what an expression of it gives may be any text.
+    package var insertsText: Bool {
+        func isText(_ program: Program) -> Bool {
+            switch program.type {
+            case .bool, .int, .uint, .double, .timestamp, .duration, .null: false
+            default: true
+            }
+        }
+        if let lone { return isText(lone) }
+        return pieces.contains { if case .program(let program, _) = $0 { isText(program) } else { false } }
+    }
+
     private var lone: Program? { storage.lone }
     private var pieces: [Piece] { storage.pieces }
     private var limits: Limits { storage.limits }

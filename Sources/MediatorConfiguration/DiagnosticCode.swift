@@ -135,6 +135,8 @@ extension Diagnostic {
         public static let literalExpression = Code(rawValue: "literal-expression")
         /// Quotation marks that are none to YAML, and so part of a text (a warning).
         public static let literalQuotes = Code(rawValue: "literal-quotes")
+        /// Words of a shell in a command that none runs, or data that one would run (a warning).
+        public static let shellSyntax = Code(rawValue: "shell-syntax")
         /// Something that means nothing where it stands (a warning).
         public static let moot = Code(rawValue: "moot")
         /// A link whose keys fit none of the four forms.
@@ -180,8 +182,8 @@ extension Diagnostic {
             .unavailableValue,
             .misplacedSecret,
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
-            .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .moot,
-            .linkForm,
+            .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
+            .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

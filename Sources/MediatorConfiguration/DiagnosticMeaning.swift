@@ -6,8 +6,8 @@ extension Diagnostic.Code {
     public var isWarning: Bool { Self.warnings.contains(self) }
 
     private static let warnings: Set<Self> = [
-        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .moot,
-        .needlessLoop,
+        .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
+        .moot, .needlessLoop,
         .unreachableState, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
@@ -67,6 +67,8 @@ extension Diagnostic.Code {
         .constantCondition: "A condition that is always true or always false",
         .literalExpression: "A text that names a value as expressions do, and is taken as it stands",
         .literalQuotes: "Quotation marks of word processors, which are part of the text that they stand around",
+        .shellSyntax:
+            "Words of a shell in a command that no shell runs, or data that a shell would run as part of a script",
         .moot: "Something that means nothing where it stands",
         .linkForm: "A link whose keys fit none of the four forms",
         .initialState:

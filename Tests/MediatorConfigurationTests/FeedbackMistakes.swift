@@ -7,6 +7,107 @@ import Testing
 
     static let all = [
         Mistake(
+            "an operator of a shell among what is none",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              find: { onState: Full, run: [find, /tmp, -exec, rm, "{}", ;] }
+              there: { onState: Full, run: [ssh, host, ls, "&&", ls] }
+              compare: { onState: Full, run: [expr, "1", ">", "2"] }
+              select: { onState: Full, run: [awk, "{ print $(NF) }", "$1"] }
+              script: { onState: Full, run: [/bin/sh, -c, 'echo "$1" ${state.used} && ls ~/x', sh, "${state.name}"] }
+              clean: { onState: Full, run: [sync, "&&", ls] }
+            """#,
+            #"""
+            a.yaml:11:39: warning: no shell runs this command, so it is given '&&' as it stands [shell-syntax]
+                clean: { onState: Full, run: [sync, "&&", ls] }
+                                                    ^~~~
+              hint: for a shell write [sh, -c, "…"]
+            """#),
+        Mistake(
+            "a home directory in an argument",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean: { onState: Full, run: [ls, ~/x] }
+            """#,
+            #"""
+            a.yaml:6:37: warning: no shell runs this command, so it is given '~/x' as it stands [shell-syntax]
+                clean: { onState: Full, run: [ls, ~/x] }
+                                                  ^~~
+              hint: write the whole path; for a shell write [sh, -c, "…"]
+            """#),
+        Mistake(
+            "a command line in one element",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean: { onState: Full, run: ["ls -l"] }
+            """#,
+            #"""
+            a.yaml:6:33: warning: 'ls -l' is the name of one program, with its spaces [shell-syntax]
+                clean: { onState: Full, run: ["ls -l"] }
+                                              ^~~~~~~
+              hint: write [ls, -l]
+            """#),
+        Mistake(
+            "what only shells have",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean: { onState: Full, run: [cd, /tmp] }
+            """#,
+            #"""
+            a.yaml:6:33: warning: 'cd' is no program: only shells have it [shell-syntax]
+                clean: { onState: Full, run: [cd, /tmp] }
+                                              ^~
+              hint: write directory: … beside 'command'
+            """#),
+        Mistake(
+            "a variable of the shell in a command",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean: { onState: Full, run: [ls, $HOME] }
+            """#,
+            #"""
+            a.yaml:6:37: warning: no shell runs this command, so it is given '$HOME' as it stands [shell-syntax]
+                clean: { onState: Full, run: [ls, $HOME] }
+                                                  ^~~~~
+              hint: of a variable of the environment write !env HOME; for a shell write [sh, -c, "…"]
+            """#),
+        Mistake(
+            "data in a script",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int, name: string } }
+            events: { Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean: { onState: Full, run: [bash, -ec, "echo ${state.name}"] }
+            """#,
+            #"""
+            a.yaml:6:44: warning: the shell runs what is in these data as part of the script [shell-syntax]
+                clean: { onState: Full, run: [bash, -ec, "echo ${state.name}"] }
+                                                         ^~~~~~~~~~~~~~~~~~~~
+              hint: give them as arguments: [sh, -c, 'echo "$1"', sh, "${…}"]
+            """#),
+        Mistake(
             "an hour for a time of day",
             #"""
             system: disk

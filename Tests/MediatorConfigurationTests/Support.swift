@@ -27,7 +27,8 @@ extension CompilationResult {
     /// What was found in the parts: without what is only worth a word because a test's files are parts themselves.
     var partial: [Diagnostic] {
         let own: Set<Diagnostic.Code> = [
-            .constantCondition, .literalExpression, .literalQuotes, .moot, .unusedDropIn, .nothingToRemove,
+            .constantCondition, .literalExpression, .literalQuotes, .shellSyntax, .moot, .unusedDropIn,
+            .nothingToRemove,
         ]
         return diagnostics.filter { $0.severity == .error || own.contains($0.code) }
     }

@@ -319,6 +319,24 @@ struct FeedbackCompiler {
         return chosen.count == 1
     }
 
+    /// Warns of words of a shell that none will see, and of data that one would take for its script.
+    private func checkShell(_ node: Node, _ program: DataProgram) {
+        guard case .sequence(let items) = node.content else { return }
+        let words = ShellWords(items.map { item in item.scalar.flatMap(lookup.session.literal) })
+        func warn(_ element: Int, _ message: String, _ hint: String) {
+            lookup.session.findings.report(
+                .shellSyntax, in: lookup.source, at: items[element].mark, message, hint: hint, severity: .warning)
+        }
+        if let finding = words.finding { warn(finding.element, finding.message, finding.hint) }
+        guard let script = words.script, case .list(let programs) = program,
+            case .template(let text) = programs[script],
+            text.constant == nil, text.insertsText
+        else { return }
+        warn(
+            script, "the shell runs what is in these data as part of the script",
+            "give them as arguments: [sh, -c, 'echo \"$1\"', sh, \"${…}\"]")
+    }
+
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
         -> DataProgram?
     {
@@ -327,6 +345,7 @@ struct FeedbackCompiler {
         data.isCommand = parameter.constraint == .command
         guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
         else { return nil }
+        if data.isCommand { checkShell(node, program) }
         switch program {
         case .constant(.list(let items)) where items.isEmpty && !parameter.allowsEmpty:
             lookup.report(.empty, at: node.mark, "the parameter '\(parameter.name)' needs at least one element")

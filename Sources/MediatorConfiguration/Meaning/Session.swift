@@ -292,7 +292,13 @@ final class Session {
             if hint == nil, problem.code == .unknownVariable {
                 message = String(message.prefix { $0 != ";" })
                 hint = scope.variables(and: constants.map(\.name))
-                if Self.isOperand(range, of: scalar.text) {
+                let name = Self.text(range, of: scalar.text)
+                if scalar.text.contains("${\(name)}") {
+                    hint?.append(
+                        name == name.uppercased()
+                            ? "; a variable of the environment is written !env \(name)"
+                            : "; a shell's '${\(name)}' is written '$${\(name)}' here")
+                } else if Self.isOperand(range, of: scalar.text) {
                     hint?.append("; a text is written \"\(Self.text(range, of: scalar.text))\"")
                 }
             }
