@@ -30,8 +30,9 @@ public enum ControlInterface {
         # fields of events.
         type Field (name: string, type: string, expected: ?string)
 
-        # A state a system may be in, with the fields of its data.
-        type StateType (name: string, fields: []Field)
+        # A state a system may be in, with the fields of its data; health is how the system
+        # is in it, where its configuration says so: degraded or failed.
+        type StateType (name: string, fields: []Field, health: ?string)
 
         # An event a system understands, with the fields of its data.
         type EventType (name: string, fields: []Field)
@@ -119,10 +120,15 @@ public enum ControlInterface {
         # concealed comes from a credential or from the environment, and has no value here.
         type Parameter (name: string, type: string, value: ?object, concealed: bool)
 
+        # How many events may wait, and what becomes of those beyond that.
+        type Mailbox (limit: int, overflow: string)
+
         # Everything about a system; source is the file and line it is written in, template
         # the template of which it is an instance, and instanceParameters what it is given
         # then; kind is the kind of which it is an instance, if it is written in Swift, and
-        # parameters what it is given then; links are the names of the links that touch it.
+        # parameters what it is given then; links are the names of the links that touch it;
+        # unhandled is what becomes of an event that its state does not handle: ignore, warn
+        # or fault.
         type SystemDescription (
           summary: SystemSummary,
           source: ?string,
@@ -141,7 +147,9 @@ public enum ControlInterface {
           supervision: Supervision,
           group: ?GroupSummary,
           ready: ?Readiness,
-          watchdog: ?string
+          watchdog: ?string,
+          unhandled: string,
+          mailbox: Mailbox
         )
 
         # A bus at a glance. value and since are there when it remembers a value.

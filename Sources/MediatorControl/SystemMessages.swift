@@ -37,11 +37,14 @@ public struct StateType: Codable, Sendable, Hashable {
     public var name: String
     /// The fields of its data.
     public var fields: [Field]
+    /// How the system is in it, where its configuration says so: `degraded` or `failed`.
+    public var health: String?
 
     /// A state type.
-    public init(name: String, fields: [Field] = []) {
+    public init(name: String, fields: [Field] = [], health: String? = nil) {
         self.name = name
         self.fields = fields
+        self.health = health
     }
 }
 
@@ -327,6 +330,20 @@ public struct Parameter: Codable, Sendable, Hashable {
     }
 }
 
+/// What a mailbox holds.
+public struct Mailbox: Codable, Sendable, Hashable {
+    /// How many events may wait in it.
+    public var limit: Int
+    /// What becomes of events beyond the limit: `dropOldest`, `dropNewest` or `fail`.
+    public var overflow: String
+
+    /// A mailbox.
+    public init(limit: Int, overflow: String) {
+        self.limit = limit
+        self.overflow = overflow
+    }
+}
+
 /// Everything about a system.
 public struct SystemDescription: Codable, Sendable, Hashable {
     /// The system at a glance.
@@ -365,6 +382,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var ready: Readiness?
     /// How long its loop may take for a turn, if it says so itself.
     public var watchdog: String?
+    /// What becomes of an event that its state does not handle: `ignore`, `warn` or `fault`.
+    public var unhandled: String
+    /// What its mailbox holds.
+    public var mailbox: Mailbox
 
     /// A description.
     public init(
@@ -385,7 +406,9 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         supervision: Supervision,
         group: GroupSummary? = nil,
         ready: Readiness? = nil,
-        watchdog: String? = nil
+        watchdog: String? = nil,
+        unhandled: String = "ignore",
+        mailbox: Mailbox
     ) {
         self.summary = summary
         self.source = source
@@ -405,5 +428,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.group = group
         self.ready = ready
         self.watchdog = watchdog
+        self.unhandled = unhandled
+        self.mailbox = mailbox
     }
 }

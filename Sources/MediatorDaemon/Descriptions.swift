@@ -97,7 +97,11 @@ extension SystemDescription {
             instanceParameters: definition.instance.map { Parameter.all(of: $0) },
             kind: definition.kind?.kind,
             parameters: definition.kind.map { Parameter.all(of: $0) },
-            states: definition.states.map { StateType(name: $0.name, fields: Field.all(of: $0.type)) },
+            states: definition.states.enumerated().map { index, state in
+                StateType(
+                    name: state.name, fields: Field.all(of: state.type),
+                    health: definition.stateHealth[index]?.rawValue)
+            },
             events: definition.events.map { EventType(name: $0.name, fields: Field.all(of: $0)) },
             initialState: definition.states[definition.initialState.state].name,
             transitions: definition.transitions.map {
@@ -120,7 +124,9 @@ extension SystemDescription {
                 GroupSummary(name: group.name, strategy: group.strategy.rawValue, systems: status.groupSystems)
             },
             ready: definition.readyStates.isEmpty ? nil : Readiness(definition),
-            watchdog: definition.watchdog?.brief)
+            watchdog: definition.watchdog?.brief,
+            unhandled: definition.unhandled.rawValue,
+            mailbox: Mailbox(limit: definition.mailbox.limit, overflow: definition.mailbox.overflow.rawValue))
     }
 }
 

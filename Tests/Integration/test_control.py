@@ -230,7 +230,7 @@ transitions:
     # That the system has ended is known a moment after the line of the log.
     reply = next((reply for _ in range(500) if "error" in (reply := emit("Push"))), None)
     assert reply is not None
-    assert reply["parameters"]["obstacle"] == "ended" and "restart it" in reply["parameters"]["reason"], reply
+    assert reply["parameters"]["obstacle"] == "ended" and "mediatorctl restart door" in reply["parameters"]["reason"], reply
 
 
 def test_without_a_daemon_the_client_says_what_to_do(one: Daemon) -> None:

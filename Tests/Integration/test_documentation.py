@@ -97,6 +97,15 @@ def test_the_python_of_the_readme(shipped: Daemon) -> None:
     assert output.getvalue() in ("normal (as it was)\n", "filling (as it was)\n", "full (as it was)\n")
 
 
+def test_the_python_of_the_guide_needs_no_library(shipped: Daemon) -> None:
+    (program,) = blocks(OPERATING, "python")
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(program, {"socket": str(shipped.socket)})
+    assert "\ninterface io.mediatord.Control\n" in output.getvalue()
+    assert "method Status() -> (" in output.getvalue()
+
+
 def test_the_limits_of_loops_in_the_guide_are_valid(binaries: Binaries, tmp_path: Path) -> None:
     # Links alone; what they join is named in them.
     systems = """\

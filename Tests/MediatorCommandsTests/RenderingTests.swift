@@ -56,6 +56,7 @@ struct RenderingTests {
               state      Full mount=/var note="nearly full" percent=97
               since      11:57:00 (3 min ago)
               counters   1234 events, 12 transitions, 3 unhandled, 0 dropped, 0 faults
+              mailbox    limit 64, fail
               effects    1 running, 2 waiting
               on faults  restart after 1s, at most 1m; 10 per 10m, then stop
               ready      in Idle within 1m30s, otherwise restart
@@ -71,9 +72,9 @@ struct RenderingTests {
               token      string            (not shown)
 
             states
-              STATE             FIELDS
+              STATE                   FIELDS
               Unknown  initial
-              Full     now      percent: int, mount: string, note: string
+              Full     now, degraded  percent: int, mount: string, note: string
 
             events
               EVENT     FIELDS
@@ -104,6 +105,8 @@ struct RenderingTests {
               state       Paused
               since       Nov 19 02:13 (2 d ago)
               counters    7 events, 2 transitions, 0 unhandled, 4 dropped, 1 fault, 2 restarts, 1 reset
+              mailbox     limit 1024, dropOldest
+              unhandled   warn
               effects     0 running, 0 waiting
               on faults   stop
               last fault  the expression 'a / b' divides by zero
@@ -362,10 +365,10 @@ struct RenderingTests {
             ["show", "system:backup"],
             [
                 #"{"system":{"events":[],"feedbacks":[],"initialState":"Paused","#
-                    + #""lastFault":"the expression 'a / b' divides by zero","links":[],"#
+                    + #""lastFault":"the expression 'a / b' divides by zero","links":[],"mailbox":{"limit":1024,"overflow":"dropOldest"},"#
                     + #""states":[{"fields":[],"name":"Paused"}],"summary":\#(backup),"#
                     + #""supervision":{"beyond":"stop","delay":"1s","limit":"10 per 10m","maxDelay":"1m","onFault":"stop"},"#
-                    + #""transitions":[]}}"#
+                    + #""transitions":[],"unhandled":"warn"}}"#
             ]
         ),
         (

@@ -155,7 +155,9 @@ final class SampleHandler: ControlHandler {
                 initialState: "Paused",
                 lastFault: "the expression 'a / b' divides by zero",
                 supervision: Supervision(
-                    onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop")
+                    onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"),
+                unhandled: "warn",
+                mailbox: Mailbox(limit: 1024, overflow: "dropOldest")
             )
         case "disk-guard":
             SystemDescription(
@@ -174,7 +176,8 @@ final class SampleHandler: ControlHandler {
                         fields: [
                             Field(name: "percent", type: "int"), Field(name: "mount", type: "string"),
                             Field(name: "note", type: "string"),
-                        ]
+                        ],
+                        health: "degraded"
                     ),
                 ],
                 events: [
@@ -215,7 +218,8 @@ final class SampleHandler: ControlHandler {
                     onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"),
                 group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk-guard", "backup"]),
                 ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
-                watchdog: "2m"
+                watchdog: "2m",
+                mailbox: Mailbox(limit: 64, overflow: "fail")
             )
         default: throw ControlError.noSuchSystem(name: name, nearest: name.hasPrefix("disk") ? "disk-guard" : nil)
         }

@@ -23,7 +23,8 @@ private struct SmallHandler: ControlHandler {
         guard name == "disk" else { throw ControlError.noSuchSystem(name: name, nearest: "disk") }
         return SystemDescription(
             summary: summary, states: [], events: [], initialState: "Full",
-            supervision: Supervision(onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"))
+            supervision: Supervision(onFault: "stop", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "stop"),
+            mailbox: Mailbox(limit: 8, overflow: "dropNewest"))
     }
 
     func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] { [] }

@@ -45,7 +45,7 @@ struct DefinitionTests {
         template: "disk@", instanceParameters: [Parameter(name: "path", type: "string", value: .string("/"))],
         kind: "disk",
         parameters: [Parameter(name: "device", type: "string", value: .string("sda"))],
-        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])],
+        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")], health: "degraded")],
         events: [
             EventType(
                 name: "Measured", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])
@@ -65,7 +65,7 @@ struct DefinitionTests {
             onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "escalate"),
         group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"]),
         ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
-        watchdog: "2m"
+        watchdog: "2m", unhandled: "warn", mailbox: Mailbox(limit: 16, overflow: "fail")
     )
     static let busSummary = BusSummary(
         name: "alarms",

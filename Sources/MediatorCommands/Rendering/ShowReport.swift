@@ -46,7 +46,12 @@ enum ShowReport: Report {
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
                         + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
-                ("mailbox", summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) : nil),
+                (
+                    "mailbox",
+                    (summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) + "; " : "")
+                        + "limit \(system.mailbox.limit), \(PlainText.cleaned(system.mailbox.overflow))"
+                ),
+                ("unhandled", system.unhandled == "ignore" ? nil : PlainText.cleaned(system.unhandled)),
                 ("effects", "\(summary.effectsRunning) running, \(summary.effectsWaiting) waiting"),
                 ("on faults", PlainText.cleaned(Self.supervision(system.supervision))),
                 ("ready", system.ready.map { PlainText.cleaned(Self.readiness($0)) }),
@@ -249,6 +254,7 @@ enum ShowReport: Report {
         var marks: [String] = []
         if state == system.summary.state.name { marks.append("now") }
         if state == system.initialState { marks.append("initial") }
+        if let health = system.states.first(where: { $0.name == state })?.health { marks.append(health) }
         return marks.joined(separator: ", ")
     }
 
