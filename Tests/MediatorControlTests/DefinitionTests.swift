@@ -45,7 +45,11 @@ struct DefinitionTests {
         template: "disk@", instanceParameters: [Parameter(name: "path", type: "string", value: .string("/"))],
         kind: "disk",
         parameters: [Parameter(name: "device", type: "string", value: .string("sda"))],
-        states: [StateType(name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")], health: "degraded")],
+        states: [
+            StateType(
+                name: "Full", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")],
+                health: "degraded")
+        ],
         events: [
             EventType(
                 name: "Measured", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])
