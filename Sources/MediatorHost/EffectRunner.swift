@@ -383,14 +383,21 @@ final class EffectRunner: Sendable {
         figures.report(outcome)
         run.outcomes.note(outcome, told(result), at: time.now())
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
-        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds),
-            let event = event(for: level, result, in: run.state, begun: run.begun).event
-        {
-            run.send(event)
+        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds) {
+            tell(level, result, run)
         }
         let (hasRule, event) = event(for: outcome, result, in: run.state, begun: run.begun)
         if let event, !run.turn.isReplaced { run.send(event) }
         return hasRule || isCounted(outcome, in: run.state)
+    }
+
+    /// Tells what several outcomes in a row have come to, if there are rules for that.
+    private func tell(_ level: String, _ result: Value, _ run: Run) {
+        let (hasRule, event) = event(for: level, result, in: run.state, begun: run.begun)
+        guard hasRule else { return }
+        figures.report(level)
+        run.outcomes.note(level, told(result), at: time.now())
+        if let event { run.send(event) }
     }
 
     /// One run: of what, and where its outcomes go.
@@ -454,10 +461,7 @@ final class EffectRunner: Sendable {
             let fields = type.fields.map { field in
                 field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
             }
-            let event = event(
-                for: level, .structure(Structure(type: type, fields: fields)), in: run.state, begun: run.begun
-            ).event
-            if let event { run.send(event) }
+            tell(level, .structure(Structure(type: type, fields: fields)), run)
         }
         let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
         guard !isTold, !isCounted("onFailure", in: run.state) else { return }

@@ -120,6 +120,21 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
+    @Test func `has what it tells in the trace and in the figures`() async throws {
+        let fixture = try Fixture(system("continueOnNewState", "{ failureThreshold: 2 }"))
+        #expect(try await fixture.probe("+---") == "ud")
+        let runs = try fixture.host.trace("watch").filter { $0.kind == .run }
+        #expect(
+            runs.map { $0.outcomes.map(\.name) } == [
+                ["onSuccess", "onUp"], ["onFailure"], ["onFailure", "onDown"], ["onFailure"],
+            ])
+        let figures = fixture.host.snapshot.metrics.prometheusText.split(separator: "\n")
+            .filter { $0.hasPrefix("mediatord_feedback_outcomes_total") }
+        #expect(figures.contains { $0.contains("outcome=\"onDown\"") && $0.hasSuffix(" 1") }, "\(figures)")
+        #expect(figures.contains { $0.contains("outcome=\"onFailure\"") && $0.hasSuffix(" 3") }, "\(figures)")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
     @Test func `tells it again in each new state where that may have withdrawn what it told`() async throws {
         let fixture = try Fixture(system("cancelOnNewState", "{ failureThreshold: 2, successThreshold: 2 }"))
         #expect(try await fixture.probe("++") == "u")
