@@ -537,6 +537,8 @@ public struct EmissionRule: Sendable {
     public var condition: Program?
     /// The event.
     public var event: EventProgram
+    /// Where it is written; nil: the side effect says it itself.
+    public var source: SourceLocation?
 }
 
 /// Whether a bus remembers.

@@ -209,11 +209,10 @@ final class EffectRunner: Sendable {
     }
 
     /// A fault of it, or of an outcome of it.
-    private func fault(of outcome: String? = nil, _ message: String) -> Fault {
+    private func fault(of outcome: String? = nil, in part: WrittenPart? = nil, _ message: String) -> Fault {
         Fault(
-            (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)", in: .feedback(definition.name),
-            message: message
-        )
+            (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)",
+            in: part ?? .feedback(definition.name), message: message)
     }
 
     private func duration(
@@ -534,12 +533,14 @@ final class EffectRunner: Sendable {
         guard let rules = definition.outcomes[state.index]?[outcome] else { return (false, nil) }
         let now = time.now()
         var variables = Variables(state.data, .timestamp(now), result)
+        var tried = 0
         do {
-            for rule in rules {
+            for (index, rule) in rules.enumerated() {
+                tried = index
                 if let condition = rule.condition, try !condition.evaluateBool(&variables) { continue }
                 let data = try rule.event.data.evaluate(&variables)
                 if let breach = events[rule.event.event].breach(of: data) {
-                    noteOutcome(outcome, breach.description)
+                    noteOutcome(outcome, breach.description, rule: tried, in: state)
                     return (true, nil)
                 }
                 let cause = Cause(
@@ -548,7 +549,7 @@ final class EffectRunner: Sendable {
                 return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
             }
         } catch {
-            noteOutcome(outcome, error.message)
+            noteOutcome(outcome, error.message, rule: tried, in: state)
         }
         return (true, nil)
     }
@@ -560,11 +561,13 @@ final class EffectRunner: Sendable {
 
     /// Notes that nothing could be made of an outcome. Where a secret was given, the outcome may repeat it, and the message
     /// the outcome.
-    private func noteOutcome(_ outcome: String, _ message: String) {
+    private func noteOutcome(_ outcome: String, _ message: String, rule: Int, in state: SystemState) {
         let isOpen = definition.secretArguments.isEmpty
+        let part = WrittenPart.outcome(
+            feedback: definition.name, state: state.record.name, outcome: outcome, index: rule)
         note(
             fault(
-                of: outcome,
+                of: outcome, in: part,
                 isOpen ? message : "no event could be made of it; why is not shown, since a secret was given"))
     }
 }

@@ -33,6 +33,8 @@ enum WrittenPart: Sendable, Hashable {
     case feedback(String)
     /// A rule among those of a state on an event.
     case rule(state: String, event: String, index: Int)
+    /// A rule among those of a feedback for an outcome in a state.
+    case outcome(feedback: String, state: String, outcome: String, index: Int)
 }
 
 extension WrittenSystemPlace {
@@ -49,6 +51,13 @@ extension WrittenSystemPlace {
                 definition.rules[state][event].indices.contains(index)
             else { return definition.source }
             return definition.rules[state][event][index].source
+        case .outcome(let name, let state, let outcome, let index):
+            guard let feedback = definition.feedbacks.first(where: { $0.name == name }) else {
+                return definition.source
+            }
+            let rules =
+                definition.states.firstIndex { $0.name == state }.flatMap { feedback.outcomes[$0]?[outcome] } ?? []
+            return rules.indices.contains(index) ? rules[index].source ?? feedback.source : feedback.source
         }
     }
 }

@@ -65,6 +65,39 @@ private let guarded = """
         #expect(guards.map { "\($0.source)" } == ["test0.yaml:10:9", "test0.yaml:11:9"])
     }
 
+    @Test func `names the rule of an outcome that failed`() async throws {
+        let fixture = try CauseFixture(
+            """
+            system: store
+            states: { A: { n: int } }
+            events: { Lost: { n: int } }
+            external: any
+            initialState: { A: { n: 0 } }
+            feedbacks:
+              probe:
+                onState: A
+                look: 1s
+                onLost:
+                  - { when: "size(result.why) > 100", emit: { Lost: { n: 1 } } }
+                  - when: result.why != ""
+                    emit: { Lost: { n: "${1 / state.n}" } }
+            transitions: { A: { Lost: stay } }
+
+            """)
+        fixture.host.start()
+        await fixture.settle()
+        await fixture.pass(.seconds(1))
+        // It ends by itself, some time after the clock has told it to.
+        var found: TraceStep?
+        while found == nil {
+            await Task.yield()
+            found = try fixture.host.trace("store").first { $0.kind == .fault }
+        }
+        let fault = try #require(found)
+        #expect(fault.text.contains("onLost of feedback probe, test0.yaml:12:9: "), "\(fault.text)")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `tells of all that it did in turns, and once of what it did again at once`() async throws {
         let fixture = try CauseFixture(
             """

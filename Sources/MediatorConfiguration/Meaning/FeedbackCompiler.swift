@@ -419,7 +419,8 @@ struct FeedbackCompiler {
         }
         let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
         guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
-        return EmissionRule(condition: condition, event: event)
+        return EmissionRule(
+            condition: condition, event: event, source: lookup.source.location(at: rule.span.start))
     }
 
     private func checkOrder(_ rules: [WrittenEmission]) {
