@@ -30,9 +30,10 @@ struct SystemObserver: LoopObserver {
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
         reports.entered(new, old)
-        guard handler.logLevel <= .info else { return }
+        let grave = definition.stateHealth.isEmpty ? nil : worsening(from: old, to: new)
+        guard handler.logLevel <= grave ?? .info else { return }
         // A state that only repeats itself is not news.
-        let level: Logger.Level = old.index == new.index && old.data == new.data ? .debug : .info
+        let level = grave ?? (old.index == new.index && old.data == new.data ? .debug : .info)
         // Nor is one that comes a thousand times a second: then it is told how often.
         repeats.log(
             logger, level, "\(definition.states[old.index].name) → \(describe(new))",
@@ -41,6 +42,19 @@ struct SystemObserver: LoopObserver {
             told(event, as: .stateEntered).inJournal([
                 "state": name(new), "previous": name(old), JournalDetails.stateID: new.id,
             ]))
+    }
+
+    /// How grave it is that a state is one in which the system is worse, by its configuration; nil: it is not.
+    private func worsening(from old: SystemState, to new: SystemState) -> Logger.Level? {
+        let (before, now) = (
+            definition.stateHealth[old.index] ?? .healthy, definition.stateHealth[new.index] ?? .healthy
+        )
+        guard before != now else { return nil }
+        switch now {
+        case .failed: return .warning
+        case .degraded: return before == .healthy ? .notice : nil
+        case .healthy: return nil
+        }
     }
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {

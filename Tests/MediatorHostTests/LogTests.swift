@@ -86,6 +86,37 @@ private let wiring = """
     """
 
 @Suite(.timeLimit(.minutes(5))) struct `What the journal is told` {
+    @Test func `a state in which the system is worse is told as gravely`() async throws {
+        let lines = Lines()
+        let fixture = try CauseFixture(
+            """
+            system: disk
+            states: { Good: {}, Low: {}, Gone: {}, Lost: {} }
+            events: { Go: { to: int } }
+            external: any
+            initialState: Good
+            health: { Low: degraded, Gone: failed, Lost: failed }
+            transitions:
+              any:
+                Go:
+                  - { when: event.to == 0, to: Good }
+                  - { when: event.to == 1, to: Low }
+                  - { when: event.to == 2, to: Gone }
+                  - { to: Lost }
+
+            """, logger: lines.logger)
+        fixture.host.start()
+        for to in [1, 2, 3, 3, 1, 0, 2, 0] as [Int64] {
+            try fixture.host.emit("Go", to: "disk", fields: [.int(to)])
+            await fixture.settle()
+        }
+        let told = lines.about(.stateEntered, of: "disk")
+        #expect(
+            told.map(\.level) == [.notice, .warning, .info, .debug, .info, .info, .warning, .info],
+            "\(told.map(\.message))")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `A state has a name, which is the cause of what it brings about`() async throws {
         let lines = Lines()
         let fixture = try CauseFixture(wiring, logger: lines.logger)
