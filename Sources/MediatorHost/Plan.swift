@@ -185,15 +185,16 @@ public struct Plan: Sendable, Hashable {
             return LinkStep(
                 name: name, fate: isSame ? .keep : .change, reason: isSame ? nil : "its definition has changed")
         }
+        let difference = new.access.difference(from: old.access)
         switch (old.access.grants.isEmpty, new.access.grants.isEmpty) {
         case (true, true): access = nil
-        case (true, false): access = LinkStep(name: Self.accessName, fate: .add)
-        case (false, true): access = LinkStep(name: Self.accessName, fate: .remove)
+        case (true, false): access = LinkStep(name: Self.accessName, fate: .add, reason: difference)
+        case (false, true): access = LinkStep(name: Self.accessName, fate: .remove, reason: difference)
         case (false, false):
             let isSame = old.access.means(new.access)
             access = LinkStep(
                 name: Self.accessName, fate: isSame ? .keep : .change,
-                reason: isSame ? nil : "others may do other things")
+                reason: isSame ? nil : difference.isEmpty ? "the same is said otherwise" : difference)
         }
     }
 

@@ -40,6 +40,38 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("", "", ""),
+        ("read: { groups: [a, b] }", "read: [{ groups: b }, { groups: a }]", ""),
+        (
+            "read: { groups: adm }", "inject: { users: [alice, \"*\"], systems: [\"ups*\", door], buses: power }",
+            "now: everybody may inject into door ups* and on power, user alice may inject into door ups* and on power; "
+                + "no longer: members of adm may read"
+        ),
+        ("administer: { users: [1000] }", "", "no longer: user 1000 may administer"),
+        (
+            "", "read: { users: [a0, a1, a2, a3, a4, a5, a6, a7, a8, a9] }",
+            "now: " + (0...7).map { "user a\($0) may read" }.joined(separator: ", ") + ", and 2 more"
+        ),
+    ])
+    func `a difference is told by who may do what`(old: String, new: String, difference: String) throws {
+        func rules(_ text: String) throws -> AccessRules {
+            let whole = """
+                buses: { power: { kind: passthrough, value: int, external: both } }
+                ---
+                system: door
+                states: { A: {} }
+                events: { E: {} }
+                external: any
+                initialState: A
+                transitions: { A: { E: stay } }
+
+                """ + (text.isEmpty ? "" : "---\naccess: { \(text) }\n")
+            return try #require(compile(whole).graph?.access)
+        }
+        #expect(try rules(new).difference(from: rules(old)) == difference)
+    }
+
     @Test func `what is written elsewhere or otherwise means the same`() throws {
         func rules(_ text: String) throws -> AccessRules {
             try #require(compile(text).graph?.access)

@@ -36,6 +36,23 @@ public struct AccessRules: Sendable, Hashable {
 
     /// Whether two say the same, wherever and in whatever order it is written.
     public func means(_ other: AccessRules) -> Bool { Set(grants) == Set(other.grants) }
+
+    /// What is granted here that was not before, and what was and is not any longer, in words: `now: user alice may inject into
+    /// door; no longer: members of adm may read`.
+    public func difference(from old: AccessRules) -> String {
+        let (before, now) = (Set(old.grants.flatMap(\.sentences)), Set(grants.flatMap(\.sentences)))
+        func list(_ sentences: Set<String>) -> String {
+            let sorted = sentences.sorted()
+            let left = sorted.count - Self.mostTold
+            return sorted.prefix(Self.mostTold).joined(separator: ", ") + (left > 0 ? ", and \(left) more" : "")
+        }
+        let (gained, lost) = (now.subtracting(before), before.subtracting(now))
+        return [gained.isEmpty ? nil : "now: \(list(gained))", lost.isEmpty ? nil : "no longer: \(list(lost))"]
+            .compactMap(\.self).joined(separator: "; ")
+    }
+
+    /// Of how many grants, each of one right for one account, it is told at most what they say.
+    private static let mostTold = 8
 }
 
 /// A right for some users and groups. Two are equal if they say the same, wherever that is written.
@@ -91,6 +108,20 @@ public struct AccessGrant: Sendable, Hashable {
         self.groups = groups
         self.targets = targets
         self.source = source
+    }
+
+    /// What it says of each account.
+    fileprivate var sentences: [String] {
+        func names(_ patterns: Set<NamePattern>) -> String { patterns.map(\.text).sorted().joined(separator: " ") }
+        let limits = targets.map { targets in
+            [
+                targets.systems.isEmpty ? nil : " into \(names(targets.systems))",
+                targets.buses.isEmpty ? nil : " on \(names(targets.buses))",
+            ].compactMap(\.self).joined(separator: " and")
+        }
+        let what = "may \(right.rawValue)\(limits ?? "")"
+        return users.map { $0.text == Self.everybody ? "everybody \(what)" : "user \($0.text) \(what)" }
+            + groups.map { "members of \($0.text) \(what)" }
     }
 
     private struct Meaning: Hashable {
