@@ -74,7 +74,7 @@ struct TopTests {
                     "KIND    NAME          RATE/S       TOTAL   DROPS/S   DROPPED   RUNS  STATE",
                     "\u{1B}[7msystem  disk-guard       200         500                          1  On n=500"
                         + String(repeating: " ", count: 23) + "\u{1B}[0m",
-                    "system  backup          10.0          30       5.0        15      1  On n=30",
+                    "system  backup          10.0          30       5.0        15      1  degraded: On n=30",
                     "link    tell             0.5           1                   4         held back: disk → alarms",
                     "bus     alarms             0           5                             \"a\\u001b[2J\"", "", "", "",
                     "q quit  ? help  s sort  r reverse  / filter  tab view  enter open  space hold",
@@ -170,7 +170,7 @@ struct TopTests {
                 KIND    NAME         RATE/S  TOTAL  DROPPED  RUNS  STATE
                 bus     alarms            0      3        1
                 bus     backup            0      1                 "off\\u001b[31m"
-                system  backup            0      7        4     0  Paused
+                system  backup            0      7        4     0  stopped: Paused
                 system  disk-guard        0   1234              1  Full mount=/var note="nearly full" percent=97
                 link    tell-full         0      1                 disk-guard ── Full ──▶ bus alarms
                 bus     temperature       0      0                 21.5

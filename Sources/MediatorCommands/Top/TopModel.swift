@@ -43,6 +43,12 @@ package struct TopModel: Sendable {
         /// The state of a system, the value of a bus, or what a link does.
         package var state: String
 
+        /// The state, behind how a system is that is not well: there may be no colours that tell so.
+        package var told: String {
+            guard let health, health != .healthy else { return state }
+            return "\(health.rawValue): \(state)"
+        }
+
         /// By what it is found again.
         var id: Target { Target(kind: Target.Kind(rawValue: kind.rawValue), name: name) }
     }

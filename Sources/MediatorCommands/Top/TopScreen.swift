@@ -152,12 +152,12 @@ package struct TopScreen {
         }
         for (index, row) in rows.enumerated().dropFirst(first).prefix(length) {
             let text = all.map { TextWidth.padded($0.text(row), to: $0.width, isNumber: $0.isNumber) + "  " }.joined()
-            let state = rest >= 8 ? TextWidth.cut(row.state, to: rest) : ""
+            let isWell = row.health == nil || row.health == .healthy
+            let state = rest >= 8 ? TextWidth.cut(row.told, to: rest) : ""
             if index == model.selection {
                 lines.append("\u{1B}[7m" + TextWidth.padded(text + state, to: columns) + "\u{1B}[0m")
             } else {
                 let color = row.health.map(TextStyle.color) ?? .dim
-                let isWell = row.health == nil || row.health == .healthy
                 lines.append(cut(text) + (isWell ? state : style.colored(state, color)))
             }
         }

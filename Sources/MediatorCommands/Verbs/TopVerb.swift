@@ -94,7 +94,7 @@ struct TopReport: Report {
                 .init(row.kind.rawValue), .init(row.name), .init(TopScreen.number(row.rate)), .init(String(row.total)),
                 .init(row.dropRate == 0 ? "" : TopScreen.number(row.dropRate), .yellow),
                 .init(row.dropped == 0 ? "" : String(row.dropped), .yellow), .init(row.running.map(String.init) ?? ""),
-                .init(row.state),
+                .init(row.told),
             ]
         }
         return (rows.isEmpty ? "nothing runs\n" : Table(columns, rows: rows).text(style)) + "\n"
