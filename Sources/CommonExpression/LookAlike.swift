@@ -22,7 +22,7 @@ enum LookAlike {
         case "≥", "⩾": self = .token(.greaterOrEqual)
         case "≤", "⩽": self = .token(.lessOrEqual)
         case "≠": self = .token(.notEqual)
-        case "−", "–": self = .token(.minus)
+        case "−", "–", "—", "\u{2011}": self = .token(.minus)
         case "×", "·": self = .token(.star)
         case "÷", "∕": self = .token(.slash)
         case "∧": self = .token(.and)
@@ -46,6 +46,9 @@ package enum Typography {
         guard let first = scalars.first, first.value >= 0x80, let last = scalars.last, scalars.count > 1,
             case .quote(let closing)? = LookAlike(first), closing.contains(last)
         else { return nil }
-        return String(String.UnicodeScalarView(scalars.dropFirst().dropLast()))
+        let inside = scalars.dropFirst().dropLast()
+        // Several of them are a text that quotes.
+        guard !inside.contains(where: closing.contains) else { return nil }
+        return String(String.UnicodeScalarView(inside))
     }
 }

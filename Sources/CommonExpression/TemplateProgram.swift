@@ -59,16 +59,18 @@ public struct TemplateProgram: Sendable {
         }
     }
 
-    /// Whether what an expression of it gives may be any text.
-    package var insertsText: Bool {
-        func isText(_ program: Program) -> Bool {
+    /// What those of its expressions read that do not give a number, a truth value or a time; see ``Program/references``.
+    package var referencesOfTexts: Set<[String]> {
+        func references(_ program: Program) -> Set<[String]> {
             switch program.type {
-            case .bool, .int, .uint, .double, .timestamp, .duration, .null: false
-            default: true
+            case .bool, .int, .uint, .double, .timestamp, .duration, .null: []
+            default: program.references
             }
         }
-        if let lone { return isText(lone) }
-        return pieces.contains { if case .program(let program, _) = $0 { isText(program) } else { false } }
+        if let lone { return references(lone) }
+        return pieces.reduce(into: []) { all, piece in
+            if case .program(let program, _) = piece { all.formUnion(references(program)) }
+        }
     }
 
     private var lone: Program? { storage.lone }

@@ -83,12 +83,6 @@ public struct Diagnostic: Error, Sendable, Hashable, Comparable {
             < (right.code.rawValue, right.message, right.hint ?? "")
     }
 
-    /// What is marked in the excerpt.
-    var marked: String {
-        guard let excerpt else { return "" }
-        return String(String.UnicodeScalarView(excerpt.unicodeScalars.dropFirst(caretOffset).prefix(caretLength)))
-    }
-
     /// The finding as compilers print it, in up to four lines and one for each note, without a final line break:
     ///
     ///     disk.yaml:7:13: error: 'disk-guard' has no state 'Normel' [unknown-state]

@@ -30,7 +30,9 @@ final class Findings {
     private var repeats: [Missing: Int] = [:]
     /// Where names stand that are in another file already, and in which: of a file that is a copy all do.
     private var originals: [SourceLocation: String] = [:]
-    /// By name, where drop-ins remove something.
+    /// Files of which some name is in another one, and that one.
+    private var copies: Set<Copy> = []
+    /// By what is said of whoever uses it, where drop-ins remove something.
     private var removals: [String: SourceLocation] = [:]
     /// Where tags stand, and keys that are none: what stands there is not what its author meant, so nothing more is said
     /// about it.
@@ -96,6 +98,12 @@ final class Findings {
             guard number <= Self.mostRepeats else { return }
             if number > 1 { return add(code, source, span, message, hint(), severity, notes) }
         }
+        // Nor is a file of which several names are in another one more than one.
+        if code == .duplicateName, let original = originals[source.location(at: span.start)],
+            !copies.insert(Copy(file: source.path, original: original)).inserted
+        {
+            return add(code, source, span, message, hint(), severity, notes)
+        }
         let count = counts[source.path, default: 0]
         counts[source.path] = count + 1
         guard count < ConfigurationLimits.findings else {
@@ -117,7 +125,7 @@ final class Findings {
         let excerpt = source.excerpt(of: span)
         var notes = notes
         // What is wrong in an expression, or with a character, says so itself.
-        if severity == .error, code != .invalidExpression, code != .encoding {
+        if severity == .error, Self.codesOfShape.contains(code) {
             notes += source.falseBlanks(before: span.start)
         }
         gathered.append(
@@ -189,10 +197,12 @@ final class Findings {
     }
 
     /// Notes that a drop-in removes something, since who uses its name elsewhere may not know.
-    func noteRemoval(of name: String, in source: SourceText, at span: Span) {
+    ///
+    /// - Parameter message: what is said of its name where it is used.
+    func noteRemoval(_ message: String, in source: SourceText, at span: Span) {
         let (source, span) = source.resolved(span)
-        if removals.count < Self.mostRepeats, removals[name] == nil {
-            removals[name] = source.location(at: span.start)
+        if removals.count < Self.mostRepeats, removals[message] == nil {
+            removals[message] = source.location(at: span.start)
         }
     }
 
@@ -263,14 +273,14 @@ final class Findings {
         var result: [Diagnostic] = []
         result.reserveCapacity(gathered.count)
         var firsts: [Missing: Int] = [:]
-        var copies: [Copy: Int] = [:]
+        var firstOfCopies: [Copy: Int] = [:]
         var others: [Int: [SourceLocation]] = [:]
         var previous: Diagnostic?
         for diagnostic in gathered.sorted() where diagnostic != previous {
             previous = diagnostic
             if diagnostic.code == .duplicateName, let location = diagnostic.location, let file = originals[location] {
                 let copy = Copy(file: location.file, original: file)
-                if let first = copies[copy] {
+                if let first = firstOfCopies[copy] {
                     // Of each what it is, as long as that is all printed.
                     let isTold = result[first].notes.count < Diagnostic.Note.mostAgain
                     result[first].notes.append(
@@ -279,7 +289,7 @@ final class Findings {
                     result[first].hint = "rename one of each two, or remove one of the files"
                     continue
                 }
-                copies[copy] = result.count
+                firstOfCopies[copy] = result.count
             }
             guard Self.codesOfNames.contains(diagnostic.code), let location = diagnostic.location else {
                 result.append(diagnostic)
@@ -293,7 +303,7 @@ final class Findings {
             } else {
                 firsts[missing] = result.count
                 result.append(diagnostic)
-                if !removals.isEmpty, let removal = removals[diagnostic.marked] {
+                if !removals.isEmpty, let removal = removals[diagnostic.message] {
                     result[result.count - 1].notes.append(
                         Diagnostic.Note(location: removal, message: "it is removed here"))
                 }
@@ -317,6 +327,12 @@ final class Findings {
         var message: String
         var hint: String?
     }
+
+    /// The codes of what a character that is no space may be the cause of.
+    private static let codesOfShape: Set<Diagnostic.Code> = [
+        .syntax, .wrongShape, .unknownKey, .invalidName, .unknownState, .unknownEvent, .unknownSystem, .unknownBus,
+        .unknownType, .unknownField, .unknownEffect, .unknownParameter, .unknownOutcome, .unknownChoice,
+    ]
 
     /// The codes of names that are not there.
     private static let codesOfNames: Set<Diagnostic.Code> = [

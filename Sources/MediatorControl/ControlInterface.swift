@@ -148,8 +148,8 @@ public enum ControlInterface {
           group: ?GroupSummary,
           ready: ?Readiness,
           watchdog: ?string,
-          unhandled: string,
-          mailbox: Mailbox
+          unhandled: ?string,
+          mailbox: ?Mailbox
         )
 
         # A bus at a glance. value and since are there when it remembers a value.

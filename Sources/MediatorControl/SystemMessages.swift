@@ -383,9 +383,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     /// How long its loop may take for a turn, if it says so itself.
     public var watchdog: String?
     /// What becomes of an event that its state does not handle: `ignore`, `warn` or `fault`.
-    public var unhandled: String
-    /// What its mailbox holds.
-    public var mailbox: Mailbox
+    /// Nil: a daemon that does not say so yet.
+    public var unhandled: String?
+    /// What its mailbox holds; nil: a daemon that does not say so yet.
+    public var mailbox: Mailbox?
 
     /// A description.
     public init(
@@ -407,8 +408,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         group: GroupSummary? = nil,
         ready: Readiness? = nil,
         watchdog: String? = nil,
-        unhandled: String = "ignore",
-        mailbox: Mailbox
+        unhandled: String? = nil,
+        mailbox: Mailbox? = nil
     ) {
         self.summary = summary
         self.source = source

@@ -50,6 +50,8 @@ final class HostedSystem: Sendable {
         var resets: UInt64 = 0
         /// Whether it has been sent to its initial state, and is not there yet.
         var isResetting = false
+        /// Whether there was no initial state the last time that it was to begin anew.
+        var couldNotBeMade = false
         /// That it is paused.
         var pause: Pause? { didSet { isPaused = pause != nil } }
         /// The same, for who asks at each event: the other is large.
@@ -421,9 +423,19 @@ final class HostedSystem: Sendable {
     ///
     /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
     func exchange(_ claim: Claim) -> Incarnation? {
+        // A claim behind which there is another is that one's to carry out.
+        guard status.withLock({ $0.phase == .restarting && $0.claim == claim.number }) else { return nil }
         // One that has ended before does not tell so any more.
         let present = incarnation
         let wasOver = present.loop.phase == .stopped
+        let waiting = wasOver ? 0 : present.loop.snapshot.waiting
+        defer {
+            if waiting > 0 {
+                logger.warning(
+                    "events that waited are lost, since it begins anew",
+                    metadata: .about(.eventsLost, ["count": "\(waiting)"]))
+            }
+        }
         do throws(InitialStateError) {
             let behaviour = try make()
             let (number, cause) = status.withLock { ($0.incarnation.number + 1, $0.cause) }
@@ -437,6 +449,7 @@ final class HostedSystem: Sendable {
                 // While it is claimed nobody else exchanges it.
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
                 status.incarnation = successor
+                status.couldNotBeMade = false
                 defer { status.isOver = false }
                 if wasOver {
                     status.counters = status.counters + present.loop.counters
@@ -447,22 +460,21 @@ final class HostedSystem: Sendable {
             }
             if isOver { settle(present) }
             renewals.tell(())
-            let waiting = wasOver ? 0 : present.loop.snapshot.waiting
             present.cancel()
-            if waiting > 0 {
-                logger.warning(
-                    "events that waited are lost, since it begins anew",
-                    metadata: .about(.eventsLost, ["count": "\(waiting)"]))
-            }
             return present
         } catch {
             present.cancel()
+            // Before it is claimed anew for that.
+            status.withLock { $0.couldNotBeMade = true }
             note(
                 Fault("the initial state", in: .whole, message: error.description), of: nil, isOver: true,
                 duringRestart: true)
             return nil
         }
     }
+
+    /// Whether there was no initial state the last time that it was to begin anew.
+    var couldNotBeMade: Bool { status.withLock { $0.couldNotBeMade } }
 
     /// It is to begin anew at some time, as far as this claim goes.
     func willBegin(_ claim: Claim, at time: Timestamp) {

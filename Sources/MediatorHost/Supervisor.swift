@@ -165,10 +165,14 @@ final class Supervisor: Sendable {
     }
 
     private func carryOut(_ claims: [HostedSystem.Claim], _ due: Duration, _ id: UInt64) async {
-        var successors: [HostedSystem.Claim] = []
+        var successors: [HostedSystem.Claim?] = []
         var ending: [(system: HostedSystem, old: Incarnation)] = []
         for claim in claims {
-            guard let old = claim.system.exchange(claim) else { continue }
+            // One that could not be made has nothing that ends, and is tried again when its time has come.
+            guard !claim.system.couldNotBeMade, let old = claim.system.exchange(claim) else {
+                successors.append(nil)
+                continue
+            }
             ending.append((claim.system, old))
             successors.append(claim)
         }
@@ -187,7 +191,10 @@ final class Supervisor: Sendable {
         }
         await wait(until: due, id)
         guard !Task.isCancelled else { return }
-        for claim in successors {
+        for (index, claim) in claims.enumerated() where successors[index] == nil && claim.system.couldNotBeMade {
+            if claim.system.exchange(claim) != nil { successors[index] = claim }
+        }
+        for case let claim? in successors {
             let links = links(into: claim.system)
             guard claim.system.beginAnew(claim, awaiting: Set(links.map(ObjectIdentifier.init))) else { continue }
             for link in links { link.showPresent(to: claim.system) }

@@ -176,6 +176,24 @@ import Testing
             ])
     }
 
+    @Test func `what is removed of one explains nothing of another`() {
+        let other = ConfigurationFile(
+            path: "/lib/c.yaml",
+            text: """
+                system: other
+                states: { A: {} }
+                events: { Go: {} }
+                external: any
+                initialState: A
+                transitions: { A: { Go: look }, Idle: { Go: tell } }
+
+                """)
+        let without = "links: { tell: null }\n---\nsystem: backup\nfeedbacks: { look: null }\n"
+        let found = ConfigurationCompiler.compile(files: [file([without]), other]).partial
+        #expect(found.map(\.code) == [.unknownState, .unknownState, .unknownState])
+        #expect(found.allSatisfy { $0.notes.isEmpty }, "\(found.map { $0.rendered() })")
+    }
+
     @Test func `what changes a link of another file is told where that belongs`() {
         var other = ConfigurationFile(
             path: "/etc/a.yaml",

@@ -57,7 +57,7 @@ import Testing
             a.yaml:6:33: warning: 'ls -l' is the name of one program, with its spaces [shell-syntax]
                 clean: { onState: Full, run: ["ls -l"] }
                                               ^~~~~~~
-              hint: write [ls, -l]
+              hint: write each word as an element of its own
             """#),
         Mistake(
             "what only shells have",

@@ -39,7 +39,7 @@ import Testing
             a.yaml:6:46: warning: the field 'why' is ”Öl“, with these quotation marks [literal-quotes]
                 Full: { Cleaned: { to: Normal, set: { why: ”Öl“, mark: “ } } }
                                                            ^~~~
-              hint: write "Öl" for the text without them, '”Öl“' for the one with them
+              hint: write "Öl" for the text without them, "”Öl“" for the one with them
             """#),
         Mistake(
             "a transition to an unknown state",

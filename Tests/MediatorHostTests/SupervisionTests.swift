@@ -40,7 +40,9 @@ private final class Works: EffectImplementation, Sendable {
         let catalogue: EffectCatalogue
         let host: Host
 
-        init(_ text: String) throws {
+        init(
+            _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) throws {
             catalogue = EffectCatalogue([works])
             let clock = clock
             let began = clock.now
@@ -52,7 +54,6 @@ private final class Works: EffectImplementation, Sendable {
                 }
                 return now
             }
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             host = try Host(graph: Self.graph(text, catalogue), effects: catalogue, time: time, logger: logger)
         }
 
@@ -119,6 +120,39 @@ private final class Works: EffectImplementation, Sendable {
             Divide: { to: Ready, set: { quotient: "${state.quotient / event.by}" } }
         \(more)
         """
+    }
+
+    @Test func `one that cannot be made is tried again at the delays of its policy`() async throws {
+        let lines = Lines()
+        let fixture = try Fixture(
+            """
+            system: a
+            states: { A: { n: int } }
+            events: { Boom: {} }
+            external: any
+            initialState:
+              A: { n: "${now >= timestamp('2023-11-14T22:13:21Z') && now < timestamp('2023-11-14T22:13:30Z') ? 1 / (int(now) - int(now)) : 1}" }
+            supervision: { onFault: restart, delay: 1s, maxDelay: 1m, limit: 10 per 10m }
+            transitions: { A: { Boom: { to: A, set: { n: "${1 / (state.n - state.n)}" } } } }
+
+            """, logger: lines.logger)
+        fixture.host.start()
+        for _ in 0..<8 { #expect(await fixture.host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        fixture.clock.advance(by: .seconds(1))
+        try fixture.host.emit("Boom", to: "a", fields: [])
+        func attempts() -> Int { lines.about(.systemRestarting, of: "a").count }
+        // It cannot be made at once, nor at 3 and 7 s, but at 15.
+        for (number, delay) in [(2, 2), (3, 4), (4, 8)] {
+            while attempts() < number { await Task.yield() }
+            // Others would follow at once.
+            for _ in 0..<100 { await Task.yield() }
+            #expect(attempts() == number)
+            #expect(try fixture.host.systemStatus("a").restarts == 0)
+            fixture.clock.advance(by: .seconds(delay))
+        }
+        while try fixture.host.systemStatus("a").restarts == 0 { await Task.yield() }
+        #expect(attempts() == 4)
+        await fixture.host.stop(within: .seconds(1))
     }
 
     @Test func `goes on after a fault where nothing else is said`() async throws {

@@ -46,12 +46,8 @@ enum ShowReport: Report {
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
                         + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
-                (
-                    "mailbox",
-                    (summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) + "; " : "")
-                        + "limit \(system.mailbox.limit), \(PlainText.cleaned(system.mailbox.overflow))"
-                ),
-                ("unhandled", system.unhandled == "ignore" ? nil : PlainText.cleaned(system.unhandled)),
+                ("mailbox", Self.mailbox(system)),
+                ("unhandled", system.unhandled.flatMap { $0 == "ignore" ? nil : PlainText.cleaned($0) }),
                 ("effects", "\(summary.effectsRunning) running, \(summary.effectsWaiting) waiting"),
                 ("on faults", PlainText.cleaned(Self.supervision(system.supervision))),
                 ("ready", system.ready.map { PlainText.cleaned(Self.readiness($0)) }),
@@ -145,6 +141,15 @@ enum ShowReport: Report {
 
     private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {
         style.colored("\(PauseText.text(pause, style)); \(waiting(summary))", .yellow)
+    }
+
+    /// What waits in a mailbox, and what it holds.
+    private static func mailbox(_ system: SystemDescription) -> String? {
+        let summary = system.summary
+        let waiting = summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) : nil
+        let limit = system.mailbox.map { "limit \($0.limit), \(PlainText.cleaned($0.overflow))" }
+        let parts = [waiting, limit].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
     /// How many events wait, and how much those hold that are large.

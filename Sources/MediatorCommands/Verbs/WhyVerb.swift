@@ -24,7 +24,7 @@ struct WhyVerb: ControlVerb {
     @Argument(help: "The name of the system.")
     var system: String
 
-    @Option(help: "Tell of the latest N states only.")
+    @Option(help: "Tell of the latest N states only; with --json, too.")
     var limit: Int?
 
     @OptionGroup var options: CommandOptions

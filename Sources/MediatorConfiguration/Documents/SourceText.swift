@@ -214,8 +214,17 @@ extension SourceText {
                 scalar.map { ":,-{}[]#?".unicodeScalars.contains($0) } ?? true
             }
             var isIndented = true
+            var quote: Unicode.Scalar?
             for (position, scalar) in scalars.enumerated() {
                 defer { if scalar != " " { isIndented = false } }
+                // What stands in a text or a comment means nothing.
+                if let open = quote {
+                    if scalar == open { quote = nil }
+                    continue
+                }
+                let isFirst = position == 0 || " {[,".unicodeScalars.contains(scalars[position - 1])
+                if scalar == "#", isFirst { break }
+                if scalar == "\"" || scalar == "'", isFirst { quote = scalar }
                 guard let advice = Typography.advice(onBlank: scalar) else { continue }
                 let next = position + 1 < scalars.count ? scalars[position + 1] : nil
                 guard isIndented || structural(next) || structural(scalars[position - 1]) else { continue }

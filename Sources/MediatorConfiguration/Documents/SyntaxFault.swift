@@ -58,11 +58,15 @@ enum SyntaxFault {
         return (stopped, false)
     }
 
-    /// The first line before an offset, or in its line, that begins one version of two of which a merge could not decide.
+    /// The first line before an offset, or in its line, that a merge has left which could not decide between two versions.
     private static func mergeMark(before offset: Int, _ source: SourceText) -> Span? {
         for index in 0...source.lineIndex(at: min(offset, source.bytes.count)) {
             let line = source.line(index)
-            if line.starts(with: "<<<<<<< ".utf8) { return Span(start: line.startIndex, end: line.startIndex + 7) }
+            if ["<<<<<<< ", "||||||| ", ">>>>>>> "].contains(where: { line.starts(with: $0.utf8) })
+                || line.elementsEqual("=======".utf8)
+            {
+                return Span(start: line.startIndex, end: line.startIndex + 7)
+            }
         }
         return nil
     }

@@ -81,7 +81,7 @@ struct DropInMerger {
         let changes = Node(
             content: .mapping(entries.filter { $0.key.text != "system" }), span: root.span, replaces: root.replaces)
         guard root.replaces else {
-            result.documents[index].root = merged(result.documents[index].root, changes)
+            result.documents[index].root = merged(result.documents[index].root, changes, in: [name.text])
             return
         }
         result.documents[index].root = Node(content: .mapping(entries.map(whole)), span: root.span)
@@ -157,7 +157,7 @@ struct DropInMerger {
                 let empty = Node(content: .mapping([]), span: section.key.span)
                 result.documents.append(Document(source: source, root: empty))
             }
-            result.documents[index].root = merged(result.documents[index].root, changes)
+            result.documents[index].root = merged(result.documents[index].root, changes, in: [""])
         }
     }
 
@@ -186,7 +186,9 @@ struct DropInMerger {
     // Merging
 
     /// A node with changes. No deeper in itself than a document may be.
-    private func merged(_ base: Node, _ change: Node) -> Node {
+    ///
+    /// - Parameter path: the keys that lead to it, behind the name of the system, if it is of one.
+    private func merged(_ base: Node, _ change: Node, in path: [String] = []) -> Node {
         guard case .mapping(let changes) = change.content else { return change }
         guard !change.replaces, case .mapping(var entries) = base.content else { return whole(change) }
         var indices: [String: Int] = [:]
@@ -203,9 +205,11 @@ struct DropInMerger {
             }
             if change.value.isNull {
                 removed.insert(index)
-                findings.noteRemoval(of: change.key.text, in: source, at: change.key.span)
+                if let message = Self.missing(change.key.text, in: path) {
+                    findings.noteRemoval(message, in: source, at: change.key.span)
+                }
             } else {
-                let value = merged(entries[index].value, change.value)
+                let value = merged(entries[index].value, change.value, in: path + [change.key.text])
                 // What was merged is still introduced where it was; what was replaced, where it is now.
                 if case .mapping = change.value.content, !change.value.replaces, value.span == entries[index].value.span
                 {
@@ -217,6 +221,17 @@ struct DropInMerger {
         }
         if !removed.isEmpty { entries = entries.indices.filter { !removed.contains($0) }.map { entries[$0] } }
         return Node(content: .mapping(entries), span: base.span)
+    }
+
+    /// What is said of who uses a name that is removed there; nil: it is none that is used elsewhere.
+    private static func missing(_ name: String, in path: [String]) -> String? {
+        guard path.count == 2 else { return nil }
+        switch (path[0], path[1]) {
+        case ("", "buses"): return "there is no bus '\(name)'"
+        case (let system, "states") where !system.isEmpty: return "'\(system)' has no state '\(name)'"
+        case (let system, "events") where !system.isEmpty: return "'\(system)' has no event '\(name)'"
+        default: return nil
+        }
     }
 
     /// An entry that is new.

@@ -232,7 +232,8 @@ struct DataCompiler {
         if scalar.style == .plain, let quoted = Typography.unquoted(text) {
             session.findings.report(
                 .literalQuotes, in: source, at: scalar.span, "\(what) is \(text), with these quotation marks",
-                hint: "write \"\(quoted)\" for the text without them, '\(text)' for the one with them",
+                hint:
+                    "write \(LinkText.quoted(quoted)) for the text without them, \(LinkText.quoted(text)) for the one with them",
                 severity: .warning)
         }
         return value(resolved, text, as: type, what, at: scalar.span, scope).map { .constant($0) }

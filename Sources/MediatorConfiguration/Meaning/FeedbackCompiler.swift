@@ -276,7 +276,9 @@ struct FeedbackCompiler {
                     .unknownParameter, at: entry.key.span, "'\(schema.name)' has no parameter '\(entry.key.text)'",
                     hint: FeedbackDecoder.keys.contains(entry.key.text)
                         ? "it is a key of the feedback, and belongs beside '\(schema.name)'"
-                        : decoder.colonHint(entry) ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
+                        : decoder.colonHint(entry)
+                            ?? Names.keyMeant(by: entry.key.text, among: names).map { "did you mean '\($0)'?" }
+                            ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
                 continue
             }
             given.all.append((entry.key.text, entry.value))
@@ -320,7 +322,7 @@ struct FeedbackCompiler {
     }
 
     /// Warns of words of a shell that none will see, and of data that one would take for its script.
-    private func checkShell(_ node: Node, _ program: DataProgram) {
+    private func checkShell(_ node: Node, _ program: DataProgram, _ variables: VariableScope) {
         guard case .sequence(let items) = node.content else { return }
         let words = ShellWords(items.map { item in item.scalar.flatMap(lookup.session.literal) })
         func warn(_ element: Int, _ message: String, _ hint: String) {
@@ -328,13 +330,15 @@ struct FeedbackCompiler {
                 .shellSyntax, in: lookup.source, at: items[element].mark, message, hint: hint, severity: .warning)
         }
         if let finding = words.finding { warn(finding.element, finding.message, finding.hint) }
-        guard let script = words.script, case .list(let programs) = program,
-            case .template(let text) = programs[script],
-            text.constant == nil, text.insertsText
-        else { return }
-        warn(
-            script, "the shell runs what is in these data as part of the script",
-            "give them as arguments: [sh, -c, 'echo \"$1\"', sh, \"${…}\"]")
+        guard case .list(let programs) = program else { return }
+        for script in words.scripts where programs.indices.contains(script) {
+            guard case .template(let text) = programs[script], text.constant == nil,
+                text.referencesOfTexts.contains(where: variables.environment.mayBeText)
+            else { continue }
+            return warn(
+                script, "the shell runs what is in these data as part of the script",
+                "give them as arguments: [sh, -c, 'echo \"$1\"', sh, \"${…}\"]")
+        }
     }
 
     private func argument(_ node: Node, _ parameter: EffectSchema.Parameter, _ variables: VariableScope)
@@ -345,7 +349,7 @@ struct FeedbackCompiler {
         data.isCommand = parameter.constraint == .command
         guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
         else { return nil }
-        if data.isCommand { checkShell(node, program) }
+        if data.isCommand { checkShell(node, program, variables) }
         switch program {
         case .constant(.list(let items)) where items.isEmpty && !parameter.allowsEmpty:
             lookup.report(.empty, at: node.mark, "the parameter '\(parameter.name)' needs at least one element")

@@ -293,23 +293,22 @@ final class Session {
                 message = String(message.prefix { $0 != ";" })
                 hint = scope.variables(and: constants.map(\.name))
                 let name = Self.text(range, of: scalar.text)
-                if scalar.text.contains("${\(name)}") {
-                    hint?.append(
-                        name == name.uppercased()
-                            ? "; a variable of the environment is written !env \(name)"
-                            : "; a shell's '${\(name)}' is written '$${\(name)}' here")
+                if scalar.text == "${\(name)}", name == name.uppercased() {
+                    hint?.append("; a variable of the environment is written !env \(name)")
+                } else if scalar.text.contains("${\(name)}"), Self.looksLikeScript(scalar.text) {
+                    hint?.append("; a shell's '${\(name)}' is written '$${\(name)}' here")
                 } else if Self.isOperand(range, of: scalar.text) {
-                    hint?.append("; a text is written \"\(Self.text(range, of: scalar.text))\"")
+                    hint?.append("; a text is written \"\(name)\"")
                 }
             }
-            if hint == nil, scalar.text.holds("${{") {
+            if hint == nil, problem.code == .syntax, Self.hasDoubleBrace(before: range, of: scalar.text) {
                 hint = "an expression stands between '${' and '}', with one brace each: \"${state.n}\""
             }
-            if hint == nil, scalar.text.holds("//") {
+            if hint == nil, Self.isCommented(after: range, of: scalar.text) {
                 hint = "what follows '//' is a comment; a division is written '/'"
             }
-            if problem.code == .syntax, Self.isCut(scalar, after: range, in: source) {
-                message = String(message.prefix { $0 != ";" })
+            if problem.code == .syntax, Self.isCut(scalar, message, after: range, in: source) {
+                message = message.replacing("; a string over several lines is written between three quotes", with: "")
                 hint = "what follows ' #' is a comment; write the whole between quotation marks: 'a == \"b #1\"'"
             }
             // The suggestion has a line of its own here.
@@ -326,13 +325,43 @@ final class Session {
         let before = String(decoding: bytes[..<range.lowerBound].suffix(64), as: UTF8.self)
             .reversed().drop { $0 == " " }
         let after = String(decoding: bytes[range.upperBound...].prefix(64), as: UTF8.self).drop { $0 == " " }
-        return ["==", "=!", "(", "[", ","].contains { before.starts(with: $0) }
+        // The parenthesis of a call, and not one that only holds together.
+        let isArgument =
+            (before.first == "(" && before.dropFirst().first.map { $0.isLetter || $0.isNumber } ?? false)
+            || before.first == "[" || before.first == ","
+        return isArgument || ["==", "=!"].contains { before.starts(with: $0) }
             || ["==", "!=", "in "].contains { after.hasPrefix($0) }
     }
 
+    /// Whether a text seems to be for a shell.
+    private static func looksLikeScript(_ text: String) -> Bool {
+        ["; ", "$(", "\n", " | ", "&& ", "echo "].contains { text.contains($0) }
+    }
+
+    /// Whether `${{` stands somewhere before the end of a problem, and is no `${{` that is meant as text.
+    private static func hasDoubleBrace(before range: Range<Int>, of text: String) -> Bool {
+        let bytes = Array(text.utf8.prefix(range.upperBound))
+        let mark = Array("${{".utf8)
+        guard bytes.count >= mark.count else { return false }
+        return (0...(bytes.count - mark.count)).contains { start in
+            bytes[start..<(start + mark.count)].elementsEqual(mark)
+                && (start == 0 || bytes[start - 1] != UInt8(ascii: "$"))
+        }
+    }
+
+    /// Whether what has the problem ends where a comment begins.
+    private static func isCommented(after range: Range<Int>, of text: String) -> Bool {
+        let rest = text.utf8.dropFirst(range.upperBound).drop { $0 == UInt8(ascii: " ") }
+        return rest.starts(with: "//".utf8)
+    }
+
     /// Whether an expression that ends too early may do so since YAML takes the rest of the line for a comment.
-    private static func isCut(_ scalar: Scalar, after range: Range<Int>, in source: SourceText) -> Bool {
-        guard scalar.style == .plain, scalar.span.end < source.bytes.count else { return false }
+    private static func isCut(_ scalar: Scalar, _ message: String, after range: Range<Int>, in source: SourceText)
+        -> Bool
+    {
+        guard scalar.style == .plain, scalar.span.end < source.bytes.count,
+            message.contains(" is not closed with ") || message.hasSuffix(", but the expression ends here")
+        else { return false }
         guard range.upperBound >= scalar.text.utf8.count || text(range, of: scalar.text) == "${" else { return false }
         let rest = source.bytes[scalar.span.end...]
         return rest.first == UInt8(ascii: " ")

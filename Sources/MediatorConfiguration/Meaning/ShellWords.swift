@@ -1,6 +1,8 @@
 import CommonExpression
 
-/// Finds what only a shell would understand in a command that none runs, and data in what one runs.
+/// Finds what only a shell would understand in a command that none runs, and what a shell runs as a script.
+///
+/// It looks for slips and not for all that shells know: what other programs may mean by a word is left alone.
 struct ShellWords {
     /// What is to be said of an element of a command.
     struct Finding {
@@ -10,37 +12,54 @@ struct ShellWords {
     }
 
     private static let shells: Set<Substring> = ["sh", "bash", "dash", "ash", "ksh", "zsh"]
-    /// What a program cannot do for another, and so is part of shells.
+    /// What no program can do for another, and so is part of shells.
     private static let builtins: Set<String> = ["cd", "source", ".", "export", "alias", "set", "unset", "exec", "eval"]
-    /// A `;` ends what `find` executes.
-    private static let operators: Set<String> = ["&&", "||", "|", "&", ">", ">>", "<", "<<", "2>&1", "1>&2", "&>"]
-
+    /// What runs another program.
+    private static let wrappers: Set<Substring> = [
+        "sudo", "doas", "env", "nice", "ionice", "timeout", "nohup", "setsid", "stdbuf", "busybox", "chrt", "runuser",
+    ]
     /// What means something of its own by such words, or has another shell read them.
-    private static let readers: Set<Substring> = ["ssh", "expr", "test", "[", "jq", "parallel", "watch"]
+    private static let readers: Set<Substring> = [
+        "ssh", "expr", "test", "[", "jq", "parallel", "watch", "tcpdump", "tshark", "dpkg", "envsubst", "systemd-run",
+        "su", "awk", "grep", "sed", "cut", "sort", "find",
+    ]
 
     /// The texts of the elements as they are written; nil: it is something else than a text without expressions.
     private let literals: [String?]
+    /// The element that names the program which is run in the end.
+    private let program: Int
+    private let name: Substring
 
     /// - Parameter literals: the texts of the elements; nil: it is something else than a text without expressions.
     init(_ literals: [String?]) {
         self.literals = literals
+        func name(at index: Int) -> Substring {
+            guard literals.indices.contains(index), let literal = literals[index] else { return "" }
+            return literal.split(separator: "/").last ?? ""
+        }
+        let first = name(at: 0)
+        let inner =
+            Self.wrappers.contains(first)
+            ? literals.indices.first { Self.shells.contains(name(at: $0)) || Self.readers.contains(name(at: $0)) } : nil
+        program = inner ?? 0
+        self.name = name(at: inner ?? 0)
     }
 
     /// The first that is to be said; nil: there is nothing.
     var finding: Finding? {
-        guard let program = literals.first ?? nil, script == nil else { return nil }
-        if Self.builtins.contains(program) {
-            let hint = program == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
-            return Finding(element: 0, message: "'\(program)' is no program: only shells have it", hint: hint)
+        guard let first = literals.first ?? nil, !Self.shells.contains(name) else { return nil }
+        if Self.builtins.contains(first) {
+            let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
+            return Finding(element: 0, message: "'\(first)' is no program: only shells have it", hint: hint)
         }
-        if program.contains(" "), !program.contains("/") {
-            let list = ListText.suggestion(for: program, isCommand: true)
+        if first.contains(" "), !first.contains("/") {
             return Finding(
-                element: 0, message: "'\(program)' is the name of one program, with its spaces", hint: "write \(list)")
+                element: 0, message: "'\(first)' is the name of one program, with its spaces",
+                hint: "write each word as an element of its own")
         }
-        if let name = program.split(separator: "/").last, Self.readers.contains(name) { return nil }
-        for (index, literal) in literals.enumerated().dropFirst() {
-            guard let literal, let hint = Self.hint(for: literal) else { continue }
+        guard !Self.readers.contains(name) else { return nil }
+        for index in literals.indices {
+            guard let literal = literals[index], let hint = hint(for: literal, at: index) else { continue }
             return Finding(
                 element: index, message: "no shell runs this command, so it is given '\(literal)' as it stands",
                 hint: hint)
@@ -48,27 +67,75 @@ struct ShellWords {
         return nil
     }
 
-    /// Which element a shell runs as a script; nil: no shell runs any.
-    var script: Int? {
-        guard let program = literals.first ?? nil, let name = program.split(separator: "/").last,
-            Self.shells.contains(name)
-        else { return nil }
-        // The options before it may be joined: -ec.
-        for (index, literal) in literals.enumerated().dropFirst() {
-            guard let literal, literal.hasPrefix("-"), !literal.hasPrefix("--") else { return nil }
-            if literal.contains("c") { return index + 1 < literals.count ? index + 1 : nil }
+    /// The elements that a shell runs as its script, on this machine or on another.
+    var scripts: [Int] {
+        if name == "ssh" { return Array(literals.indices.dropFirst(program + 2)) }
+        guard Self.shells.contains(name) else { return [] }
+        var index = program + 1
+        var runsText = false
+        while index < literals.count, let literal = literals[index], literal.hasPrefix("-") || literal.hasPrefix("+") {
+            index += 1
+            if literal.hasPrefix("--") { continue }
+            if literal.contains("c") { runsText = true }
+            // -o pipefail
+            if literal.lowercased().hasSuffix("o") { index += 1 }
         }
-        return nil
+        return runsText && index < literals.count ? [index] : []
     }
 
-    /// What to write instead of a word of a shell; nil: it is none.
-    private static func hint(for word: String) -> String? {
+    /// What to write instead of a word of a shell; nil: it is none, or may be meant otherwise.
+    private func hint(for word: String, at index: Int) -> String? {
         let shell = "for a shell write [sh, -c, \"…\"]"
-        if operators.contains(word) || (word.hasPrefix("$(") && word.hasSuffix(")")) { return shell }
         if word == "~" || word.hasPrefix("~/") { return "write the whole path; \(shell)" }
-        guard word.hasPrefix("$"), word == word.uppercased(), Names.isIdentifier(String(word.dropFirst())) else {
-            return nil
+        if word.hasPrefix("$(") && word.hasSuffix(")") { return shell }
+        if word.hasPrefix("$") {
+            let variable = word.dropFirst().prefix { $0 != "/" }
+            guard variable == variable.uppercased(), Names.isIdentifier(String(variable)) else { return nil }
+            return "of a variable of the environment write !env \(variable); \(shell)"
         }
-        return "of a variable of the environment write !env \(word.dropFirst()); \(shell)"
+        guard index > 0 else { return nil }
+        if Self.isRedirection(word) { return shell }
+        let isBehindOption = literals[index - 1]?.hasPrefix("-") ?? false
+        let next = index + 1 < literals.count ? literals[index + 1] : nil
+        switch word {
+        case "&&", "||": return next == nil ? nil : shell
+        case "|": return !isBehindOption && (next?.first?.isLetter ?? false) ? shell : nil
+        case ">", ">>", "<": return !isBehindOption && (next?.contains("/") ?? false) ? shell : nil
+        default: return nil
+        }
+    }
+
+    /// Whether a word leads what a program writes elsewhere: `2>&1`, `>/dev/null`.
+    private static func isRedirection(_ word: String) -> Bool {
+        var rest = word[...]
+        if let first = rest.first, "12&".contains(first) { rest = rest.dropFirst() }
+        guard rest.first == ">" else { return false }
+        rest = rest.dropFirst(rest.hasPrefix(">>") ? 2 : 1)
+        return rest.hasPrefix("&1") || rest.hasPrefix("&2") || rest.hasPrefix("/")
+    }
+}
+
+extension Environment {
+    /// Whether what an expression reads may be any text, which somebody else than the author of the configuration decides.
+    func mayBeText(_ path: [String]) -> Bool {
+        guard let variable = variables.first(where: { $0.name == path.first }) else { return false }
+        var type = variable.type
+        for name in path.dropFirst() {
+            guard case .structure(let structure) = type, let index = structure.index(of: name) else { break }
+            type = structure.fields[index].type
+        }
+        return type.holdsText
+    }
+}
+
+extension ValueType {
+    /// Whether values of it are texts, or may have texts in them.
+    fileprivate var holdsText: Bool {
+        switch self {
+        case .bool, .int, .uint, .double, .timestamp, .duration, .null, .type: false
+        case .optional(let type), .list(let type): type.holdsText
+        case .structure(let structure): structure.fields.contains { $0.type.holdsText }
+        case .string, .bytes, .dyn, .map: true
+        }
     }
 }

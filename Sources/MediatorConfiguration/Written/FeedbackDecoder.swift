@@ -178,6 +178,7 @@ struct FeedbackDecoder {
 
     /// What was probably meant by the name of a side effect that there is not.
     private func strangerHint(_ name: String) -> String? {
+        if let meant = Names.keyMeant(by: name, among: effects.names) { return "did you mean '\(meant)'?" }
         let hint = Names.hint(for: name, among: effects.names)
         let knowsOthers = effects.names.count > EffectSchema.builtin.count
         guard let hint, !knowsOthers, nearestName(to: name, among: effects.names) == nil else { return hint }
