@@ -32,6 +32,7 @@ import Testing
         #"[sh, -c, 'echo "$1" && ls ~/x', sh, "${state.name}"]"#, #"[sh, -c, "echo ${state.used}"]"#,
         #"[sh, -c, "systemctl ${state.on ? 'start' : 'stop'} foo"]"#, #"[sh, -c, "echo ${string(state.used)}"]"#,
         #"[sh, -c, "echo ${string(now)} ${state.since}"]"#, #"[tool, "${'&&'}", x]"#, "[jq, -n, $x, f]",
+        #"[ssh, -p, "22", -v, "${state.name}", uptime]"#, #"[ssh, -i, "${state.name}", host, ls]"#,
         #"[bash, script.sh, -c, "${state.name}"]"#, #"[tool, "a > b", "x|y", $5, "100$"]"#,
     ])
     func `are no slips where another program means something by them`(command: String) {
@@ -56,7 +57,8 @@ import Testing
         #"[bash, -o, pipefail, -c, "ls ${state.name}"]"#, #"[bash, -euxo, pipefail, -c, "ls ${state.name}"]"#,
         #"[bash, --login, -c, "ls ${state.names[0]}"]"#, #"[sudo, -u, x, bash, -c, "ls ${state.name}"]"#,
         #"[env, A=b, sh, -c, "ls ${state.name}"]"#, #"[/usr/bin/env, bash, -c, "${state.name}"]"#,
-        #"[ssh, host, "ls ${state.name}"]"#, #"[sh, -c, "echo ${state.on ? state.name : 'x'}"]"#,
+        #"[ssh, host, "ls ${state.name}"]"#, #"[ssh, -l, root, -q, host, ls, "${state.name}"]"#,
+        #"[sh, -c, "echo ${state.on ? state.name : 'x'}"]"#,
     ])
     func `may come with data that a shell would run`(command: String) {
         #expect(told(command) == ["the shell runs what is in these data as part of the script"])

@@ -69,7 +69,7 @@ struct ShellWords {
 
     /// The elements that a shell runs as its script, on this machine or on another.
     var scripts: [Int] {
-        if name == "ssh" { return Array(literals.indices.dropFirst(program + 2)) }
+        if name == "ssh" { return Array(literals.indices.dropFirst(host + 1)) }
         guard Self.shells.contains(name) else { return [] }
         var index = program + 1
         var runsText = false
@@ -81,6 +81,15 @@ struct ShellWords {
             if literal.lowercased().hasSuffix("o") { index += 1 }
         }
         return runsText && index < literals.count ? [index] : []
+    }
+
+    /// Where ssh(1) is told the machine, behind its options.
+    private var host: Int {
+        var index = program + 1
+        while index < literals.count, let literal = literals[index], literal.hasPrefix("-") {
+            index += literal.count == 2 && "BbcDEeFIiJLlmOopQRSWw".contains(literal.suffix(1)) ? 2 : 1
+        }
+        return index
     }
 
     /// What to write instead of a word of a shell; nil: it is none, or may be meant otherwise.
