@@ -101,7 +101,8 @@ def test_the_python_of_the_guide_needs_no_library(shipped: Daemon) -> None:
     (program,) = blocks(OPERATING, "python")
     output = io.StringIO()
     with redirect_stdout(output):
-        exec(program, {"socket": str(shipped.socket)})
+        assert "/run/mediatord/io.mediatord.Control" in program
+        exec(program.replace("/run/mediatord/io.mediatord.Control", str(shipped.socket)), {})
     assert "\ninterface io.mediatord.Control\n" in output.getvalue()
     assert "method Status() -> (" in output.getvalue()
 
