@@ -17,14 +17,16 @@ TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client op
 	strace systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help
+.PHONY: run check verify build release install uninstall deb build-tests test sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
 # Each step says its own last word, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test docs sanitize integration fuzz ## lint, build, and run all tests
+check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about ten minutes
+
+verify: $(STAMPS)/test-packages docs sanitize integration-thorough fuzz ## run what takes longer: sanitizers, fuzzers, a second Debian, packages
 
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
@@ -88,10 +90,14 @@ sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads 
 	done
 
 # Much of these is waiting, so there is one process more than processors; conftest.py says which tests go together.
+PYTEST := PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
+	-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder Tests/Integration
+
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
-	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
-		-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder \
-		--junit-xml .build/integration.xml Tests/Integration
+	$(PYTEST) -m 'not thorough' --junit-xml .build/integration.xml
+
+integration-thorough: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run those that take longest: a second Debian, packages, power cuts
+	$(PYTEST) -m thorough --junit-xml .build/integration-thorough.xml
 
 docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
 	Documentation/build.py

@@ -51,7 +51,8 @@ transitions:
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: takes long, so only `make verify` runs it")
     # Orphans become this process's children, so that those which a daemon leaves behind can be found.
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -59,6 +60,10 @@ def pytest_configure() -> None:
 
 # The groups of tests that take longest, of which none should be left over in the end.
 LONGEST = ["trixie", "bookworm", "test_package", "test_own_daemon", "test_hostile_clients"]
+
+# The groups that `make check` leaves to `make verify`: the second Debian, packages, programs that are built for the test, and
+# power cuts.
+THOROUGH = {"trixie", "test_package", "test_own_daemon", "test_library_documentation", "test_adversity"}
 
 
 # Before the plugin that runs tests side by side looks at the groups.
@@ -71,6 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         groups[item] = parameters.get("container") or item.path.stem
         item.add_marker(pytest.mark.xdist_group(groups[item]))
+        if groups[item] in THOROUGH:
+            item.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: LONGEST.index(groups[item]) if groups[item] in LONGEST else len(LONGEST))
 
 
