@@ -3,8 +3,9 @@ public import Varlink
 /// What a daemon does for the control interface, typed.
 ///
 /// Every function may throw ``ControlError`` or ``/Varlink/ServiceError``, which are answered as they are; any other
-/// error is answered as ``ControlError/internalError(message:)`` and told to the service's observer. Functions run on
-/// an event loop and must not block; they are cancelled when the client goes away.
+/// error is answered as ``ControlError/internalError(message:)`` and told to the service's observer. No function may block.
+/// Those whose answers grow with the configuration run on a thread of their own, the others on the event loop of the
+/// connection. All are cancelled when the client goes away.
 public protocol ControlHandler: Sendable {
     /// The daemon as a whole.
     func status(peer: VarlinkPeer) async throws -> StatusReply

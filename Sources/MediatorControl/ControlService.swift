@@ -1,13 +1,15 @@
 public import Varlink
 
 /// The control interface as a Varlink service offers it.
+///
+/// A method whose answer grows with the configuration, or that compiles one, takes long: it runs on no connection's event loop.
 public enum ControlService {
     /// The interface with every method answered by the handler; to be registered with a ``/Varlink/VarlinkService``.
     ///
     /// - Throws: nothing as long as the definition and this function agree, which a test holds them to.
     public static func interface(handler: some ControlHandler) throws -> InterfaceImplementation {
         var interface = InterfaceImplementation(try InterfaceDefinition(parsing: ControlInterface.definition))
-        try interface.register("Status") { (_: Nothing, call) in
+        try interface.register("Status", takesLong: true) { (_: Nothing, call) in
             try await handler.status(peer: call.peer)
         }
         try registerLists(in: &interface, handler)
@@ -27,13 +29,13 @@ public enum ControlService {
             try await handler.resetSystem(parameters.name, peer: call.peer)
             return Nothing()
         }
-        try interface.register("ReadMetrics") { (_: Nothing, call) in
+        try interface.register("ReadMetrics", takesLong: true) { (_: Nothing, call) in
             ReadMetricsReply(text: try await handler.readMetrics(peer: call.peer))
         }
-        try interface.register("Plan") { (parameters: PlanParameters, call) in
+        try interface.register("Plan", takesLong: true) { (parameters: PlanParameters, call) in
             try await handler.plan(parameters, peer: call.peer)
         }
-        try interface.register("Reload") { (parameters: ReloadParameters, call) in
+        try interface.register("Reload", takesLong: true) { (parameters: ReloadParameters, call) in
             try await handler.reload(parameters, peer: call.peer)
         }
         try registerChanges(in: &interface, handler)
@@ -52,7 +54,7 @@ public enum ControlService {
         try interface.register("ResumeSystem") { (parameters: NameParameters, call) in
             try await handler.resumeSystem(parameters.name, peer: call.peer)
         }
-        try interface.register("DescribeKinds") { (_: Nothing, call) in
+        try interface.register("DescribeKinds", takesLong: true) { (_: Nothing, call) in
             try await handler.describeKinds(peer: call.peer)
         }
         try interface.register("ReadLogLevel") { (_: Nothing, call) in
@@ -67,19 +69,19 @@ public enum ControlService {
         in interface: inout InterfaceImplementation,
         _ handler: some ControlHandler
     ) throws {
-        try interface.register("ListChanges") { (_: Nothing, call) in
+        try interface.register("ListChanges", takesLong: true) { (_: Nothing, call) in
             ListChangesReply(changes: try await handler.listChanges(peer: call.peer))
         }
-        try interface.register("AttachLink") { (parameters: AttachParameters, call) in
+        try interface.register("AttachLink", takesLong: true) { (parameters: AttachParameters, call) in
             try await handler.attachLink(parameters, peer: call.peer)
         }
-        try interface.register("DetachLink") { (parameters: DetachParameters, call) in
+        try interface.register("DetachLink", takesLong: true) { (parameters: DetachParameters, call) in
             try await handler.detachLink(parameters, peer: call.peer)
         }
-        try interface.register("SetLink") { (parameters: SetParameters, call) in
+        try interface.register("SetLink", takesLong: true) { (parameters: SetParameters, call) in
             try await handler.setLink(parameters, peer: call.peer)
         }
-        try interface.register("ReadConfiguration") { (_: Nothing, call) -> ReadConfigurationReply in
+        try interface.register("ReadConfiguration", takesLong: true) { (_: Nothing, call) -> ReadConfigurationReply in
             guard call.wantsMore else { throw ServiceError.expectedMore }
             let files = try await handler.readConfiguration(peer: call.peer)
             for file in files.dropLast() { try await call.send(file) }
@@ -91,13 +93,13 @@ public enum ControlService {
         in interface: inout InterfaceImplementation,
         _ handler: some ControlHandler
     ) throws {
-        try interface.register("Why") { (parameters: NameParameters, call) in
+        try interface.register("Why", takesLong: true) { (parameters: NameParameters, call) in
             try await handler.why(parameters.name, peer: call.peer)
         }
-        try interface.register("WhyNot") { (parameters: WhyNotParameters, call) in
+        try interface.register("WhyNot", takesLong: true) { (parameters: WhyNotParameters, call) in
             try await handler.whyNot(parameters, peer: call.peer)
         }
-        try interface.register("Trace") { (parameters: TraceParameters, call) in
+        try interface.register("Trace", takesLong: true) { (parameters: TraceParameters, call) in
             try await handler.trace(parameters, peer: call.peer)
         }
     }
@@ -106,13 +108,13 @@ public enum ControlService {
         in interface: inout InterfaceImplementation,
         _ handler: some ControlHandler
     ) throws {
-        try interface.register("ListSystems") { (_: Nothing, call) in
+        try interface.register("ListSystems", takesLong: true) { (_: Nothing, call) in
             ListSystemsReply(systems: try await handler.listSystems(peer: call.peer))
         }
-        try interface.register("ListBuses") { (_: Nothing, call) in
+        try interface.register("ListBuses", takesLong: true) { (_: Nothing, call) in
             ListBusesReply(buses: try await handler.listBuses(peer: call.peer))
         }
-        try interface.register("ListLinks") { (_: Nothing, call) in
+        try interface.register("ListLinks", takesLong: true) { (_: Nothing, call) in
             ListLinksReply(links: try await handler.listLinks(peer: call.peer))
         }
     }
@@ -121,13 +123,13 @@ public enum ControlService {
         in interface: inout InterfaceImplementation,
         _ handler: some ControlHandler
     ) throws {
-        try interface.register("DescribeSystem") { (parameters: NameParameters, call) in
+        try interface.register("DescribeSystem", takesLong: true) { (parameters: NameParameters, call) in
             DescribeSystemReply(system: try await handler.describeSystem(parameters.name, peer: call.peer))
         }
-        try interface.register("DescribeBus") { (parameters: NameParameters, call) in
+        try interface.register("DescribeBus", takesLong: true) { (parameters: NameParameters, call) in
             DescribeBusReply(bus: try await handler.describeBus(parameters.name, peer: call.peer))
         }
-        try interface.register("DescribeLink") { (parameters: NameParameters, call) in
+        try interface.register("DescribeLink", takesLong: true) { (parameters: NameParameters, call) in
             DescribeLinkReply(link: try await handler.describeLink(parameters.name, peer: call.peer))
         }
     }

@@ -146,10 +146,10 @@ public enum MetricsInterface {
         metrics: @escaping @Sendable () async throws -> (families: [Family], figures: [Figure])
     ) throws -> InterfaceImplementation {
         var interface = InterfaceImplementation(try InterfaceDefinition(parsing: definition))
-        try interface.register("List", requiresMore: true) { (_: Nothing, call) in
+        try interface.register("List", requiresMore: true, takesLong: true) { (_: Nothing, call) in
             try await stream(try await metrics().figures, call)
         }
-        try interface.register("Describe", requiresMore: true) { (_: Nothing, call) in
+        try interface.register("Describe", requiresMore: true, takesLong: true) { (_: Nothing, call) in
             try await stream(try await metrics().families, call)
         }
         return interface

@@ -15,6 +15,8 @@ final class HostedSet: Sendable {
     private let systemIndex: [String: Int]
     private let busIndex: [String: Int]
     private let linkIndex: [String: Int]
+    /// The links and groups of each part.
+    let memberships: Memberships
 
     /// The parts are in the order of the graph.
     ///
@@ -31,6 +33,7 @@ final class HostedSet: Sendable {
         self.systems = systems
         self.buses = buses
         self.links = links
+        memberships = Memberships(graph)
         systemIndex = index(graph.systems, before.flatMap { $1.systems.areAligned ? $0.systemIndex : nil }) { $0.name }
         busIndex = index(graph.buses, before.flatMap { $1.buses.areAligned ? $0.busIndex : nil }) { $0.name }
         linkIndex = index(graph.links, before.flatMap { $1.links.areAligned ? $0.linkIndex : nil }) { $0.name }
@@ -118,7 +121,7 @@ final class HostedSet: Sendable {
         let system = systems[index]
         let faults = system.faults
         let wellness = system.wellness
-        let group = graph.groups.first { $0.systems.contains(index) }
+        let group = memberships.groups[index]
         return SystemStatus(
             definition: system.described(graph.systems[index]),
             health: wellness.health,
@@ -132,34 +135,22 @@ final class HostedSet: Sendable {
             faults: faults.count,
             lastFault: faults.last,
             lastFaultTime: faults.time,
-            links: graph.links.filter { link in
-                if link.system == index { return true }
-                if case .systemToSystem(let target, _, _) = link.form { return target == index }
-                return false
-            }.map(\.name),
+            links: memberships.links[index].map { graph.links[$0].name },
             nextRuns: system.nextRuns,
             runs: system.runs,
             begins: system.begins,
             pause: system.pauseState,
-            group: group,
-            groupSystems: group?.systems.map { graph.systems[$0].name } ?? [])
+            group: group.map { graph.groups[$0] },
+            groupSystems: group.map { memberships.groupSystems[$0] } ?? [])
     }
 
     func busStatus(_ index: Int) -> BusStatus {
         let bus = buses[index]
         let current = bus.current
-        var readers: [String] = []
-        var writers: [String] = []
-        for link in graph.links {
-            switch link.form {
-            case .busToSystem(index, _, _): readers.append(link.name)
-            case .systemToBus(index, _, _): writers.append(link.name)
-            default: break
-            }
-        }
         return BusStatus(
             definition: graph.buses[index], value: current.value, since: current.since, mediator: bus.snapshot,
-            readers: readers, writers: writers)
+            readers: memberships.readers[index].map { graph.links[$0].name },
+            writers: memberships.writers[index].map { graph.links[$0].name })
     }
 
     func linkStatus(_ index: Int) -> LinkStatus {

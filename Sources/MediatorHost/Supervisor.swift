@@ -243,7 +243,7 @@ extension HostedSet {
     /// The group of a system, if it is in one.
     func group(of system: HostedSystem) -> GroupDefinition? {
         guard let index = systems.firstIndex(where: { $0 === system }) else { return nil }
-        return graph.groups.first { $0.systems.contains(index) }
+        return memberships.groups[index].map { graph.groups[$0] }
     }
 
     /// The links from buses that remember to a system.

@@ -174,6 +174,18 @@ struct ControlServiceTests {
         try result.get()
     }
 
+    @Test func `only what takes a moment runs on the event loop of its connection`() throws {
+        let interface = try ControlService.interface(handler: SmallHandler())
+        let all = interface.definition.members.compactMap { member -> String? in
+            if case .method(let method) = member { method.name } else { nil }
+        }
+        let short: Set = [
+            "Emit", "Publish", "RestartSystem", "ResetSystem", "PauseSystem", "ResumeSystem", "ReadLogLevel",
+            "SetLogLevel", "WatchSystem", "WatchBus", "Watch",
+        ]
+        #expect(interface.methodsThatTakeLong == Set(all).subtracting(short))
+    }
+
     @Test func `typed calls have typed answers and typed errors`() async throws {
         try await withControl { control in
             #expect(try await control.listSystems() == [SmallHandler().summary])

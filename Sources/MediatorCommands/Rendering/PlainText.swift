@@ -4,6 +4,8 @@ package import Varlink
 package enum PlainText {
     /// The text with every control character, line separator and direction mark written as an escape.
     package static func cleaned(_ text: String) -> String {
+        // The usual case.
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {

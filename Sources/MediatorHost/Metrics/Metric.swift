@@ -71,17 +71,28 @@ extension [Metric] {
             text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
             for sample in metric.samples {
                 text += metric.name + sample.suffix
-                if !sample.labels.isEmpty {
-                    let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value, isQuoted: true))\"" }
-                    text += "{\(labels.joined(separator: ","))}"
+                var separator = "{"
+                for label in sample.labels {
+                    text += separator
+                    text += label.name
+                    text += "=\""
+                    text += Self.escaped(label.value, isQuoted: true)
+                    text += "\""
+                    separator = ","
                 }
-                text += " \(Self.text(sample.value))\n"
+                text += sample.labels.isEmpty ? " " : "} "
+                text += Self.text(sample.value)
+                text += "\n"
             }
         }
         return text
     }
 
     private static func escaped(_ text: String, isQuoted: Bool) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\"")
+        }
+        if isPlain { return text }
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {

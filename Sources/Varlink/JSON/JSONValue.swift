@@ -24,7 +24,7 @@ public enum JSONValue: Sendable, Hashable {
 
 extension JSONValue {
     /// Whether this is `null`.
-    public var isNull: Bool { self == .null }
+    public var isNull: Bool { if case .null = self { true } else { false } }
 
     /// The boolean, or nil when this is something else.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }

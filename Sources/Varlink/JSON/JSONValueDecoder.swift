@@ -24,37 +24,47 @@ struct JSONValueDecoder: Decoder {
         SingleContainer(decoder: self)
     }
 
-    func mismatch(_ type: Any.Type, _ expected: String) -> DecodingError {
+    func bool() throws -> Bool { try value.bool(codingPath) }
+    func string() throws -> String { try value.string(codingPath) }
+    func double() throws -> Double { try value.double(codingPath) }
+    func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+        try value.integer(type, codingPath)
+    }
+
+    func mismatch(_ type: Any.Type, _ expected: String) -> DecodingError { value.mismatch(type, expected, codingPath) }
+}
+
+/// Typed reading. The path is only made for an error.
+extension JSONValue {
+    fileprivate func mismatch(_ type: Any.Type, _ expected: String, _ path: [any CodingKey]) -> DecodingError {
         .typeMismatch(
             type,
             DecodingError.Context(
-                codingPath: codingPath,
-                debugDescription: "\(expected) is expected, but \(value.kind) was found"
-            )
-        )
+                codingPath: path, debugDescription: "\(expected) is expected, but \(kind) was found"))
     }
 
-    func bool() throws -> Bool {
-        guard let result = value.boolValue else { throw mismatch(Bool.self, "a bool") }
+    fileprivate func bool(_ path: @autoclosure () -> [any CodingKey]) throws -> Bool {
+        guard case .bool(let result) = self else { throw mismatch(Bool.self, "a bool", path()) }
         return result
     }
 
-    func string() throws -> String {
-        guard let result = value.stringValue else { throw mismatch(String.self, "a string") }
+    fileprivate func string(_ path: @autoclosure () -> [any CodingKey]) throws -> String {
+        guard case .string(let result) = self else { throw mismatch(String.self, "a string", path()) }
         return result
     }
 
-    func double() throws -> Double {
-        guard let result = value.doubleValue else { throw mismatch(Double.self, "a number") }
+    fileprivate func double(_ path: @autoclosure () -> [any CodingKey]) throws -> Double {
+        guard let result = doubleValue else { throw mismatch(Double.self, "a number", path()) }
         return result
     }
 
-    func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
-        guard let number = value.intValue else { throw mismatch(type, "a whole number") }
+    fileprivate func integer<Number: FixedWidthInteger>(
+        _ type: Number.Type, _ path: @autoclosure () -> [any CodingKey]
+    ) throws -> Number {
+        guard case .int(let number) = self else { throw mismatch(type, "a whole number", path()) }
         guard let result = Number(exactly: number) else {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: codingPath, debugDescription: "\(number) is out of range")
-            )
+                DecodingError.Context(codingPath: path(), debugDescription: "\(number) is out of range"))
         }
         return result
     }
@@ -68,31 +78,59 @@ private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
 
-    private func decoder(_ key: Key) throws -> JSONValueDecoder {
+    private func value(_ key: Key) throws -> JSONValue {
         guard let value = members[key.stringValue] else {
             throw DecodingError.keyNotFound(
                 key,
                 DecodingError.Context(codingPath: codingPath, debugDescription: "'\(key.stringValue)' is missing")
             )
         }
-        return JSONValueDecoder(value: value, codingPath: codingPath + [key])
+        return value
     }
 
-    func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).value.isNull }
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoder(key).bool() }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try decoder(key).string() }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try decoder(key).double() }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try decoder(key).double()) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try decoder(key).integer(type) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try decoder(key).integer(type) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try decoder(key).integer(type) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try decoder(key).integer(type) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try decoder(key).integer(type) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try decoder(key).integer(type) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try decoder(key).integer(type) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try decoder(key).integer(type) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try decoder(key).integer(type) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try decoder(key).integer(type) }
+    private func decoder(_ key: Key) throws -> JSONValueDecoder {
+        JSONValueDecoder(value: try value(key), codingPath: codingPath + [key])
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool {
+        if case .null = try value(key) { true } else { false }
+    }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key).bool(codingPath + [key]) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key).string(codingPath + [key]) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key).double(codingPath + [key]) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
+        Float(try value(key).double(codingPath + [key]))
+    }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+        try value(key).integer(type, codingPath + [key])
+    }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+        try value(key).integer(type, codingPath + [key])
+    }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try decoder(key).unwrap(type)

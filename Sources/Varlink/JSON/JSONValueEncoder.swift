@@ -66,6 +66,7 @@ final class JSONValueEncoder: Encoder {
     func child(for name: String, codingPath: [any CodingKey]) -> JSONValueEncoder {
         let encoder = JSONValueEncoder(codingPath: codingPath)
         if case .object(let members, var pending) = content {
+            content = .nothing  // as in `set`
             pending[name] = encoder
             content = .object(members, pending: pending)
         }
@@ -84,6 +85,7 @@ final class JSONValueEncoder: Encoder {
     func appendChild() -> JSONValueEncoder {
         let encoder = JSONValueEncoder(codingPath: codingPath + [AnyCodingKey(intValue: elementCount)])
         if case .array(var elements, var pending) = content {
+            content = .nothing
             pending[elements.count] = encoder
             elements.append(.null)
             content = .array(elements, pending: pending)

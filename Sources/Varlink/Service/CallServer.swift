@@ -34,14 +34,22 @@ struct CallServer: Sendable {
             gate.close(nil)
             return false
         }
-        let outcome = await dispatcher.run(message, peer: peer) { [gate, call = request.call] reply in
+        // To compute a long answer and to write it as JSON would hold up the other connections of the event loop.
+        guard dispatcher.takesLong(message.method) else { return await answer(message, call: request.call) }
+        return await withTaskExecutorPreference(EventLoopTaskExecutor.longCalls) {
+            await answer(message, call: request.call)
+        }
+    }
+
+    private func answer(_ message: CallMessage, call: Int) async -> Bool {
+        let outcome = await dispatcher.run(message, peer: peer) { [gate] reply in
             try await gate.send(frame(reply), replyTo: call)
         }
         if case .upgrade(let reply, let serve) = outcome {
-            await upgrade(reply, serve, message, call: request.call)
+            await upgrade(reply, serve, message, call: call)
             return false
         }
-        return finish(outcome, message, call: request.call)
+        return finish(outcome, message, call: call)
     }
 
     /// Hands the connection over, and closes it when the other protocol has come to its end.

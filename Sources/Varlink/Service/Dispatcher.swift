@@ -41,6 +41,9 @@ struct Dispatcher: Sendable {
         self.configuration = configuration
     }
 
+    /// Whether calls of a method run on a thread that serves no connection.
+    func takesLong(_ method: String) -> Bool { entries[method]?.method.takesLong ?? false }
+
     /// Runs a call to its end. Replies before the last go to `sink`, checked when the configuration says so.
     func run(
         _ message: CallMessage,

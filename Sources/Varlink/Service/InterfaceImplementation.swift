@@ -32,6 +32,7 @@ public struct InterfaceImplementation: Sendable {
     struct Method: Sendable {
         let definition: InterfaceDefinition.MethodDefinition
         var requiresMore = false
+        var takesLong = false
         var handler: Handler?
         var upgrade: UpgradeHandler?
     }
@@ -39,6 +40,9 @@ public struct InterfaceImplementation: Sendable {
     /// The interface.
     public let definition: InterfaceDefinition
     private(set) var methods: [String: Method]
+
+    /// The names of the methods whose calls run on a thread that serves no connection.
+    package var methodsThatTakeLong: Set<String> { Set(methods.filter(\.value.takesLong).keys) }
 
     /// The interface without any function.
     public init(_ definition: InterfaceDefinition) {
@@ -54,15 +58,19 @@ public struct InterfaceImplementation: Sendable {
     /// - Parameters:
     ///   - name: the method, without the interface.
     ///   - requiresMore: whether a call without `more` is answered with `ExpectedMore` right away.
+    ///   - takesLong: whether an answer may take more than a moment to compute or to write. Such a call runs on a thread that
+    ///     serves no connection, wherever the others run.
     ///   - handler: the function. It is cancelled when the client goes away.
     /// - Throws: ``VarlinkError`` (`invalidDefinition`) when the interface declares no such method.
     public mutating func register(
         _ name: String,
         requiresMore: Bool = false,
+        takesLong: Bool = false,
         handler: @escaping Handler
     ) throws(VarlinkError) {
         var method = try declared(name)
         method.requiresMore = requiresMore
+        method.takesLong = takesLong
         method.handler = handler
         methods[name] = method
     }
@@ -95,9 +103,10 @@ public struct InterfaceImplementation: Sendable {
     public mutating func register<Parameters: Decodable & SendableMetatype, Reply: Encodable & SendableMetatype>(
         _ name: String,
         requiresMore: Bool = false,
+        takesLong: Bool = false,
         handler: @escaping @Sendable (Parameters, MethodCall) async throws -> Reply
     ) throws(VarlinkError) {
-        try register(name, requiresMore: requiresMore) { call in
+        try register(name, requiresMore: requiresMore, takesLong: takesLong) { call in
             try MethodCall.parameters(of: await handler(call.decodeParameters(), call))
         }
     }

@@ -1,0 +1,82 @@
+import Dispatch
+import NIOCore
+import NIOPosix
+import Testing
+import Varlink
+
+/// A service with one event loop, and a method whose calls hold up their thread until they are let go.
+private struct SlowService {
+    /// A reply that says where it is written.
+    private struct Place: Encodable {
+        let group: MultiThreadedEventLoopGroup
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(["onLoop": group.serves])
+        }
+    }
+
+    let service: VarlinkService
+    let group: MultiThreadedEventLoopGroup
+    let began = Recorder<Bool>()
+    let door = DispatchSemaphore(value: 0)
+
+    init() async throws {
+        let text = """
+            interface org.example.slow
+            method Hold() -> ()
+            method Ask() -> ()
+            method AskLong() -> (onLoop: bool)
+            """
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        self.group = group
+        var interface = InterfaceImplementation(try InterfaceDefinition(parsing: text))
+        try interface.register("Hold", takesLong: true) { [began, door] _ in
+            began.record(group.serves)
+            door.wait()
+            return [:]
+        }
+        try interface.register("Ask") { _ in [:] }
+        try interface.register("AskLong", takesLong: true) { (_: [String: Int], _) in Place(group: group) }
+        service = try await VarlinkService.start(
+            at: .nowhere, interfaces: [interface],
+            configuration: ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test"),
+            group: group)
+    }
+
+    func close() async throws {
+        await service.close()
+        try await group.shutdownGracefully()
+    }
+}
+
+extension MultiThreadedEventLoopGroup {
+    /// Whether one of its event loops runs what asks.
+    fileprivate var serves: Bool { makeIterator().contains { $0.inEventLoop } }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct LongCallTests {
+    @Test func `a call that takes long holds up no other connection, even with one event loop`() async throws {
+        let slow = try await SlowService()
+        let (one, other) = (try await slow.service.connect(), try await slow.service.connect())
+        async let held = one.call("org.example.slow.Hold")
+        await slow.began.wait { !$0.isEmpty }
+        // With the handler on the event loop this would never be answered.
+        #expect(try await other.call("org.example.slow.Ask") == [:])
+        slow.door.signal()
+        #expect(try await held == [:])
+        #expect(slow.began.elements == [false])
+        await one.close()
+        await other.close()
+        try await slow.close()
+    }
+
+    @Test func `the reply of a call that takes long is written off the event loop, too`() async throws {
+        let slow = try await SlowService()
+        let client = try await slow.service.connect()
+        #expect(try await client.call("org.example.slow.AskLong") == ["onLoop": false])
+        await client.close()
+        try await slow.close()
+    }
+}
