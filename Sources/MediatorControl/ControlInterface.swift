@@ -57,14 +57,16 @@ public enum ControlInterface {
         type Pause (since: string, uid: int, user: ?string)
 
         # A system at a glance; since is when its state was entered. healthSince is since
-        # when it has been healthy or not, healthReason why it is not. waiting counts the
-        # events in its mailbox, waitingBytes the data of those that hold more than 1 KiB.
+        # when it has been healthy or not, healthReason why it is not, healthReasonSince since
+        # when for that reason. waiting counts the events in its mailbox, waitingBytes the data
+        # of those that hold more than 1 KiB.
         type SystemSummary (
           name: string,
           description: ?string,
           health: Health,
           healthSince: ?string,
           healthReason: ?string,
+          healthReasonSince: ?string,
           state: State,
           since: string,
           counters: Counters,

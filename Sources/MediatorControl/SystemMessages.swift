@@ -120,6 +120,8 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var healthSince: String?
     /// Why it is not healthy, in a line.
     public var healthReason: String?
+    /// Since when that is the reason (RFC 3339, UTC).
+    public var healthReasonSince: String?
     /// The state it is in.
     public var state: SystemState
     /// When that state was entered (RFC 3339, UTC).
@@ -146,6 +148,7 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         health: Health,
         healthSince: String? = nil,
         healthReason: String? = nil,
+        healthReasonSince: String? = nil,
         state: SystemState,
         since: String,
         counters: Counters = Counters(),
@@ -164,6 +167,7 @@ public struct SystemSummary: Codable, Sendable, Hashable {
         self.health = health
         self.healthSince = healthSince
         self.healthReason = healthReason
+        self.healthReasonSince = healthReasonSince
         self.state = state
         self.since = since
         self.counters = counters

@@ -66,6 +66,7 @@ extension SystemSummary {
             health: Health(status.health),
             healthSince: status.healthSince.map { "\($0)" },
             healthReason: status.healthReason,
+            healthReasonSince: status.healthReasonSince.map { "\($0)" },
             state: SystemState(status.state, of: status.definition),
             since: "\(status.state.since)",
             counters: Counters(

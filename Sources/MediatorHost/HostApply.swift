@@ -208,10 +208,10 @@ extension Host {
     private static func lateReasons(_ systems: [HostedSystem]) -> [String: String] {
         var reasons: [String: String] = [:]
         for system in systems {
-            let (health, _, reason) = system.wellness
-            guard health == .failed || !system.isReady else { continue }
-            let word = health == .failed ? "failed" : "not ready in time"
-            reasons[system.definition.name] = word + (reason.map { ": \($0)" } ?? "")
+            let wellness = system.wellness
+            guard wellness.health == .failed || !system.isReady else { continue }
+            let word = wellness.health == .failed ? "failed" : "not ready in time"
+            reasons[system.definition.name] = word + (wellness.reason.map { ": \($0)" } ?? "")
         }
         return reasons
     }

@@ -12,6 +12,8 @@ public struct SystemStatus: Sendable {
     public let healthSince: Timestamp?
     /// Why it is not healthy, in a line.
     public let healthReason: String?
+    /// Since when that is the reason: it may have been as unwell before for another one.
+    public let healthReasonSince: Timestamp?
     /// Its state.
     public let state: SystemState
     /// Where its loop stands in its life, what has been counted, and which side effects run. What has been counted is

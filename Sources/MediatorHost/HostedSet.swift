@@ -127,6 +127,7 @@ final class HostedSet: Sendable {
             health: wellness.health,
             healthSince: wellness.since,
             healthReason: wellness.reason,
+            healthReasonSince: wellness.reasonSince,
             state: system.presentState,
             loop: system.snapshot,
             waitingBytes: system.loop.waitingBytes,

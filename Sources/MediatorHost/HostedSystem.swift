@@ -58,8 +58,8 @@ final class HostedSystem: Sendable {
         private(set) var isPaused = false
         /// Whether somebody lets it go on just now.
         var isResuming = false
-        /// What is being done about a fault, in words, if it does not run.
-        var treatment: String?
+        /// The treatment of a fault, in words, and its beginning, if the system does not run.
+        var treatment: (text: String, since: Timestamp)?
         /// Why it begins anew, if it is being restarted.
         var cause: Cause?
         /// What it did of late.
@@ -79,6 +79,8 @@ final class HostedSystem: Sendable {
         var isFaulty = false
         /// Why it has failed for good: it got an event that it must handle, and did not.
         var failure: Fault? { didSet { hasFailed = failure != nil } }
+        /// When that was.
+        var failureTime: Timestamp?
         /// The same, for who asks at each event.
         private(set) var hasFailed = false
         /// When the last fault was, by the host's clock and by the calendar.
@@ -97,6 +99,8 @@ final class HostedSystem: Sendable {
         var since: Timestamp
         /// Whether its loop turns.
         var watch = LoopWatch()
+        /// Since when it is known that it does not.
+        var lateSince: Timestamp?
         /// Whom to tell when the loop proves that it turns.
         var proofs: [@Sendable () -> Void] = []
 
@@ -115,21 +119,29 @@ final class HostedSystem: Sendable {
             }
         }
 
-        /// Why it is not healthy.
-        func reason(in definition: SystemDefinition) -> String? {
-            var byState: String { "its state is '\(definition.states[state].name)'" }
-            func text(_ fault: Fault) -> String { "\(fault.place): \(fault.message)" }
-            if let treatment { return treatment + (lastFault.map { "; \(text($0))" } ?? "") }
+        /// Why it is not healthy, and since when that holds: it may have been so before for another reason.
+        func reason(in definition: SystemDefinition) -> (text: String, since: Timestamp?)? {
+            var byState: (String, Timestamp?) { ("its state is '\(definition.states[state].name)'", entered) }
+            func told(_ fault: Fault, _ time: Timestamp?) -> (String, Timestamp?) {
+                ("\(fault.place): \(fault.message)", time)
+            }
+            if let treatment {
+                let fault = lastFault.map { "; \(told($0, nil).0)" } ?? ""
+                return (treatment.text + fault, treatment.since)
+            }
             switch present {
             case .healthy, .stopped: return nil
-            case .failed: return watch.late?.reason ?? failure.map(text) ?? byState
+            case .failed:
+                if let late = watch.late { return (late.reason, lateSince) }
+                return failure.map { told($0, failureTime) } ?? byState
             case .degraded:
-                if let pause { return "paused by \(pause.by)" }
-                return inState == .degraded ? byState : lastFault.map(text)
+                if let pause { return ("paused by \(pause.by)", pause.since) }
+                return inState == .degraded ? byState : lastFault.map { told($0, faultTime) }
             case .starting:
                 guard phase == .running else { return nil }
                 let wanted = definition.readyStates.map { "'\(definition.states[$0].name)'" }
-                return wanted.isEmpty ? nil : "\(byState), and it is ready in \(wanted.joined(separator: " or "))"
+                guard !wanted.isEmpty else { return nil }
+                return ("\(byState.0), and it is ready in \(wanted.joined(separator: " or "))", entered)
             }
         }
 
@@ -158,32 +170,33 @@ final class HostedSystem: Sendable {
         }
 
         /// Claims it for a restart.
-        mutating func claim(_ treatment: String, because cause: Cause) -> UInt64 {
+        mutating func claim(_ treatment: String, because cause: Cause, at time: Timestamp) -> UInt64 {
             phase = .restarting
             pause = nil
             self.cause = cause
             begins = nil
-            self.treatment = treatment
+            self.treatment = (treatment, time)
             claim += 1
             return claim
         }
 
         /// Ends it on account of a fault.
-        mutating func giveUp(_ treatment: String) {
+        mutating func giveUp(_ treatment: String, at time: Timestamp) {
             phase = .givenUp
             pause = nil
-            self.treatment = treatment
+            self.treatment = (treatment, time)
             claim += 1
         }
 
         /// Makes it ready for what is to be done about a fault.
-        mutating func begin(_ decision: SupervisionMachine.Decision, because cause: Cause) {
+        mutating func begin(_ decision: SupervisionMachine.Decision, because cause: Cause, at time: Timestamp) {
             let limit = supervision.policy.limit
             switch decision {
             case .none, .escalate: break
             case .reset: isResetting = true
-            case .restart(_, let attempt): _ = claim("being restarted (\(limit.text(attempt)))", because: cause)
-            case .stop(let isLimit): giveUp(limit.ending(isLimit))
+            case .restart(_, let attempt):
+                _ = claim("being restarted (\(limit.text(attempt)))", because: cause, at: time)
+            case .stop(let isLimit): giveUp(limit.ending(isLimit), at: time)
             }
         }
 
@@ -412,7 +425,8 @@ final class HostedSystem: Sendable {
     func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
         let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
             guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
-            return (status.claim(treatment, because: cause), status.note(at: time.now()))
+            let now = time.now()
+            return (status.claim(treatment, because: cause, at: now), status.note(at: now))
         }
         if isNews { healthChanged() }
         return number.map { Claim(system: self, number: $0) }
@@ -609,8 +623,9 @@ final class HostedSystem: Sendable {
     func giveUp(_ treatment: String) -> Bool {
         let (incarnation, waiters) = status.withLock { status -> (Incarnation?, [@Sendable () -> Void]) in
             guard status.phase != .givenUp, status.phase != .leaving else { return (nil, []) }
-            status.giveUp(treatment)
-            _ = status.note(at: time.now())
+            let now = time.now()
+            status.giveUp(treatment, at: now)
+            _ = status.note(at: now)
             return (status.incarnation, status.takeWaiters())
         }
         guard let incarnation else { return false }
@@ -778,12 +793,18 @@ final class HostedSystem: Sendable {
     ///
     /// That a fault counts no longer is found out here, at the next transition, or when somebody looks whether the loop
     /// turns, whichever comes first.
-    var wellness: (health: Health, since: Timestamp?, reason: String?) {
+    var wellness: Wellness {
         let elapsed = time.elapsed()
         let (wellness, isNews) = status.withLock { status in
             let isNews = status.forget(at: elapsed, time.now())
             let health = status.present
-            return ((health, health == .stopped ? nil : status.since, status.reason(in: definition)), isNews)
+            let reason = status.reason(in: definition)
+            return (
+                Wellness(
+                    health: health, since: health == .stopped ? nil : status.since, reason: reason?.text,
+                    // It is no reason for what was so before.
+                    reasonSince: reason?.since.map { max($0, status.since) }), isNews
+            )
         }
         if isNews { healthChanged() }
         return wellness
@@ -795,6 +816,17 @@ final class HostedSystem: Sendable {
     /// The last fault, and how many there were.
     var faults: (last: Fault?, time: Timestamp?, count: UInt64) {
         status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
+    }
+
+    /// How a system is.
+    struct Wellness {
+        let health: Health
+        /// Since when, unless it is stopped.
+        let since: Timestamp?
+        /// Why it is not healthy.
+        let reason: String?
+        /// Since when that is the reason.
+        let reasonSince: Timestamp?
     }
 
     private func take(_ report: ReportBox.Report) {
@@ -904,7 +936,7 @@ final class HostedSystem: Sendable {
             guard number == nil || number == status.incarnation.number else { return untreated(false) }
             present = (status.state, status.entered)
             status.isFaulty = true
-            if isFailure, status.failure == nil { status.failure = fault }
+            if isFailure, status.failure == nil { (status.failure, status.failureTime) = (fault, now) }
             // What is being restarted, reset or ended needs nothing else.
             let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
             guard !isTreated || (isOver && status.phase == .running) else { return untreated(status.note(at: now)) }
@@ -913,7 +945,7 @@ final class HostedSystem: Sendable {
             let decision = status.supervision.decide(
                 duringRestart && action != .escalate ? .restart : action, at: elapsed, isOver: isOver)
             // Decided and done at once, so that two faults at a time are not treated twice.
-            status.begin(decision, because: cause)
+            status.begin(decision, because: cause, at: now)
             return (status.note(at: now), decision, (status.claim, status.incarnation), status.takeWaiters())
         }
         withExtendedLifetime(forgotten) {}
@@ -1048,7 +1080,10 @@ final class HostedSystem: Sendable {
     /// It is late: that is logged and shown, until it turns.
     func isLate(_ loop: LateLoop) {
         let (isFirst, isNews) = status.withLock { status in
-            (status.watch.note(loop), status.note(at: time.now()))
+            let now = time.now()
+            let isFirst = status.watch.note(loop)
+            if isFirst { status.lateSince = now }
+            return (isFirst, status.note(at: now))
         }
         if isNews { healthChanged() }
         guard isFirst else { return }

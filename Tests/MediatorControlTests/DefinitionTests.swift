@@ -29,6 +29,7 @@ struct DefinitionTests {
         health: .degraded,
         healthSince: "2026-01-02T03:04:05Z",
         healthReason: "text",
+        healthReasonSince: "2026-01-02T03:04:05Z",
         state: state,
         since: "2026-01-02T03:04:05Z",
         counters: Counters(events: 1, transitions: 2, unhandled: 3, dropped: 4, faults: 5),

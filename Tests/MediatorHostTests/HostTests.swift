@@ -587,6 +587,47 @@ private let counter = """
         #expect(stopped.health == .stopped && stopped.healthSince == nil && stopped.healthReason == nil)
     }
 
+    @Test func `each reason says since when it holds, though it was as unwell before for another`() async throws {
+        let fixture = try Fixture(
+            """
+            system: valve
+            states: { Auto: {}, Stuck: {}, Manual: {} }
+            events: { Jam: {}, Take: {}, Free: {}, Divide: { by: int } }
+            external: any
+            initialState: Auto
+            health: { Stuck: degraded, Manual: degraded }
+            transitions: { any: { Jam: Stuck, Take: Manual, Free: Auto, Divide: { when: 1 / event.by == 1, to: Auto } } }
+            """)
+        let host = fixture.host
+        /// The seconds since the start at which its health, and the reason for that, began.
+        func times() throws -> [Int64?] {
+            let status = try host.systemStatus("valve")
+            return [status.healthSince, status.healthReasonSince].map { $0.map { $0.seconds - 1_700_000_000 } }
+        }
+        func after(_ seconds: Int, _ event: String, _ fields: Value...) async throws -> [Int64?] {
+            fixture.clock.advance(by: .seconds(seconds))
+            try host.emit(event, to: "valve", fields: fields)
+            await fixture.settle()
+            return try times()
+        }
+        host.start()
+        await fixture.settle()
+        #expect(try await after(31, "Jam") == [31, 31])
+        #expect(try await after(5, "Take") == [31, 36])
+        #expect(try host.systemStatus("valve").healthReason == "its state is 'Manual'")
+        // A pause is another reason, and so is a fault.
+        fixture.clock.advance(by: .seconds(4))
+        try host.pause("valve", by: 0, named: "alice")
+        #expect(try times() == [31, 40])
+        fixture.clock.advance(by: .seconds(1))
+        try host.resume("valve", by: 0, named: "alice")
+        #expect(try times() == [31, 36])
+        #expect(try await after(4, "Free") == [45, nil])
+        #expect(try await after(5, "Divide", .int(0)) == [50, 50])
+        #expect(try await after(5, "Divide", .int(0)) == [50, 55])
+        await host.stop(within: .seconds(1))
+    }
+
     @Test func `what has failed for good says why, whatever goes wrong later`() async throws {
         let fixture = try Fixture(
             """

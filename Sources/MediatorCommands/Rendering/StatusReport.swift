@@ -86,7 +86,9 @@ enum SystemTable {
     static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
         let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
         let begins = system.begins.map { ", begins \(style.coming($0))" } ?? ""
-        let reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
+        var reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
+        // It may have been as unwell before, for another reason.
+        if let time = system.healthReasonSince, time != system.healthSince { reason += ", since \(style.moment(time))" }
         return style.colored(system.health.rawValue, TextStyle.color(system.health)) + since + reason
     }
 
