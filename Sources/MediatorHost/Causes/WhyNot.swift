@@ -273,7 +273,7 @@ extension WhyNot.Candidate {
             var fails = false
             var setting: (field: String, reason: String)?
             if isDecided {
-                reason = "not tried, since one before it \(hasFailed ? "fails" : "may hold")"
+                reason = "not tried, since one before it \(hasFailed ? "fails" : "holds")"
             } else if let condition = rule.condition {
                 let explanation = condition.explain(variables)
                 let reads = sketch.unknown(in: condition.references)
