@@ -45,7 +45,8 @@ struct FeedbackCompiler {
         definition.timeout = timeout.value
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
-        definition.text = FeedbackText(schedule: written.schedule, effect: effect)
+        definition.text = FeedbackText(
+            schedule: written.schedule, effect: effect, constants: ShownConstants(lookup.session))
         return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 

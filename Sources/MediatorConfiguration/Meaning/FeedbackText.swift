@@ -3,9 +3,13 @@ struct FeedbackText: Sendable {
     private let schedule: WrittenFeedback.Schedule
     private let name: String
     private let argument: Node
+    private let constants: ShownConstants?
 
     /// The text of a feedback that runs a side effect when its schedule says.
-    init(schedule: WrittenFeedback.Schedule, effect: WrittenEffect) {
+    ///
+    /// - Parameter constants: those whose values are shown.
+    init(schedule: WrittenFeedback.Schedule, effect: WrittenEffect, constants: ShownConstants?) {
+        self.constants = constants
         self.schedule = schedule
         name = effect.schema.name
         argument = effect.argument
@@ -13,13 +17,14 @@ struct FeedbackText: Sendable {
 
     /// One line: when, what, and with what.
     var summary: String {
+        func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
         let time =
             switch schedule {
             case .atOnce, .broken: ""
-            case .after(let node): "after \(FlowText.of(node)): "
-            case .every(let node): "every \(FlowText.of(node)): "
-            case .at(let nodes): "at \(nodes.map(FlowText.of).joined(separator: ", ")): "
+            case .after(let node): "after \(text(node)): "
+            case .every(let node): "every \(text(node)): "
+            case .at(let nodes): "at \(nodes.map(text).joined(separator: ", ")): "
             }
-        return time + name + (argument.isNull ? "" : " " + FlowText.of(argument))
+        return time + name + (argument.isNull ? "" : " " + text(argument))
     }
 }

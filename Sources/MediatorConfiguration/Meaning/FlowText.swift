@@ -1,11 +1,75 @@
+import CommonExpression
+
+/// The constants of an instance whose values a summary may show.
+struct ShownConstants: Sendable {
+    private let constants: [Environment.Constant]
+    /// The parameters that come from elsewhere, or hold something that does.
+    private let concealed: Set<String>
+
+    /// The constants that a session has; nil: it has none with values.
+    init?(_ session: Session) {
+        guard !session.constants.isEmpty, !session.isGeneric else { return nil }
+        constants = session.constants
+        concealed = Set(session.origins.filter { $0.value != .written }.keys)
+    }
+
+    /// The text with the value of each `${parameters.name}` and `${instance}` in its place. Expressions that are more than a name
+    /// stay as they are written, and so does what must not be shown.
+    func shown(_ text: String) -> String {
+        guard text.contains("${") else { return text }
+        var result = ""
+        var rest = text[...]
+        while let start = rest.firstRange(of: "${") {
+            let isEscaped = rest[..<start.lowerBound].last == "$"
+            guard !isEscaped, let end = rest[start.upperBound...].firstIndex(of: "}"),
+                let value = value(of: rest[start.upperBound..<end])
+            else {
+                result += rest[..<start.upperBound]
+                rest = rest[start.upperBound...]
+                continue
+            }
+            result += rest[..<start.lowerBound] + value
+            rest = rest[rest.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    /// The value of a constant or of a field of one, as text; nil: it is none, or must not be shown.
+    private func value(of expression: Substring) -> String? {
+        var text = expression.drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        var path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+        guard let name = path.popFirst(), var value = constants.first(where: { $0.name == name })?.value else {
+            return nil
+        }
+        if name == "parameters", path.first.map(concealed.contains) ?? true { return nil }
+        while let name = path.popFirst() {
+            guard case .structure(let structure) = value,
+                let index = structure.type.fields.firstIndex(where: { $0.name == name })
+            else { return nil }
+            value = structure.fields[index]
+        }
+        return switch value {
+        case .string(let text): text
+        case .duration(let span): span.brief
+        default: "\(value)"
+        }
+    }
+}
+
 /// Data as one line, for summaries: as written, on one line, cut where it gets long.
 struct FlowText {
     private(set) var text = ""
     private var room = ConfigurationLimits.summaryLength
+    private let constants: ShownConstants?
+
+    private init(_ constants: ShownConstants?) { self.constants = constants }
 
     /// A node on one line.
-    static func of(_ node: Node) -> String {
-        var writer = FlowText()
+    ///
+    /// - Parameter constants: those whose values are shown.
+    static func of(_ node: Node, with constants: ShownConstants? = nil) -> String {
+        var writer = FlowText(constants)
         writer.write(node)
         return writer.room > 0 ? writer.text : writer.text + "…"
     }
@@ -24,7 +88,7 @@ struct FlowText {
     }
 
     private mutating func put(_ scalar: Scalar) {
-        var line = scalar.text
+        var line = constants?.shown(scalar.text) ?? scalar.text
         if !line.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
             line = String(line.prefix(room).map { $0.isNewline ? " " : $0 })
         }

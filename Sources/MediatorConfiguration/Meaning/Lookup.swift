@@ -129,7 +129,7 @@ struct Lookup {
                 guard isRight else { return nil }
             }
             states = [index]
-            text = FlowText.of(construct.node)
+            text = FlowText.of(construct.node, with: ShownConstants(session))
         }
         return StateSelector(states: states, equals: equals, conditions: [:], text: text)
     }

@@ -137,22 +137,24 @@ struct WiringCompiler {
         let system = written.isSystemBroken ? nil : system(written.system, lookup, template)
         // Of one that is not there nothing is known, and what does not depend on it is checked all the same.
         let scope = system?.scope ?? SystemScope(brokenName: written.system.text)
+        let constants = ShownConstants(session)
+        func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
         let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
             let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
             compiled = systemToBus(written, scope, bus, selector, value, lookup).map { form, selector in
-                (form, "\(scope.name): \(selector.text) → bus \(name.text)", FlowText.of(value))
+                (form, "\(scope.name): \(selector.text) → bus \(name.text)", text(value))
             }
         case .busToSystem(let name, let onValue, let event):
             let bus = bus(name, buses, lookup)
             compiled = busToSystem(written, scope, bus, onValue, event, lookup).map {
-                ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", FlowText.of(event.node))
+                ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", text(event.node))
             }
         case .systemToSystem(let name, let selector, let event):
             let target = self.system(name, lookup, template)
             compiled = systemToSystem(written, scope, target, selector, event, lookup).map { form, selector in
-                (form, "\(scope.name): \(selector.text) → \(name.text): \(event.name.text)", FlowText.of(event.node))
+                (form, "\(scope.name): \(selector.text) → \(name.text): \(event.name.text)", text(event.node))
             }
         case .unclear(let selector):
             if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
@@ -181,7 +183,9 @@ struct WiringCompiler {
 
     private func condition(_ written: WrittenLink) -> String? {
         if let condition = written.condition { return condition.text }
-        if case .busToSystem(_, .some(let value), _) = written.form { return "onValue: \(FlowText.of(value))" }
+        if case .busToSystem(_, .some(let value), _) = written.form {
+            return "onValue: \(FlowText.of(value, with: ShownConstants(session)))"
+        }
         return nil
     }
 

@@ -1,0 +1,43 @@
+import MediatorConfiguration
+import Testing
+
+/// How a feedback and a link of an instance are shown.
+@Suite struct `The summary of an instance` {
+    private let text = """
+        system: uplink@
+        parameters:
+          gateway: string
+          period: { type: duration, default: 30s }
+          token: { type: string, default: none }
+        states: { Up: {}, Down: { host: string } }
+        events: { Lost: {}, Found: {} }
+        external: any
+        initialState: Up
+        feedbacks:
+          probe:
+            onState: Up
+            every: "${parameters.period}"
+            run: [ping, "${parameters.gateway}", "-I${instance}", "${ parameters.gateway }:${parameters.token}", "$${parameters.gateway}"]
+          note: { onState: Down, log: "${state.host} ${parameters.gateway + '!'}" }
+        transitions: { Up: { Lost: { to: Down, set: { host: "${parameters.gateway}" } } }, Down: { Found: Up } }
+        ---
+        instances: { uplink@a: { gateway: 192.0.2.1, token: !env TOKEN } }
+        buses: { b: { kind: passthrough, value: string, external: read } }
+        links: { tell: { attach: uplink@a, to: b, onState: Down, emitValue: "${state.host}" } }
+
+        """
+
+    @Test func `has the values of its parameters, and not those that come from elsewhere`() throws {
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "a.yaml", text: text)],
+            values: ExternalValues(environment: { ["TOKEN": "s3cret"][$0] }))
+        let system = try #require(result.graph?.systems.first { $0.name == "uplink@a" })
+        #expect(
+            system.feedbacks.map(\.summary) == [
+                "every \"30s\": run [ping, \"192.0.2.1\", \"-Ia\", \"192.0.2.1:${parameters.token}\", "
+                    + "\"$${parameters.gateway}\"]",
+                // More than a name stays as it is written.
+                "log \"${state.host} ${parameters.gateway + '!'}\"",
+            ])
+    }
+}
