@@ -605,8 +605,10 @@ public enum ControlInterface {
         # sent. data has the fields of the event that are known. obstacle is why the system
         # takes no events at all; transitions are those of its state on this event, in the order
         # in which they are tried, and otherStates the states that have some. opaque: nothing is
-        # known of its transitions, since it is written in Swift. detached names the links that
-        # are detached, whatever they would send. Data that Emit would not take is an
+        # known of its transitions, since it is written in Swift and does not list them.
+        # unknownSenders names the feedbacks that are written in Swift and have not sent the
+        # event since the system began: whether they may is not known. detached names the links
+        # that are detached, whatever they would send. Data that Emit would not take is an
         # InvalidValue here too.
         method WhyNot(name: string, event: string, data: ?[string]object) -> (
           state: State,
@@ -629,6 +631,7 @@ public enum ControlInterface {
           fault,
           run,
           paused,
+          unknownSenders: []string,
           resumed
         )
 

@@ -107,17 +107,20 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
     public var transitions: [Candidate]
     /// The other states in which there are some.
     public var otherStates: [String]
-    /// Whether the system is written in Swift, so that nothing is known of its transitions.
+    /// Whether nothing is known of its transitions, since the system is written in Swift and does not list them.
     public var opaque: Bool
     /// What would send the event.
     public var senders: [Sender]
+    /// The feedbacks that are written in Swift and have not sent the event yet: whether they may is not known.
+    public var unknownSenders: [String]
     /// The links that are detached, so that they send nothing, whatever it would be.
     public var detached: [String]
 
     /// A reply.
     public init(
         state: SystemState, since: String, obstacle: String? = nil, transitions: [Candidate] = [],
-        otherStates: [String] = [], opaque: Bool = false, senders: [Sender] = [], detached: [String] = []
+        otherStates: [String] = [], opaque: Bool = false, senders: [Sender] = [], unknownSenders: [String] = [],
+        detached: [String] = []
     ) {
         self.state = state
         self.since = since
@@ -126,6 +129,7 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
         self.otherStates = otherStates
         self.opaque = opaque
         self.senders = senders
+        self.unknownSenders = unknownSenders
         self.detached = detached
     }
 }

@@ -72,7 +72,7 @@ extension WhyNotReply {
             state: SystemState(answer.state, of: answer.definition), since: "\(answer.state.since)",
             obstacle: answer.obstacle, transitions: answer.transitions.map { Candidate($0) },
             otherStates: answer.otherStates, opaque: answer.isOpaque, senders: answer.senders.map { Sender($0) },
-            detached: detached)
+            unknownSenders: answer.unknownSenders, detached: detached)
     }
 }
 

@@ -706,6 +706,9 @@ final class HostedSystem: Sendable {
     func described(_ definition: SystemDefinition) -> SystemDefinition {
         guard definition.kind != nil else { return definition }
         let behaviour = incarnation.behaviour
+    /// What its present incarnation has inside.
+    var behaviour: SystemBehaviour { incarnation.behaviour }
+
         let source = definition.source
         let transitions = behaviour.transitions.map {
             WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)

@@ -240,7 +240,7 @@ struct DefinitionTests {
             "WhyNot", WhyNotParameters(name: "disk", event: "Measured", data: ["percent": 97]),
             WhyNotReply(
                 state: state, since: "2026-01-02T03:04:05Z", obstacle: "it is stopping", transitions: [candidate],
-                otherStates: ["Idle"], opaque: true, senders: [sender], detached: ["ring"])
+                otherStates: ["Idle"], opaque: true, senders: [sender], unknownSenders: ["on Idle"], detached: ["ring"])
         ),
         ("Trace", TraceParameters(name: "disk", limit: 5), TraceReply(steps: [traceStep])),
         (

@@ -41,6 +41,34 @@ private let speaker = """
         #expect(definition.feedbacks.map(\.selector.text) == ["VolumeState", "VolumeState", "MutedState"])
     }
 
+    @Test func `say why not as far as Swift tells: by their transitions, and by who has sent an event`() async throws {
+        let fixture = try KindFixture(speaker)
+        let before = try fixture.host.whyNot("kitchen", event: "IncreaseEvent")
+        #expect(before.senders.isEmpty)
+        #expect(before.unknownSenders == ["on VolumeState", "on VolumeState (2)", "on MutedState"])
+        fixture.host.start()
+        _ = try await fixture.states(of: "kitchen", until: "VolumeState 13")
+        await fixture.settle()
+        // The feedback that `why` names.
+        let sender = try #require(fixture.host.why("kitchen").hops.first { $0.kind == .feedback }?.feedback)
+        let answer = try fixture.host.whyNot("kitchen", event: "IncreaseEvent")
+        #expect(answer.senders.map(\.name) == [sender] && answer.senders.map(\.isLink) == [false])
+        #expect(answer.senders[0].waits == "it has sent IncreaseEvent since the system began")
+        #expect(
+            answer.unknownSenders == ["on VolumeState", "on VolumeState (2)", "on MutedState"].filter { $0 != sender })
+        // What the event would do is what `show` shows.
+        #expect(!answer.isOpaque)
+        let shown = try fixture.host.systemStatus("kitchen").definition.transitions
+        #expect(
+            answer.transitions.map { [$0.from, $0.event, $0.to] }
+                == shown.filter { $0.event == "IncreaseEvent" }.map { [$0.from, $0.event, $0.to] })
+        #expect(answer.transitions.map(\.holds) == [nil])
+        // In another state there is one.
+        let muted = try fixture.host.whyNot("kitchen", event: "DecreaseEvent")
+        #expect(muted.unknownSenders.count == 3 && muted.senders.isEmpty)
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `take events by hand, with optional fields and words`() async throws {
         let fixture = try KindFixture(speaker)
         fixture.host.start()
@@ -109,7 +137,8 @@ private let speaker = """
             }
             #expect(explained == error)
         }
-        #expect(try fixture.host.whyNot("a", event: "MoveEvent", fields: [nil]).isOpaque)
+        let answer = try fixture.host.whyNot("a", event: "MoveEvent", fields: [nil])
+        #expect(!answer.isOpaque && answer.transitions.map(\.event) == ["MoveEvent"])
         try fixture.host.publish(.uint(70_000), on: "ports")
         await fixture.settle()
         let status = try fixture.host.systemStatus("a")

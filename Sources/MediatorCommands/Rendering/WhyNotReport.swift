@@ -19,8 +19,13 @@ struct WhyNotReport: Report {
         for candidate in reply.transitions { lines += Self.lines(candidate, style) }
         if !reply.senders.isEmpty { lines.append("What sends \(PlainText.cleaned(event)):") }
         for sender in reply.senders { lines += Self.lines(sender, style) }
-        if reply.senders.isEmpty {
-            let name = PlainText.cleaned(event)
+        let name = PlainText.cleaned(event)
+        if !reply.unknownSenders.isEmpty {
+            let word = reply.unknownSenders.count == 1 ? "One feedback is" : "Some feedbacks are"
+            lines.append(
+                "\(word) written in Swift, and may send \(name), though none of them has so far: "
+                    + PlainText.names(reply.unknownSenders))
+        } else if reply.senders.isEmpty {
             lines.append(
                 "No link and no feedback sends \(name): it comes from outside only, such as by `mediatorctl emit`.")
         }
@@ -49,6 +54,11 @@ struct WhyNotReport: Report {
             let way =
                 taken.to == "stay"
                 ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
+            if taken.holds == nil, taken.condition == nil {
+                return taken.to == "any"
+                    ? "It takes \(event), and decides in Swift where that leads."
+                    : "\(way), unless it decides otherwise in Swift."
+            }
             guard taken.holds == true else { return "\(way), if the condition holds." }
             return taken.field.map { "\(way), if the `set` of '\($0)' does not fail." } ?? "\(way)."
         }

@@ -1,14 +1,34 @@
 import FeedbackKit
+import MediatorConfiguration
+import Synchronization
+
+/// The events that the feedbacks of a system's own have emitted. What they may emit is known to Swift alone.
+final class EmittedEvents: Sendable {
+    private let events = Mutex<[String: Set<Int>]>([:])
+
+    /// Notes that a feedback has emitted an event, by its index.
+    func note(_ event: Int, by feedback: String) {
+        events.withLock { _ = $0[feedback, default: []].insert(event) }
+    }
+
+    /// Whether a feedback has emitted an event.
+    func contains(_ event: Int, by feedback: String) -> Bool {
+        events.withLock { $0[feedback]?.contains(event) ?? false }
+    }
+}
 
 extension Feedback where S == SystemState, E == SystemEvent {
     /// A feedback of a system's own whose events say which state they come from. What comes from a source, which sees no
     /// states, has no cause.
-    func tellingCauses() -> Feedback {
+    ///
+    /// - Parameter emitted: where is noted what they emit.
+    func tellingCauses(_ emitted: EmittedEvents) -> Feedback {
         var copy = self
         let origin = Cause.FeedbackOrigin(FeedbackSource(name, outcome: nil, isTick: false))
         @Sendable func told(_ event: SystemEvent, _ state: SystemState) -> SystemEvent {
+            emitted.note(event.index, by: origin.source.name)
             // When it was emitted is not known: a side effect may have taken its time.
-            event.caused(by: Cause(origin, of: state.record, at: nil))
+            return event.caused(by: Cause(origin, of: state.record, at: nil))
         }
         switch kind {
         case .answer(let rule, let answer):
@@ -21,8 +41,34 @@ extension Feedback where S == SystemState, E == SystemEvent {
                 return { state, event in receive(state, event).map { told($0, state) } }
             }
         case .source: break
-        case .group(let feedbacks): copy.kind = .group(feedbacks.map { $0.tellingCauses() })
+        case .group(let feedbacks): copy.kind = .group(feedbacks.map { $0.tellingCauses(emitted) })
         }
         return copy
+    }
+}
+
+extension WhyNot {
+    /// The wildcard among the transitions of a system that is written in Swift.
+    static let any = "any"
+}
+
+extension WhyNot.Sender {
+    /// A feedback that is written in Swift and has sent the event.
+    init(writtenInSwift outline: SystemBehaviour.Outline, sending event: String, of system: HostedSystem) {
+        let runs = system.runs.first { $0.feedback == outline.name }
+        self.init(
+            isLink: false, name: outline.name, summary: "\(outline.onState), written in Swift",
+            source: system.place.source(of: .whole), reasons: [],
+            waits: "it has sent \(event) since the system began" + ((runs?.running ?? 0) > 0 ? "; it runs now" : ""))
+    }
+}
+
+extension WhyNot.Candidate {
+    /// A transition whose rule is written in Swift.
+    init(writtenInSwift transition: (from: String, event: String, to: String), at source: SourceLocation) {
+        self.init(
+            from: transition.from, event: transition.event, to: transition.to, condition: nil, source: source,
+            holds: nil, fails: false, reason: "written in Swift, which may decide otherwise when the event comes",
+            field: nil, fieldReason: nil)
     }
 }

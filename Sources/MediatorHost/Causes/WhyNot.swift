@@ -14,10 +14,12 @@ public struct WhyNot: Sendable {
     public let transitions: [Candidate]
     /// The other states in which there are some.
     public let otherStates: [String]
-    /// Whether it is written in Swift, so that nothing is known of its transitions.
+    /// Whether nothing is known of its transitions, since it is written in Swift and does not list them.
     public let isOpaque: Bool
     /// What would send the event.
     public let senders: [Sender]
+    /// The feedbacks that are written in Swift and have not sent the event since the system began: whether they may is not known.
+    public let unknownSenders: [String]
 
     /// A transition.
     public struct Candidate: Sendable, Hashable {
@@ -109,20 +111,36 @@ extension HostedSet {
         let system = systems[number]
         let definition = system.definition
         let state = system.presentState
-        let isOpaque = definition.kind != nil
+        let behaviour = system.behaviour
+        let isSwift = definition.kind != nil
         let variables = [state.data, sketch.data, .timestamp(now)]
-        let rules = isOpaque ? [] : definition.rules[state.index][event]
+        let names = (state: definition.states[state.index].name, event: definition.events[event].name)
+        let known = behaviour.transitions.filter { $0.event == names.event || $0.event == WhyNot.any }
+        let transitions =
+            isSwift
+            ? known.filter { $0.from == names.state || $0.from == WhyNot.any }.map {
+                WhyNot.Candidate(writtenInSwift: $0, at: system.place.source(of: .whole))
+            }
+            : WhyNot.Candidate.all(
+                definition.rules[state.index][event], of: system, state.index, event, variables, sketch)
         let handling = definition.states.indices.filter { other in
-            !isOpaque && other != state.index && !definition.rules[other][event].isEmpty
+            guard other != state.index else { return false }
+            return isSwift
+                ? known.contains { $0.from == definition.states[other].name }
+                : !definition.rules[other][event].isEmpty
         }
+        let own = behaviour.outlines.filter { behaviour.emitted.contains(event, by: $0.name) }
         return WhyNot(
             definition: definition, state: state,
             obstacle: system.phase == .running
                 ? system.reluctance(ofSize: SystemEvent.size(of: sketch.data)) : Host.obstacle(to: system).text,
-            transitions: WhyNot.Candidate.all(rules, of: system, state.index, event, variables, sketch),
-            otherStates: handling.map { definition.states[$0].name }, isOpaque: isOpaque,
+            transitions: transitions,
+            otherStates: handling.map { definition.states[$0].name },
+            isOpaque: isSwift && behaviour.transitions.isEmpty,
             senders: links(sending: event, to: number, now)
-                + feedbacks(sending: event, of: system, state, now))
+                + own.map { WhyNot.Sender(writtenInSwift: $0, sending: names.event, of: system) }
+                + feedbacks(sending: event, of: system, state, now),
+            unknownSenders: behaviour.outlines.map(\.name).filter { name in !own.contains { $0.name == name } })
     }
 
     /// The links that would send an event.

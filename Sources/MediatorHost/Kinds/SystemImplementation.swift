@@ -56,6 +56,8 @@ public struct SystemBehaviour: Sendable {
     let executor: (any LoopExecutor)?
     /// Its own feedbacks, for showing them.
     let outlines: [Outline]
+    /// What these have emitted.
+    let emitted: EmittedEvents
     /// The transitions that are known, for showing them, each by the names of its states and its event.
     let transitions: [(from: String, event: String, to: String)]
     /// What stands behind a state that was not made by it; `nil` if it cannot be in that state.
@@ -78,6 +80,7 @@ extension SystemBehaviour {
             initial: Snapshot(
                 index: definition.initialState.state, data: .structure(try definition.initialData(now: now))),
             reduce: { state, event, now, report in machine.reduce(&state, event, now: now, report: report) },
-            makeFeedbacks: { _ in [] }, executor: nil, outlines: [], transitions: [], adopt: { $0 })
+            makeFeedbacks: { _ in [] }, executor: nil, outlines: [], emitted: EmittedEvents(),
+            transitions: [], adopt: { $0 })
     }
 }

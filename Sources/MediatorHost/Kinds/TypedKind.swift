@@ -93,11 +93,12 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         let first = try snapshot(made.loop.initial)
         let (feedbacks, outlines) = named(made.loop.feedbacks)
         let reduce = made.loop.reduce
+        let emitted = EmittedEvents()
         return SystemBehaviour(
             initial: first,
             reduce: { state, event, now, report in self.reduce(&state, event, reduce, now, report) },
-            makeFeedbacks: { report in feedbacks.map { hosted($0, report) } },
-            executor: made.loop.executor, outlines: outlines,
+            makeFeedbacks: { report in feedbacks.map { hosted($0, report, emitted) } },
+            executor: made.loop.executor, outlines: outlines, emitted: emitted,
             transitions: made.transitions.map { (name($0.from), name($0.event), name($0.to)) },
             adopt: { state in
                 guard let value = try? states.decode(state.index, state.data) else { return nil }
@@ -169,11 +170,11 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
 
     /// A feedback in the loop of the host.
     private func hosted(
-        _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void
+        _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void, _ emitted: EmittedEvents
     ) -> Feedback<SystemState, SystemEvent> {
         feedback.reportingErrors { [name = kind.name] feedback, error in
             report(Fault("feedback \(feedback), kind \(name)", message: "\(error)"))
-        }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses()
+        }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses(emitted)
     }
 
     // MARK: Names
