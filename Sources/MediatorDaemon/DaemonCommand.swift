@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CommonExpression
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -84,11 +85,18 @@ public struct DaemonCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Take warnings about the configuration for errors, at the start and at every change.")
     var denyWarnings = false
 
-    @Option(name: .long, help: "How many seconds systems may take to become ready.")
-    var readyLimit = 30
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long systems may take to become ready, such as 2m; a plain number is seconds.", valueName: "time"))
+    var readyLimit = "30s"
 
-    @Option(name: .long, help: "How many seconds side effects may take to finish when the daemon stops.")
-    var stopLimit = 10
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long side effects may take to finish when the daemon stops, such as 2m; a plain number is seconds.",
+            valueName: "time"))
+    var stopLimit = "10s"
 
     @Flag(
         name: .customLong("validate"),
@@ -124,14 +132,18 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// The command, for ArgumentParser.
     public init() {}
 
+    /// Reads how long something may take.
+    private static func limit(_ text: String, _ option: String) throws -> Duration {
+        guard let limit = TimeSpan(option: text)?.swiftDuration, (.zero ... .seconds(86_400)).contains(limit) else {
+            throw ValidationError("\(option) wants a time from 0s to 24h, such as 30s or 2m, not '\(text)'.")
+        }
+        return limit
+    }
+
     /// Refuses limits that make no sense.
     public func validate() throws {
-        guard (0...86_400).contains(readyLimit) else {
-            throw ValidationError("--ready-limit must be 0 to 86400 seconds, not \(readyLimit).")
-        }
-        guard (0...86_400).contains(stopLimit) else {
-            throw ValidationError("--stop-limit must be 0 to 86400 seconds, not \(stopLimit).")
-        }
+        _ = try Self.limit(readyLimit, "--ready-limit")
+        _ = try Self.limit(stopLimit, "--stop-limit")
         if let metrics, MetricsAddress(metrics) == nil {
             throw ValidationError(
                 "--metrics wants an address by its number and a port, such as 127.0.0.1:9464 or [::1]:9464, not '\(metrics)'."
@@ -201,8 +213,8 @@ public struct DaemonCommand: AsyncParsableCommand {
                 metadata: ["socket": "\(activated)", "named": "\(named)"])
         }
         daemon.inheritance = inheritance
-        daemon.readyLimit = .seconds(readyLimit)
-        daemon.stopLimit = .seconds(stopLimit)
+        daemon.readyLimit = try Self.limit(readyLimit, "--ready-limit")
+        daemon.stopLimit = try Self.limit(stopLimit, "--stop-limit")
         daemon.metrics = metrics
         daemon.client = Self.client(for: path)
         let status = await daemon.run()

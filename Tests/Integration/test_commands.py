@@ -79,8 +79,9 @@ def test_a_new_state_ends_the_whole_group_by_force_if_need_be(daemon: Callable[.
     assert one.stop() == STOPPED
 
 
-def test_stopping_the_daemon_ends_its_commands(daemon: Callable[..., Daemon]) -> None:
-    one = daemon({"a.yaml": STUBBORN}, arguments=["--stop-limit", "0"])
+@pytest.mark.parametrize("limit", ["0", "0s", "1ms"])
+def test_stopping_the_daemon_ends_its_commands(daemon: Callable[..., Daemon], limit: str) -> None:
+    one = daemon({"a.yaml": STUBBORN}, arguments=["--stop-limit", limit, "--ready-limit", "1m30s"])
     (leader,) = wait_for_children(one)
     one.signal(signal.SIGTERM)
     assert one.wait_exit() == STOPPED

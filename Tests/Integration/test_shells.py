@@ -217,7 +217,7 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
     for key in schema["$defs"]["feedback"]["properties"]:
         assert re.search(rf"^\.(It Cm|Ss) {key}$", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE), key
     assert "after how many failures it is down" in plain("mediatord.yaml.5")
-    assert "The default is 30." in plain("mediatord.8")
+    assert "The default is 30s." in plain("mediatord.8")
     assert "initialState" in plain("mediatord.yaml.5") and "supervision" in plain("mediatord.yaml.5")
     assert "NO_COLOR" in plain("mediatorctl.1") and "74" in plain("mediatorctl.1")
     assert text("mediatorctl.1")

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommonExpression
+import MediatorConfiguration
 import MediatorControl
 import Varlink
 
@@ -22,13 +24,20 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for an answer (default: 10); reload, attach, detach and set: for a sign of life, then two "
-                + "minutes more.", valueName: "seconds"))
-    var timeout: Double?
+            "How long to wait for an answer, such as 500ms or 2m; a plain number is seconds (default: 10s). reload, "
+                + "attach, detach and set: for a sign of life, then two minutes more.", valueName: "time"))
+    private var timeout: String?
+
+    /// How long to wait for an answer, in seconds; nil: as long as is usual.
+    var answerLimit: Double? {
+        timeout.flatMap { TimeSpan(option: $0) }.map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
+    }
 
     func validate() throws {
-        guard timeout.map({ $0 > 0 && $0 <= 86_400 }) ?? true else {
-            throw ValidationError("--timeout wants a number of seconds above 0 and up to 86400.")
+        guard let timeout else { return }
+        guard let limit = answerLimit, limit > 0, limit <= 86_400 else {
+            throw ValidationError(
+                "--timeout wants a time above 0 and up to 24h, such as 500ms, 3s or 2m, not '\(timeout)'.")
         }
     }
 }

@@ -26,7 +26,7 @@ struct Session: Sendable {
         _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double,
         _ repetition: Repetition
     ) async throws -> Session {
-        let timeout = options.timeout ?? environment.answerLimit
+        let timeout = options.answerLimit ?? environment.answerLimit
         var configuration = ClientConfiguration()
         configuration.connectLimit = .seconds(timeout)
         configuration.callLimit = .seconds(timeout + patience)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommonExpression
+import MediatorConfiguration
 import MediatorControl
 import Varlink
 
@@ -65,7 +66,7 @@ struct TapVerb: ControlVerb {
 
     /// A time above zero.
     private static func span(_ text: String) -> Duration? {
-        guard let span = TimeSpan(text: text)?.swiftDuration, span > .zero else { return nil }
+        guard let span = TimeSpan(option: text)?.swiftDuration, span > .zero else { return nil }
         return span
     }
 
@@ -76,7 +77,8 @@ struct TapVerb: ControlVerb {
         guard parts.count > 1 else { return nil }
         let isUnit = parts[1].first.map { !$0.isNumber } ?? true
         let period = isUnit ? "1" + parts[1] : parts[1]
-        return span(period) == nil ? nil : (limit, period)
+        // The daemon wants a duration.
+        return span(period) == nil ? nil : (limit, TimeSpan(text: period) == nil ? period + "s" : period)
     }
 
     func perform(in session: Session) async throws -> CommandStatus {

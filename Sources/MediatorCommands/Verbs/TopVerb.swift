@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommonExpression
+import MediatorConfiguration
 import MediatorControl
 import Synchronization
 import Varlink
@@ -34,13 +35,14 @@ struct TopVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     private var period: Duration {
-        interval.flatMap { TimeSpan(text: $0)?.swiftDuration } ?? .seconds(1)
+        interval.flatMap { TimeSpan(option: $0)?.swiftDuration } ?? .seconds(1)
     }
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count wants a number above 0.") }
         if let interval {
-            guard let span = TimeSpan(text: interval)?.swiftDuration, span >= .milliseconds(100), span <= .seconds(3600)
+            guard let span = TimeSpan(option: interval)?.swiftDuration, span >= .milliseconds(100),
+                span <= .seconds(3600)
             else { throw ValidationError("--interval wants a time from 100ms to 1h, not '\(interval)'.") }
         }
     }
