@@ -447,6 +447,18 @@ struct RenderingTests {
         await bench.service.close()
     }
 
+    @Test func `the description gives way before anything else is cut`() async throws {
+        let bench = try await Bench()
+        func line(_ columns: Int) async -> String {
+            let output = await bench.run("status", columns: columns, variables: ["NO_COLOR": "1"]).output
+            return output.split(separator: "\n").last.map(String.init) ?? ""
+        }
+        // All of it has room in 140, a description that is not much shortened in 139, and the whole state without it.
+        #expect(await line(142).hasSuffix("(3 min ago)      1234                   Is a disk filling?"))
+        #expect(await line(115).hasSuffix("percent=97  11:57:00 (3 min ago)      1234"))
+        await bench.service.close()
+    }
+
     @Test(arguments: [50, 60, 80, 100])
     func `names in tables stay whole on any terminal that is wider than they are`(columns: Int) async throws {
         let bench = try await Bench()

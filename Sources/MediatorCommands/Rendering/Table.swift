@@ -27,7 +27,7 @@ struct Table {
         var isNumber = false
         var isTime = false
         var firmness = Firmness.firm
-        /// Whether the column may be left out when to cut what is flexible does not suffice.
+        /// Whether the column is cut, or left out, before any other is cut.
         var isOptional = false
 
         static func name(_ title: String) -> Column { Column(title: title, firmness: .firmest) }
@@ -57,6 +57,8 @@ struct Table {
     private static let leastOfTitle = 3
     /// The least width of a time: the clock, with the date before it.
     private static let leastOfTime = 13
+    /// The least width of an optional column: with less it is left out.
+    private static let leastOfOptional = 20
     private static let gap = 2
 
     private let columns: [Column]
@@ -79,8 +81,6 @@ struct Table {
         if let available, !fit(&widths, into: available, .flexible, partsWords: excess == .cut) {
             if excess == .wrapped {
                 widths = whole
-            } else if let optional = columns.lastIndex(where: \.isOptional) {
-                return without(optional).text(style, indentation: indentation)
             } else if !fit(&widths, into: available, .firm) {
                 let others = columns.indices.filter { columns[$0].firmness != .firmest }
                 if columns.count > 1, let last = others.last {
