@@ -577,9 +577,10 @@ public struct BusDefinition: Sendable {
     public var buffer: BufferPolicy
     /// What other programs do with it; nil: nothing.
     public var external: ExternalUse?
+    let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.
-    public var fingerprint: String
+    public var fingerprint: String { lazyFingerprint.text }
 }
 
 /// One link.
@@ -660,8 +661,11 @@ public enum ValueFilter: Sendable {
 
 extension SystemDefinition {
     /// The same but for some parts.
+    ///
+    /// - Parameter written: another that means the same, as which it is written now.
     package func replacing(
-        description: String?, source: SourceLocation, initialState: StateProgram? = nil,
+        description: String?, source: SourceLocation, writtenAs written: SystemDefinition? = nil,
+        initialState: StateProgram? = nil,
         feedbacks: [FeedbackDefinition]? = nil, transitions: [WrittenTransition]? = nil
     ) -> SystemDefinition {
         SystemDefinition(
@@ -669,7 +673,8 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            watchdog: watchdog, kind: kind, instance: instance, fingerprint: lazyFingerprint)
+            watchdog: watchdog, kind: kind, instance: instance,
+            fingerprint: written?.lazyFingerprint ?? lazyFingerprint)
     }
 }
 

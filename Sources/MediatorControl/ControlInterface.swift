@@ -226,14 +226,27 @@ public enum ControlInterface {
         # What value a bus that remembers has afterwards: its present or its first one.
         type ValueFate (keep, initial)
 
+        # In which way a part of a definition differs: only the new definition has it, only the
+        # old one has it, or it means something else.
+        type ChangeOfPart (added, removed, changed)
+
+        # A part of a definition that differs between what runs and what is written, such as
+        # state Full, feedback measure, transition any: Measured or when. old and new say
+        # where it is written, as file:line:column, if it has a place of its own.
+        type PartChange (part: string, change: ChangeOfPart, old: ?string, new: ?string)
+
         # What becomes of one part; ending names the feedbacks whose side effects are to end.
+        # changes are the first 16 parts in which its definition differs, where that is why;
+        # moreChanges counts the others.
         type PlanStep (
           kind: PartKind,
           name: string,
           fate: Fate,
           value: ?ValueFate,
           reason: ?string,
-          ending: []string
+          ending: []string,
+          changes: []PartChange,
+          moreChanges: int
         )
 
         # What else plays a part in a finding, such as a hop of a loop, and where.

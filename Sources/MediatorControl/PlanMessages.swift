@@ -36,6 +36,36 @@ public enum ValueFate: String, Codable, Sendable, Hashable, CaseIterable {
     case initial
 }
 
+/// The way in which a part of a definition differs.
+public enum ChangeOfPart: String, Codable, Sendable, Hashable, CaseIterable {
+    /// Only the new definition has it.
+    case added
+    /// Only the old one has it.
+    case removed
+    /// It means something else.
+    case changed
+}
+
+/// A part in which the running and the written definition differ.
+public struct PartChange: Codable, Sendable, Hashable {
+    /// The part: `state Full`, `feedback measure`, `transition any: Measured`, `when`.
+    public var part: String
+    /// The way in which it differs.
+    public var change: ChangeOfPart
+    /// The place where the old one is written, `file:line:column`, if it has one of its own.
+    public var old: String?
+    /// The place where the new one is written.
+    public var new: String?
+
+    /// A change.
+    public init(part: String, change: ChangeOfPart, old: String? = nil, new: String? = nil) {
+        self.part = part
+        self.change = change
+        self.old = old
+        self.new = new
+    }
+}
+
 /// What becomes of one part.
 public struct PlanStep: Codable, Sendable, Hashable {
     /// What it is.
@@ -50,10 +80,18 @@ public struct PlanStep: Codable, Sendable, Hashable {
     public var reason: String?
     /// The feedbacks whose side effects run now and are to end.
     public var ending: [String]
+    /// The parts in which its definition differs: the first of them.
+    public var changes: [PartChange]
+    /// The number of further ones.
+    public var moreChanges: Int
+
+    /// The greatest number of parts that are told of a step.
+    public static let mostChanges = 16
 
     /// A step.
     public init(
-        kind: PartKind, name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, ending: [String] = []
+        kind: PartKind, name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, ending: [String] = [],
+        changes: [PartChange] = [], moreChanges: Int = 0
     ) {
         self.kind = kind
         self.name = name
@@ -61,6 +99,8 @@ public struct PlanStep: Codable, Sendable, Hashable {
         self.value = value
         self.reason = reason
         self.ending = ending
+        self.changes = changes
+        self.moreChanges = moreChanges
     }
 }
 

@@ -50,13 +50,19 @@ public struct Plan: Sendable, Hashable {
         public var reason: String?
         /// The feedbacks whose side effects run now and are to end, sorted.
         public var ending: [String] = []
+        /// The parts in which its definition differs, where it is another.
+        public var changes: [DefinitionChange] = []
 
         /// A step.
-        public init(name: String, fate: SystemFate, reason: String? = nil, ending: [String] = []) {
+        public init(
+            name: String, fate: SystemFate, reason: String? = nil, ending: [String] = [],
+            changes: [DefinitionChange] = []
+        ) {
             self.name = name
             self.fate = fate
             self.reason = reason
             self.ending = ending
+            self.changes = changes
         }
     }
 
@@ -70,13 +76,18 @@ public struct Plan: Sendable, Hashable {
         public var value: ValueFate?
         /// Why, where that is not obvious.
         public var reason: String?
+        /// The parts in which its definition differs, where it is another.
+        public var changes: [DefinitionChange] = []
 
         /// A step.
-        public init(name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil) {
+        public init(
+            name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, changes: [DefinitionChange] = []
+        ) {
             self.name = name
             self.fate = fate
             self.value = value
             self.reason = reason
+            self.changes = changes
         }
     }
 
@@ -88,12 +99,15 @@ public struct Plan: Sendable, Hashable {
         public var fate: Fate
         /// Why, where that is not obvious.
         public var reason: String?
+        /// The parts in which its definition differs, where it is another.
+        public var changes: [DefinitionChange] = []
 
         /// A step.
-        public init(name: String, fate: Fate, reason: String? = nil) {
+        public init(name: String, fate: Fate, reason: String? = nil, changes: [DefinitionChange] = []) {
             self.name = name
             self.fate = fate
             self.reason = reason
+            self.changes = changes
         }
     }
 
@@ -163,7 +177,9 @@ public struct Plan: Sendable, Hashable {
             guard let before = pair.old.map({ old.links[$0] }) else { return LinkStep(name: name, fate: .add) }
             guard let after = pair.new.map({ new.links[$0] }) else { return LinkStep(name: name, fate: .remove) }
             guard before === after || before.fingerprint == after.fingerprint else {
-                return LinkStep(name: name, fate: .change, reason: "its definition has changed")
+                return LinkStep(
+                    name: name, fate: .change, reason: "its definition has changed",
+                    changes: after.changes(from: before))
             }
             // It holds indices, and programs made for the types of what it joins.
             if !kept[after.system] { return Self.rejoined(name, "system", new.systems[after.system].name) }
@@ -179,11 +195,18 @@ public struct Plan: Sendable, Hashable {
             let name = pair.name
             guard let before = pair.old.map({ old.groups[$0] }) else { return LinkStep(name: name, fate: .add) }
             guard let after = pair.new.map({ new.groups[$0] }) else { return LinkStep(name: name, fate: .remove) }
-            let isSame =
-                before.strategy == after.strategy
-                && before.systems.map { old.systems[$0].name } == after.systems.map { new.systems[$0].name }
+            let changes = [
+                ("strategy", before.strategy == after.strategy),
+                (
+                    "systems",
+                    before.systems.map { old.systems[$0].name } == after.systems.map { new.systems[$0].name }
+                ),
+            ].filter { !$0.1 }.map {
+                DefinitionChange(part: $0.0, kind: .changed, old: before.source, new: after.source)
+            }
             return LinkStep(
-                name: name, fate: isSame ? .keep : .change, reason: isSame ? nil : "its definition has changed")
+                name: name, fate: changes.isEmpty ? .keep : .change,
+                reason: changes.isEmpty ? nil : "its definition has changed", changes: changes)
         }
         let difference = new.access.difference(from: old.access)
         switch (old.access.grants.isEmpty, new.access.grants.isEmpty) {
@@ -250,18 +273,21 @@ public struct Plan: Sendable, Hashable {
         let running = running(name)
         let ending = running?.feedbacks.sorted() ?? []
         guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
+        let changes = after.changes(from: before)
         if running?.hasFailed == true {
             return SystemStep(
-                name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending)
+                name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending,
+                changes: changes)
         }
         let state = running?.state ?? before.initialState.state
         if let obstacle = obstacle(to: state, of: before, in: after) {
             return SystemStep(
-                name: name, fate: .restart, reason: obstacle + (running?.lost ?? ""), ending: ending)
+                name: name, fate: .restart, reason: obstacle + (running?.lost ?? ""), ending: ending, changes: changes)
         }
         return SystemStep(
             name: name, fate: .migrate,
-            reason: "its state '\(before.states[state].name)' is carried over" + (running?.lost ?? ""), ending: ending)
+            reason: "its state '\(before.states[state].name)' is carried over" + (running?.lost ?? ""), ending: ending,
+            changes: changes)
     }
 
     private static func obstacle(to state: Int, of old: SystemDefinition, in new: SystemDefinition) -> String? {
@@ -279,18 +305,19 @@ public struct Plan: Sendable, Hashable {
         if before.fingerprint == after.fingerprint {
             return BusStep(name: name, fate: .keep, value: remembers ? .keep : nil)
         }
-        guard remembers else { return BusStep(name: name, fate: .change, reason: "its definition has changed") }
-        if before.kind != .currentValue {
-            return BusStep(name: name, fate: .change, value: .initial, reason: "it remembered no value")
-        }
-        if before.valueType != after.valueType {
-            return BusStep(name: name, fate: .change, value: .initial, reason: "its values have another type")
-        }
-        if before.initial != after.initial {
-            return BusStep(
-                name: name, fate: .change, value: .keep, reason: "its first value is another, for later starts")
-        }
-        return BusStep(name: name, fate: .change, value: .keep, reason: "its definition has changed")
+        let (value, reason): (ValueFate?, String) =
+            if !remembers {
+                (nil, "its definition has changed")
+            } else if before.kind != .currentValue {
+                (.initial, "it remembered no value")
+            } else if before.valueType != after.valueType {
+                (.initial, "its values have another type")
+            } else if before.initial != after.initial {
+                (.keep, "its first value is another, for later starts")
+            } else {
+                (.keep, "its definition has changed")
+            }
+        return BusStep(name: name, fate: .change, value: value, reason: reason, changes: after.changes(from: before))
     }
 }
 

@@ -18,7 +18,8 @@ extension Graph {
             let change = IndexChange(from: system, to: definition)
             if !change.isIdentity { changes[index] = change }
             graph.systems[index] = definition.replacing(
-                description: system.description, source: system.source, transitions: system.transitions)
+                description: system.description, source: system.source, writtenAs: system,
+                transitions: system.transitions)
         }
         guard !changes.isEmpty else { return graph }
         graph.links = links.map { link in

@@ -10,6 +10,11 @@ struct PlanTests {
         PART    NAME        FATE     VALUE  ENDING  WHY
         system  disk-guard  restart         probe   it is in the state 'Full', which there is no more
         bus     alarms      change   keep           its definition has changed
+        bus alarms:
+          changed  value              a.yaml:4:10, was a.yaml:3:10
+          removed  initial            a.yaml:4:12
+          changed  limit or overflow
+          and 2 more
 
         """
 

@@ -65,7 +65,13 @@ final class SampleHandler: ControlHandler {
             kind: .system, name: "disk-guard", fate: .restart,
             reason: "it is in the state 'Full', which there is no more",
             ending: ["probe"]),
-        PlanStep(kind: .bus, name: "alarms", fate: .change, value: .keep, reason: "its definition has changed"),
+        PlanStep(
+            kind: .bus, name: "alarms", fate: .change, value: .keep, reason: "its definition has changed",
+            changes: [
+                PartChange(part: "value", change: .changed, old: "a.yaml:3:10", new: "a.yaml:4:10"),
+                PartChange(part: "initial", change: .removed, old: "a.yaml:4:12"),
+                PartChange(part: "limit or overflow", change: .changed),
+            ], moreChanges: 2),
     ]
     static let counters = Counters(events: 1234, transitions: 12, unhandled: 3, dropped: 0, faults: 0)
 

@@ -111,7 +111,8 @@ struct DefinitionTests {
         openBecause: "it would fire more often than 10 per 1s")
 
     static let step = PlanStep(
-        kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"])
+        kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"],
+        changes: [PartChange(part: "value", change: .changed, old: "a.yaml:1:2", new: "a.yaml:2:2")], moreChanges: 1)
     static let finding = Finding(
         severity: "error", code: "unknown-key", location: "a.yaml:1:2", file: "a.yaml", line: 1, column: 2, length: 3,
         message: "it is wrong", hint: "it would be right", excerpt: "it",
@@ -347,6 +348,7 @@ struct DefinitionTests {
         "ChangeKind": ChangeKind.allCases.map(\.rawValue), "PartKind": PartKind.allCases.map(\.rawValue),
         "Fate": Fate.allCases.map(\.rawValue), "ValueFate": ValueFate.allCases.map(\.rawValue),
         "CauseKind": CauseKind.allCases.map(\.rawValue), "Obstacle": Obstacle.allCases.map(\.rawValue),
+        "ChangeOfPart": ChangeOfPart.allCases.map(\.rawValue),
         "SenderKind": SenderKind.allCases.map(\.rawValue),
         "TraceKind": TraceKind.allCases.map(\.rawValue), "WatchTopic": WatchTopic.allCases.map(\.rawValue),
         "Right": Right.allCases.map(\.rawValue),

@@ -327,7 +327,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         let plan = fixture.host.plan(
             for: try graph(text.replacing("20s", with: "30s"), effects: [fixture.effect.schema]))
         #expect(
-            plan.systems == [
+            plan.withoutChanges.systems == [
                 .init(name: "job", fate: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
             ])
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
@@ -402,7 +402,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         let applied = try await fixture.apply(
             counter("a") + bus.replacing("external", with: "limit: 3, external") + link)
         #expect(
-            applied.plan.buses == [
+            applied.plan.withoutChanges.buses == [
                 .init(name: "level", fate: .change, value: .keep, reason: "its definition has changed")
             ])
         #expect(applied.plan.links.map(\.reason) == ["the bus 'level' is replaced"])

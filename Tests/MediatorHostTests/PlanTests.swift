@@ -13,6 +13,17 @@ func graph(_ texts: String..., effects: [EffectSchema] = EffectSchema.builtin) t
     return try #require(result.graph)
 }
 
+extension Plan {
+    /// The same plan without the changes within definitions.
+    var withoutChanges: Plan {
+        var plan = self
+        for index in plan.systems.indices { plan.systems[index].changes = [] }
+        for index in plan.buses.indices { plan.buses[index].changes = [] }
+        for index in plan.links.indices { plan.links[index].changes = [] }
+        return plan
+    }
+}
+
 private let lamp = """
     system: lamp
     description: A lamp.
@@ -159,13 +170,13 @@ private let wiring = """
         let plan = Plan(from: try graph(lamp, wiring), to: try graph(new, lamp))
         #expect(plan.systems == [.init(name: "lamp", fate: .keep)])
         #expect(
-            plan.buses == [
+            plan.withoutChanges.buses == [
                 .init(
                     name: "level", fate: .change, value: .keep, reason: "its first value is another, for later starts"),
                 .init(name: "news", fate: .change, reason: "its definition has changed"),
             ])
         #expect(
-            plan.links == [
+            plan.withoutChanges.links == [
                 .init(name: "down", fate: .change, reason: "its definition has changed"),
                 .init(name: "over", fate: .add), .init(name: "up", fate: .remove),
             ])
@@ -188,6 +199,66 @@ private let wiring = """
         #expect(back.buses.map(\.value) == [value ?? .initial])
     }
 
+    @Test func `says which parts of a definition have changed, and where they were and are`() throws {
+        let old = try graph(lamp + "---\n" + wiring)
+        let new = try graph(
+            "# A comment.\n"
+                + lamp.replacing("after: 60s", with: "after: 90s").replacing(
+                    "Press: {}, ", with: "Press: {}, Extra: {}, "
+                )
+                .replacing("      tell: { onState: Off, log: \"off\" }\n", with: "")
+                .replacing("  tell: { onState: Off, log: \"off\" }\n", with: "")
+                .replacing("left: 1, note: x", with: "left: 2, note: x").replacing("limit: 5", with: "limit: 6")
+                + "---\n"
+                + wiring.replacing("value > 3", with: "value > 4").replacing("initial: 0", with: "initial: 1"))
+        let plan = Plan(from: old, to: new)
+        func text(_ changes: [DefinitionChange]) -> [String] {
+            changes.map { change in
+                let places = [change.old, change.new].map { $0.map { "\($0.line):\($0.column)" } ?? "-" }
+                return "\(change.kind) \(change.part) \(places.joined(separator: " "))"
+            }
+        }
+        #expect(plan.systems.map(\.fate) == [.migrate])
+        #expect(
+            text(plan.systems[0].changes) == [
+                "added event Extra - 5:22", "changed mailbox - -", "changed feedback expire 9:3 10:3",
+                "changed transition On: Expire 16:5 16:5", "removed feedback tell 10:3 -",
+            ])
+        #expect(plan.buses.first { $0.name == "level" }.map { text($0.changes) } == ["changed initial 21:53 21:53"])
+        #expect(plan.links.first { $0.name == "down" }.map { text($0.changes) } == ["changed when 25:42 25:42"])
+        // A kept system has no changes, and neither has a new one.
+        #expect(Plan(from: old, to: old).systems[0].changes.isEmpty)
+        #expect(Plan(from: try graph(""), to: old).systems[0].changes.isEmpty)
+    }
+
+    @Test func `tells of an instance which parameters have changed, and of what comes from elsewhere that it has`()
+        throws
+    {
+        let text = """
+            system: probe@
+            parameters: { limit: int, name: { type: string, default: a } }
+            states: { S: { n: int } }
+            events: { E: {} }
+            external: any
+            initialState: { S: { n: "${parameters.limit}" } }
+            transitions: { S: { E: S } }
+            ---
+            instances: { probe@x: { limit: 1 } }
+
+            """
+        let changes = Plan(from: try graph(text), to: try graph(text.replacing("limit: 1", with: "limit: 2"))).systems[
+            0
+        ].changes
+        #expect(changes.map(\.part) == ["parameter limit"] && changes.map(\.kind) == [.changed])
+    }
+
+    @Test func `tells of feedbacks that only change places`() throws {
+        let expire = "  expire: { onState: On, after: 60s, emit: { Expire: { early: false } } }\n"
+        let tell = "  tell: { onState: Off, log: \"off\" }\n"
+        let plan = Plan(from: try graph(lamp), to: try graph(lamp.replacing(expire + tell, with: tell + expire)))
+        #expect(plan.systems[0].changes.map(\.part) == ["order of feedbacks"])
+    }
+
     @Test func `carries a state over where it still fits`() throws {
         let old = try graph(lamp)
         let new = try graph(
@@ -195,7 +266,7 @@ private let wiring = """
                 .replacing("note: x", with: "note: x, more: 1").replacing("note: \"new\"", with: "note: new, more: 1"))
         let off = Plan(from: old, running: { _ in .init(state: 0, feedbacks: ["tell", "a"]) }, to: new)
         #expect(
-            off.systems == [
+            off.withoutChanges.systems == [
                 .init(
                     name: "lamp", fate: .migrate, reason: "its state 'Off' is carried over", ending: ["a", "tell"])
             ])

@@ -72,7 +72,23 @@ enum StepTable {
                 .init(step.reason ?? ""),
             ]
         }
-        return Table(columns, rows: rows).text(style)
+        return Table(columns, rows: rows).text(style) + steps.map { changes(of: $0, style) }.joined()
+    }
+
+    /// The parts of its definition that differ: `feedback measure changed  disk.yaml:12:3, was disk.yaml:11:3`.
+    private static func changes(of step: PlanStep, _ style: TextStyle) -> String {
+        guard !step.changes.isEmpty else { return "" }
+        let rows = step.changes.map { change -> [Table.Cell] in
+            let was = change.old.map { change.new == nil ? $0 : "was \($0)" }
+            return [
+                .init(change.change.rawValue), .init(change.part),
+                .init([change.new, was].compactMap(\.self).joined(separator: ", "), .dim),
+            ]
+        }
+        let more = step.moreChanges > 0 ? "  and \(step.moreChanges) more\n" : ""
+        return "\(step.kind.rawValue) \(PlainText.cleaned(step.name)):\n"
+            + Table([.text(""), .name(""), .flexible("")], rows: rows).text(style, indentation: 2, hasHead: false)
+            + more
     }
 
     private static func color(_ fate: Fate) -> TextStyle.Color? {

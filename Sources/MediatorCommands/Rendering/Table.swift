@@ -72,19 +72,33 @@ struct Table {
     }
 
     /// The lines, each ended by a newline; `indentation` columns from the left.
-    func text(_ style: TextStyle, indentation: Int = 0, excess: Excess = .cut) -> String {
+    ///
+    /// - Parameter hasHead: whether the titles are shown.
+    func text(
+        _ style: TextStyle, indentation: Int = 0, excess: Excess = .cut, hasHead: Bool = true
+    ) -> String {
         let available = style.columns.map { $0 - indentation }
         let whole = columns.indices.map { index in
             rows.map { TextWidth.columns($0[index].text) }.reduce(columns[index].title.count, max)
         }
         var widths = whole
+        if let available, excess == .cut, let optional = columns.lastIndex(where: \.isOptional) {
+            // It gives way before anything else is cut, and where hardly anything would be left of it, altogether.
+            let lack = whole.reduce(0, +) + Self.gap * max(0, whole.count - 1) - available
+            if lack > 0 {
+                guard whole[optional] - lack >= Self.leastOfOptional else {
+                    return without(optional).text(style, indentation: indentation, hasHead: hasHead)
+                }
+                widths[optional] -= lack
+            }
+        }
         if let available, !fit(&widths, into: available, .flexible, partsWords: excess == .cut) {
             if excess == .wrapped {
                 widths = whole
             } else if !fit(&widths, into: available, .firm) {
                 let others = columns.indices.filter { columns[$0].firmness != .firmest }
                 if columns.count > 1, let last = others.last {
-                    return without(last).text(style, indentation: indentation)
+                    return without(last).text(style, indentation: indentation, hasHead: hasHead)
                 }
                 _ = fit(&widths, into: available, .firmest)
             }
@@ -94,7 +108,7 @@ struct Table {
         let lines = rows.flatMap { row in
             (excess == .wrapped ? wrapped(row, widths) : [row]).map { line($0, widths, style) }
         }
-        return ([head] + lines).map { margin + $0 + "\n" }.joined()
+        return ((hasHead ? [head] : []) + lines).map { margin + $0 + "\n" }.joined()
     }
 
     /// The lines of a row of which no cell is wider than its column.

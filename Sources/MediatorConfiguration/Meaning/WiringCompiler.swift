@@ -90,7 +90,7 @@ struct WiringCompiler {
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
             initial: initial.value, buffer: written.buffer, external: written.external,
-            fingerprint: Fingerprinter.of(written, session).text)
+            lazyFingerprint: Fingerprinter.of(written, session))
         return (scope, definition)
     }
 

@@ -1,0 +1,72 @@
+import MediatorConfiguration
+import MediatorControl
+import MediatorHost
+
+extension PlanStep {
+    /// The steps of a plan, in the words of the control interface.
+    ///
+    /// - Parameter withKept: whether also those by which something stays as it is.
+    static func all(of plan: Plan, withKept: Bool) -> [PlanStep] {
+        func told(_ kind: PartKind, _ steps: [Plan.LinkStep]) -> some Sequence<PlanStep> {
+            steps.lazy.filter { withKept || $0.fate != .keep }.map {
+                PlanStep(kind: kind, name: $0.name, fate: Fate($0.fate), reason: $0.reason).with($0.changes)
+            }
+        }
+        var steps =
+            plan.systems.lazy.filter { withKept || $0.fate != .keep }.map {
+                PlanStep(kind: .system, name: $0.name, fate: Fate($0.fate), reason: $0.reason, ending: $0.ending)
+                    .with($0.changes)
+            } as [PlanStep]
+        steps += plan.buses.lazy.filter { withKept || $0.fate != .keep }.map {
+            PlanStep(
+                kind: .bus, name: $0.name, fate: Fate($0.fate),
+                value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason
+            ).with($0.changes)
+        }
+        steps += told(.link, plan.links)
+        steps += told(.group, plan.groups)
+        steps += told(.access, plan.access.map { [$0] } ?? [])
+        return steps
+    }
+
+    /// The same step with the parts in which the definition differs.
+    private func with(_ changes: [DefinitionChange]) -> PlanStep {
+        var step = self
+        step.changes = changes.prefix(Self.mostChanges).map { PartChange($0) }
+        step.moreChanges = changes.count - step.changes.count
+        return step
+    }
+}
+
+extension PartChange {
+    fileprivate init(_ change: DefinitionChange) {
+        let kind: ChangeOfPart =
+            switch change.kind {
+            case .added: .added
+            case .removed: .removed
+            case .changed: .changed
+            }
+        self.init(part: change.part, change: kind, old: change.old.map { "\($0)" }, new: change.new.map { "\($0)" })
+    }
+}
+
+extension Fate {
+    init(_ fate: Plan.SystemFate) {
+        switch fate {
+        case .keep: self = .keep
+        case .migrate: self = .migrate
+        case .restart: self = .restart
+        case .add: self = .add
+        case .remove: self = .remove
+        }
+    }
+
+    init(_ fate: Plan.Fate) {
+        switch fate {
+        case .keep: self = .keep
+        case .change: self = .change
+        case .add: self = .add
+        case .remove: self = .remove
+        }
+    }
+}
