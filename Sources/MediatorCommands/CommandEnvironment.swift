@@ -34,6 +34,8 @@ public struct CommandEnvironment: Sendable {
     public var userID: UInt32
     /// Its name, if it is known. Asked for only where it is told: a directory service may be far away.
     public var userName: @Sendable () -> String?
+    /// The user that it is outside of its user namespace, where that is another one.
+    package var outerUserID: UInt32?
     /// The time now, in seconds since 1970.
     public var now: @Sendable () -> Int64
     /// A time as the clocks on the wall show it.
@@ -118,6 +120,12 @@ public struct CommandEnvironment: Sendable {
             endQuietlyWhenInterrupted: { signal(SIGINT) { _ in _exit(CommandStatus.success.rawValue) } }
         )
         environment.isJournal = isJournal(STDOUT_FILENO)
+        let map = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)
+        if map >= 0 {
+            environment.outerUserID = outerUser(
+                of: environment.userID, map: String(decoding: read(map, atMost: 65_536), as: UTF8.self))
+            close(map)
+        }
         return environment
     }
 
@@ -130,8 +138,27 @@ public struct CommandEnvironment: Sendable {
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Who that is, for people: `alice (user 1000)`.
-    var who: String { userName().map { "\($0) (user \(userID))" } ?? "user \(userID)" }
+    /// Who that is, for people: `alice (user 1000)`. To the daemon root of a user namespace is another user.
+    var who: String {
+        let name = userName()
+        if let outerUserID {
+            return "user \(outerUserID), who is \(name ?? "user \(userID)") in a user namespace only,"
+        }
+        return name.map { "\($0) (user \(userID))" } ?? "user \(userID)"
+    }
+
+    /// Reads which user of the namespace around it a user of a user namespace is; nil: there is none, or it is the same.
+    ///
+    /// - Parameter map: `/proc/self/uid_map`, lines of first user inside, first user outside, and count.
+    package static func outerUser(of user: UInt32, map: String) -> UInt32? {
+        for line in map.split(separator: "\n") {
+            let numbers = line.split(separator: " ").compactMap { UInt32($0) }
+            guard numbers.count == 3, user >= numbers[0], user - numbers[0] < numbers[2] else { continue }
+            let (outer, isBeyond) = numbers[1].addingReportingOverflow(user - numbers[0])
+            return isBeyond || outer == user ? nil : outer
+        }
+        return nil
+    }
 
     private static func name(ofUser number: UInt32) -> String? {
         var record = passwd()

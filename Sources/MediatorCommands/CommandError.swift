@@ -78,24 +78,26 @@ extension CommandError {
         let (socket, manager) = (place.socket, place.manager(environment))
         // Who that is on the other machine is not known here.
         let who = if case .machine(let host, _) = place { "your user on '\(host)'" } else { environment.who }
+        let isInside = if case .machine = place { false } else { environment.outerUserID != nil }
         switch error {
         case let error as CommandError: self = error
         case let error as ControlError: self.init(error, manager)
-        case let error as MissingRight: self.init(error, who)
+        case let error as MissingRight: self.init(error, who, isInside: isInside)
         case ServiceError.permissionDenied:
-            self.init(.permissionDenied, "mediatord does not allow this to \(who)", advice: Self.advice(for: .read))
+            self.init(
+                .permissionDenied, "\(who) may not do this", advice: Self.advice(for: .read, isInside: isInside))
         case let error as any ErrorReplyConvertible:
             self.init(
                 .refused,
                 "mediatord answered with \(error.errorReply)",
                 advice: "Are mediatorctl and mediatord of the same version? See `mediatorctl --version` and `status`."
             )
-        case let error as VarlinkError: self.init(error, socket: socket, who: who, manager)
+        case let error as VarlinkError: self.init(error, socket: socket, who: who, isInside: isInside, manager)
         default: self.init(.refused, "unexpected failure: \(error)")
         }
     }
 
-    private init(_ error: MissingRight, _ who: String) {
+    private init(_ error: MissingRight, _ who: String, isInside: Bool) {
         let what =
             switch error.right {
             case .read: "may not read what mediatord does"
@@ -103,16 +105,20 @@ extension CommandError {
             case .administer: "may not administer mediatord"
             }
         self.init(
-            .permissionDenied, "\(who) \(what)", advice: Self.advice(for: error.right),
+            .permissionDenied, "\(who) \(what)", advice: Self.advice(for: error.right, isInside: isInside),
             details: ["right": .string(error.right.rawValue)])
     }
 
     /// How one gets a right.
-    static func advice(for right: Right) -> String {
+    ///
+    /// - Parameter isInside: whether who lacks it is in a user namespace, so that to be root there is of no use.
+    static func advice(for right: Right, isInside: Bool = false) -> String {
         let others = right == .read ? "the group mediatord, and " : ""
+        let root = isInside ? "Root outside of the namespace" : "Root"
+        let way = isInside ? "run mediatorctl outside of the namespace" : "try `sudo mediatorctl …`"
         return
-            "Root, mediatord's own user, \(others)whoever `access: \(right.rawValue):` in its configuration names, have "
-            + "that right: try `sudo mediatorctl …`, or ask for it."
+            "\(root), mediatord's own user, \(others)whoever `access: \(right.rawValue):` in its configuration names, have "
+            + "that right: \(way), or ask for it."
     }
 
     private init(_ error: ControlError, _ manager: ManagerCommands) {
@@ -174,7 +180,9 @@ extension CommandError {
         }
     }
 
-    private init(_ error: VarlinkError, socket: String, who: String, _ manager: ManagerCommands) {
+    private init(
+        _ error: VarlinkError, socket: String, who: String, isInside: Bool, _ manager: ManagerCommands
+    ) {
         switch error.code {
         case .noSocket:
             self.init(
@@ -192,7 +200,7 @@ extension CommandError {
             self.init(
                 .permissionDenied,
                 "no connection to mediatord: \(who) has no right to use '\(socket)'",
-                advice: Self.advice(for: .read)
+                advice: Self.advice(for: .read, isInside: isInside)
             )
         case .timedOut:
             self.init(

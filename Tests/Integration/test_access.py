@@ -231,6 +231,20 @@ def test_injection_is_for_what_is_named(one: Daemon) -> None:
     assert "you may read and inject, but inject only into do* and on the bus alarms\n" in told.stdout, told
 
 
+def test_root_of_a_user_namespace_is_told_who_it_is_to_the_daemon(one: Daemon) -> None:
+    inside = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*inside, "true"], user=60002, group=60002, extra_groups=[], capture_output=True).returncode != 0:
+        assert os.environ.get("CI") != "true", "this machine lets no user make a user namespace"
+        pytest.skip("this machine lets no user make a user namespace")
+    told = subprocess.run(
+        [*inside, one.binaries.mediatorctl, "reload"], env=one.client_environment, capture_output=True, text=True,
+        user=60002, group=60002, extra_groups=[],
+    )
+    assert told.returncode == 4, told
+    assert "user 60002, who is root in a user namespace only, may not administer mediatord" in told.stderr
+    assert "Root outside of the namespace, " in told.stderr and "sudo" not in told.stderr
+
+
 def test_acts_are_logged_with_who_did_them(one: Daemon) -> None:
     one.ctl("emit", "door", "Go", "n=1")
     line = one.wait_log("verb=emit")

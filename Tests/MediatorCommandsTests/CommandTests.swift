@@ -353,6 +353,31 @@ struct CommandTests {
         await bench.service.close()
     }
 
+    @Test func `root of a user namespace is told that it is not root to the daemon`() async throws {
+        let bench = try await Bench {
+            $0.authorize = { request, _ in request != .call(method: "io.mediatord.Control.Publish") }
+        }
+        let result = await Bench.run(
+            ["publish", "backup", "on"], variables: ["MEDIATORD_SOCKET": bench.socket], outerUserID: 1000)
+        #expect(
+            result.error
+                == "mediatorctl: user 1000, who is user 0 in a user namespace only, may not inject anything into 'backup'\n"
+                + "Root outside of the namespace, mediatord's own user, whoever `access: inject:` in its configuration names, "
+                + "have that right: run mediatorctl outside of the namespace, or ask for it.\n")
+        await bench.service.close()
+    }
+
+    @Test(
+        arguments: [
+            ("         0          0 4294967295\n", 0, nil), ("0 1000 1\n", 0, 1000),
+            ("0 100000 65536\n", 65_535, 165_535),
+            ("1 100001 5\n0 1000 1\n", 0, 1000), ("0 1000 1\n", 1, nil), ("", 0, nil), ("0 4294967295 2\n", 1, nil),
+            ("x\n", 0, nil),
+        ] as [(String, UInt32, UInt32?)])
+    func `the user outside of a user namespace is read from its map`(map: String, user: UInt32, outer: UInt32?) {
+        #expect(CommandEnvironment.outerUser(of: user, map: map) == outer)
+    }
+
     @Test func `who may not even connect is told what would help`() async throws {
         let bench = try await Bench {
             $0.authorize = { request, _ in request != .connection }

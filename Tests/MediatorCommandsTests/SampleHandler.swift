@@ -699,6 +699,7 @@ final class Bench: Sendable {
         isJournal: Bool = false,
         completionLimit: Duration = .seconds(120),
         clock: any Clock<Duration> = ContinuousClock(),
+        outerUserID: UInt32? = nil,
         onWrite: @escaping @Sendable (String) throws -> Void = { _ in }
     ) async -> Result {
         let output = Mutex("")
@@ -723,6 +724,7 @@ final class Bench: Sendable {
         environment.answerLimit = 600
         environment.clock = clock
         environment.isJournal = isJournal
+        environment.outerUserID = outerUserID
         let status = await Mediatorctl.run(arguments, in: environment)
         return Result(status: status, output: output.withLock { $0 }, error: error.withLock { $0 })
     }
