@@ -631,6 +631,7 @@ public enum ControlInterface {
           otherStates: []string,
           opaque: bool,
           senders: []Sender,
+          unknownSenders: []string,
           detached: []string
         )
 
@@ -644,7 +645,6 @@ public enum ControlInterface {
           fault,
           run,
           paused,
-          unknownSenders: []string,
           resumed
         )
 

@@ -392,7 +392,7 @@ public struct Daemon: Sendable {
     private static let clientLinesPerSecond = 5
 
     private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger, _ repeats: RepeatLog) {
-        func told(_ peer: VarlinkPeer, _ id: MessageID) -> Logger.Metadata {
+        @Sendable func told(_ peer: VarlinkPeer, _ id: MessageID) -> Logger.Metadata {
             .about(id, because: HostClient(peer).id, ["uid": "\(peer.userID)", "pid": "\(peer.processID)"])
         }
         switch event {

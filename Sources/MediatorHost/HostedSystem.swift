@@ -225,6 +225,10 @@ final class HostedSystem: Sendable {
     /// Those who want to know when another loop has taken the place of its own.
     let renewals = Listeners<Void>()
     private let repeats: RepeatLog
+    /// Logs transitions that come again and again.
+    private let transitions: RepeatLog
+    /// How often one that goes on is logged.
+    static let transitionInterval = Duration.seconds(60)
     private let reports: ReportBox
     /// What faults must not show.
     private let concealment: Concealment
@@ -253,13 +257,14 @@ final class HostedSystem: Sendable {
         self.time = time
         reports = ReportBox(now: time.now)
         repeats = RepeatLog(time: time)
+        transitions = RepeatLog(time: time, interval: Self.transitionInterval, telling: .last)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
             1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),
             effects: effects, figures: figures, time: time, logger: logger, repeats: repeats,
-            reports: reports.reports(of: 1))
+            transitions: transitions, reports: reports.reports(of: 1))
         status = Mutex(
             Status(
                 incarnation: first, supervision: SupervisionMachine(definition.supervision),
@@ -458,7 +463,7 @@ final class HostedSystem: Sendable {
                 because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
                 effects: effects, figures: figures, time: time,
                 logger: logger,
-                repeats: repeats, reports: reports.reports(of: number))
+                repeats: repeats, transitions: transitions, reports: reports.reports(of: number))
             let isOver = status.withLock { status in
                 // While it is claimed nobody else exchanges it.
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
@@ -701,14 +706,14 @@ final class HostedSystem: Sendable {
 
     // MARK: Describing
 
+    /// What its present incarnation has inside.
+    var behaviour: SystemBehaviour { incarnation.behaviour }
+
     /// A definition with what only the system itself knows, if it is written in Swift: how it began, its transitions and
     /// its own feedbacks.
     func described(_ definition: SystemDefinition) -> SystemDefinition {
         guard definition.kind != nil else { return definition }
         let behaviour = incarnation.behaviour
-    /// What its present incarnation has inside.
-    var behaviour: SystemBehaviour { incarnation.behaviour }
-
         let source = definition.source
         let transitions = behaviour.transitions.map {
             WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)
@@ -813,14 +818,6 @@ final class HostedSystem: Sendable {
         return wellness
     }
 
-    /// Whether it has reached a state that counts as ready.
-    var isReady: Bool { status.withLock { $0.isReady } }
-
-    /// The last fault, and how many there were.
-    var faults: (last: Fault?, time: Timestamp?, count: UInt64) {
-        status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
-    }
-
     /// How a system is.
     struct Wellness {
         let health: Health
@@ -830,6 +827,14 @@ final class HostedSystem: Sendable {
         let reason: String?
         /// Since when that is the reason.
         let reasonSince: Timestamp?
+    }
+
+    /// Whether it has reached a state that counts as ready.
+    var isReady: Bool { status.withLock { $0.isReady } }
+
+    /// The last fault, and how many there were.
+    var faults: (last: Fault?, time: Timestamp?, count: UInt64) {
+        status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
     }
 
     private func take(_ report: ReportBox.Report) {
@@ -953,13 +958,14 @@ final class HostedSystem: Sendable {
         }
         withExtendedLifetime(forgotten) {}
         if isNews { healthChanged() }
+        let shown = present
         repeats.log(
             logger, .error, "a part of the system failed", key: RepeatLog.Key(fault.place), burst: 3,
             .about(
-                .systemFault, because: present.map { "\(definition.name)/\($0.entered)" },
+                .systemFault, because: shown.map { "\(definition.name)/\($0.entered)" },
                 ["place": "\(fault.place)", "reason": "\(fault.message)"]
             )
-            .inJournal(["state": present.map { definition.states[$0.state].name }]))
+            .inJournal(["state": shown.map { definition.states[$0.state].name }]))
         for tell in waiters { tell() }
         carryOut(
             decision, on: fault, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed, now)

@@ -62,7 +62,7 @@ final class Incarnation: Sendable {
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
         _ outlets: JointTable<SystemState>, because cause: Cause,
         effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
-        reports: Reports
+        transitions: RepeatLog, reports: Reports
     ) {
         self.number = number
         self.definition = definition
@@ -131,7 +131,8 @@ final class Incarnation: Sendable {
         // One for all links, since a loop's feedbacks cannot be taken away.
         loop.add(.sink(name: "links") { [outlets] state, _ in outlets.show(state) })
         loop.setObserver(
-            SystemObserver(definition: definition, repeats: repeats, logger: logger, reports: reports))
+            SystemObserver(
+                definition: definition, repeats: repeats, transitions: transitions, logger: logger, reports: reports))
     }
 
     /// What a reset makes of a state: the initial one, with data computed anew where that is what it is made of.

@@ -1,16 +1,24 @@
 package import Logging
 import Synchronization
 
-/// Logs what comes now and then, and of what comes in a flood only how much it was.
+/// Logs lines, and of a flood of one kind only a few with the number of the others.
 ///
-/// What is withheld is told when its interval is over, or when the system stops: nothing goes without a word.
+/// It logs one of the withheld lines at the end of the interval, or when the system stops. While the flood goes on, it logs one
+/// line an interval.
 package final class RepeatLog: Sendable {
-    /// The first line that was withheld, and how many there were.
+    /// The text and the metadata of a line, made when the line is logged.
+    package typealias Line = @Sendable () -> (message: String, metadata: Logger.Metadata)
+
+    /// The line that stands for all those withheld within an interval.
+    package enum Choice: Sendable {
+        case first, last
+    }
+
+    /// The line that stands for those withheld, and their number.
     private struct Withheld {
         var logger: Logger
         var level: Logger.Level
-        var message: String
-        var metadata: Logger.Metadata
+        var line: Line
         var place: Place
         var count = 1
     }
@@ -22,37 +30,24 @@ package final class RepeatLog: Sendable {
         let line: UInt
     }
 
-    /// What is to be done with a line.
-    private enum Step {
-        /// It is withheld like one before it, and counted.
-        case count
-        /// It is the first to be withheld.
-        case withhold
-        /// It is logged, and what was withheld before it told.
-        case log(before: Withheld?)
-    }
-
     /// The lines of one kind within the present interval.
     private struct Kind {
         var began: Duration
         var logged = 0
+        var burst: Int
         var withheld: Withheld?
+    }
 
-        /// Another line comes, of which so many are logged within an interval.
-        mutating func take(at elapsed: Duration, burst: Int) -> Step {
-            if elapsed - began >= RepeatLog.interval {
-                began = elapsed
-                logged = 0
-            }
-            guard logged < burst else {
-                guard withheld != nil else { return .withhold }
-                withheld?.count += 1
-                return .count
-            }
-            logged += 1
-            defer { withheld = nil }
-            return .log(before: withheld)
-        }
+    /// The result for one line.
+    private struct Outcome {
+        /// Whether it is logged now.
+        var isLogged = false
+        /// The withheld line that it replaces, or whose number it tells.
+        var before: Withheld?
+        /// The withheld lines of kinds that are forgotten.
+        var forgotten: [Withheld] = []
+        /// The time until the interval ends, if nobody waits for that yet.
+        var delay: Duration?
     }
 
     /// What tells kinds of lines apart: a word, and two numbers where there are several of that.
@@ -75,59 +70,98 @@ package final class RepeatLog: Sendable {
         var kinds: [Key: Kind] = [:]
         /// Whether someone waits for an interval to end.
         var isWaiting = false
+
+        /// Takes a line, of whose kind so many are logged within an interval.
+        mutating func take(
+            _ line: Withheld, _ key: Key, at elapsed: Duration, burst: Int, _ interval: Duration, _ choice: Choice
+        ) -> Outcome {
+            var outcome = Outcome()
+            if kinds[key] == nil, kinds.count >= RepeatLog.limit {
+                outcome.forgotten = kinds.values.compactMap(\.withheld)
+                kinds.removeAll()
+            }
+            var kind = kinds[key] ?? Kind(began: elapsed, burst: burst)
+            defer { kinds[key] = kind }
+            if elapsed - kind.began >= interval {
+                // One that goes on has one line an interval.
+                kind.logged = kind.withheld == nil ? 0 : burst - 1
+                kind.began = elapsed
+            }
+            guard kind.logged < burst else {
+                guard let withheld = kind.withheld else {
+                    kind.withheld = line
+                    guard !isWaiting else { return outcome }
+                    isWaiting = true
+                    outcome.delay = kind.began + interval - elapsed
+                    return outcome
+                }
+                if choice == .last {
+                    // What gives way is released without the lock.
+                    outcome.before = withheld
+                    kind.withheld = line
+                }
+                kind.withheld?.count = withheld.count + 1
+                return outcome
+            }
+            kind.logged += 1
+            outcome.isLogged = true
+            outcome.before = kind.withheld.take()
+            return outcome
+        }
     }
 
-    /// How long an interval is.
-    package static let interval = Duration.seconds(1)
     /// How many kinds are told apart; beyond, it begins anew.
     static let limit = 256
 
     private let machine = Mutex(Machine())
     private let time: HostTime
+    private let interval: Duration
+    private let choice: Choice
 
-    /// - Parameter time: by which intervals are measured.
-    package init(time: HostTime) {
+    /// - Parameters:
+    ///   - time: by which intervals are measured.
+    ///   - interval: how long an interval is.
+    ///   - choice: which of several lines that are withheld is told.
+    package init(time: HostTime, interval: Duration = .seconds(1), telling choice: Choice = .first) {
         self.time = time
+        self.interval = interval
+        self.choice = choice
     }
 
-    /// Logs a line, unless `burst` of the same kind were logged within the last ``interval``; of those the first is
-    /// logged when that is over, and says how many more there were.
+    /// Logs a line, unless `burst` of the same kind were logged within the interval; of those one is logged when that is over,
+    /// and says how many more there were.
     package func log(
-        _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure () -> String, key: @autoclosure () -> Key,
-        burst: Int = 1, _ metadata: @autoclosure () -> Logger.Metadata,
+        _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure @escaping @Sendable () -> String,
+        key: @autoclosure () -> Key, burst: Int = 1, _ metadata: @autoclosure @escaping @Sendable () -> Logger.Metadata,
         file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(logger, level, key: key(), burst: burst, file: file, function: function, line: line) {
+            (message(), metadata())
+        }
+    }
+
+    /// Logs a line, unless `burst` of the same kind were logged within the interval; of those one is logged when that is over,
+    /// and says how many more there were.
+    package func log(
+        _ logger: Logger, _ level: Logger.Level, key: @autoclosure () -> Key, burst: Int = 1,
+        file: String = #fileID, function: String = #function, line: UInt = #line, _ text: @escaping Line
     ) {
         guard level >= logger.logLevel else { return }
         let key = key()
         let elapsed = time.elapsed()
-        // What is not to be logged is not made into text, but for the first of an interval.
-        let (step, forgotten): (Step, [Withheld]) = machine.withLock { machine in
-            if let index = machine.kinds.index(forKey: key) {
-                return (machine.kinds.values[index].take(at: elapsed, burst: burst), [])
-            }
-            var forgotten: [Withheld] = []
-            if machine.kinds.count >= Self.limit {
-                forgotten = machine.kinds.values.compactMap(\.withheld)
-                machine.kinds.removeAll()
-            }
-            var kind = Kind(began: elapsed)
-            defer { machine.kinds[key] = kind }
-            return (kind.take(at: elapsed, burst: burst), forgotten)
+        let place = Place(file: file, function: function, line: line)
+        let outcome = machine.withLock { machine in
+            machine.take(
+                Withheld(logger: logger, level: level, line: text, place: place), key, at: elapsed, burst: burst,
+                interval,
+                choice)
         }
-        for withheld in forgotten { Self.tell(withheld) }
-        switch step {
-        case .count: return
-        case .withhold:
-            let place = Place(file: file, function: function, line: line)
-            withhold(
-                Withheld(logger: logger, level: level, message: message(), metadata: metadata(), place: place), key,
-                elapsed)
-        case .log(let before):
-            var metadata = metadata()
-            if let before { metadata["repeated"] = "\(before.count) more before this one" }
-            logger.log(
-                level: level, "\(message())", metadata: metadata, file: file, function: function, line: line)
-        }
+        for withheld in outcome.forgotten { tell(withheld) }
+        if let delay = outcome.delay { wait(delay) }
+        guard outcome.isLogged else { return }
+        var (message, metadata) = text()
+        if let before = outcome.before { metadata["repeated"] = "\(before.count) more before this one" }
+        logger.log(level: level, "\(message)", metadata: metadata, file: file, function: function, line: line)
     }
 
     /// Tells what is withheld of intervals that are over, or all of it.
@@ -138,34 +172,19 @@ package final class RepeatLog: Sendable {
             var next: Duration?
             for (key, kind) in machine.kinds {
                 guard let line = kind.withheld else { continue }
-                let rest = kind.began + Self.interval - elapsed
+                let rest = kind.began + interval - elapsed
                 guard all || rest <= .zero else {
                     next = min(next ?? rest, rest)
                     continue
                 }
                 lines.append(line)
-                // It counts as a line of the interval that begins.
-                machine.kinds[key] = Kind(began: elapsed, logged: 1)
+                // It is the only line of the interval that begins.
+                machine.kinds[key] = Kind(began: elapsed, logged: kind.burst, burst: kind.burst)
             }
             machine.isWaiting = next != nil
             return (lines, next)
         }
-        for line in lines { Self.tell(line) }
-        if let delay { wait(delay) }
-    }
-
-    private func withhold(_ line: Withheld, _ key: Key, _ elapsed: Duration) {
-        let delay: Duration? = machine.withLock { machine in
-            // Another of its kind may have come meanwhile.
-            if machine.kinds[key]?.withheld != nil {
-                machine.kinds[key]?.withheld?.count += 1
-            } else {
-                machine.kinds[key, default: Kind(began: elapsed, logged: 1)].withheld = line
-            }
-            guard !machine.isWaiting else { return nil }
-            machine.isWaiting = true
-            return (machine.kinds[key]?.began ?? elapsed) + Self.interval - elapsed
-        }
+        for line in lines { tell(line) }
         if let delay { wait(delay) }
     }
 
@@ -176,11 +195,13 @@ package final class RepeatLog: Sendable {
         }
     }
 
-    private static func tell(_ line: Withheld) {
-        var metadata = line.metadata
-        if line.count > 1 { metadata["repeated"] = "\(line.count - 1) more after this one" }
-        line.logger.log(
-            level: line.level, "\(line.message)", metadata: metadata, file: line.place.file,
-            function: line.place.function, line: line.place.line)
+    private func tell(_ withheld: Withheld) {
+        var (message, metadata) = withheld.line()
+        if withheld.count > 1 {
+            metadata["repeated"] = "\(withheld.count - 1) more \(choice == .first ? "after" : "before") this one"
+        }
+        withheld.logger.log(
+            level: withheld.level, "\(message)", metadata: metadata, file: withheld.place.file,
+            function: withheld.place.function, line: withheld.place.line)
     }
 }

@@ -7,14 +7,20 @@ import MediatorConfiguration
 struct SystemObserver: LoopObserver {
     let definition: SystemDefinition
     let repeats: RepeatLog
+    /// Those transitions of which no more is asked than that they happen.
+    let transitions: RepeatLog
     let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
     private let handler: any LogHandler
     let reports: Incarnation.Reports
 
-    init(definition: SystemDefinition, repeats: RepeatLog, logger: Logger, reports: Incarnation.Reports) {
+    init(
+        definition: SystemDefinition, repeats: RepeatLog, transitions: RepeatLog, logger: Logger,
+        reports: Incarnation.Reports
+    ) {
         self.definition = definition
         self.repeats = repeats
+        self.transitions = transitions
         self.logger = logger
         handler = logger.handler
         self.reports = reports
@@ -34,14 +40,21 @@ struct SystemObserver: LoopObserver {
         guard handler.logLevel <= grave ?? .info else { return }
         // A state that only repeats itself is not news.
         let level = grave ?? (old.index == new.index && old.data == new.data ? .debug : .info)
-        // Nor is one that comes a thousand times a second: then it is told how often.
-        repeats.log(
-            logger, level, "\(definition.states[old.index].name) → \(describe(new))",
+        guard handler.logLevel <= level else { return }
+        // Nor is one that comes again and again, unless somebody asks for more: by `health`, or with the level `debug`.
+        let isPlain = grave == nil && handler.logLevel > .debug
+        (isPlain ? transitions : repeats).log(
+            logger, level,
             key: level == .debug ? "repeat" : RepeatLog.Key(definition.eventName(event), old.index, new.index),
-            burst: 10,
-            told(event, as: .stateEntered).inJournal([
-                "state": name(new), "previous": name(old), JournalDetails.stateID: new.id,
-            ]))
+            burst: 10
+        ) {
+            (
+                "\(definition.states[old.index].name) → \(describe(new))",
+                told(event, as: .stateEntered).inJournal([
+                    "state": name(new), "previous": name(old), JournalDetails.stateID: new.id,
+                ])
+            )
+        }
     }
 
     /// How grave it is that a state is one in which the system is worse, by its configuration; nil: it is not.
@@ -59,7 +72,7 @@ struct SystemObserver: LoopObserver {
 
     func loopDidNotHandle(_ event: SystemEvent, in state: SystemState) {
         reports.unhandled(state, event)
-        func metadata() -> Logger.Metadata {
+        @Sendable func metadata() -> Logger.Metadata {
             told(event, as: .eventNotHandled).merging(["state": "\(name(state))"]) { $1 }
         }
         let eventName = definition.eventName(event)
@@ -93,6 +106,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidStop(with state: SystemState) {
+        transitions.tellWithheld(all: true)
         repeats.tellWithheld(all: true)
         logger.debug("stopped", metadata: ["state": "\(name(state))"])
         reports.ended()

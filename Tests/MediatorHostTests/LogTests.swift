@@ -1,4 +1,5 @@
 import CommonExpression
+import FeedbackKitTesting
 import Foundation
 import Logging
 import MediatorConfiguration
@@ -32,7 +33,11 @@ final class Lines: Sendable {
 
     func note(_ line: Line) { lines.withLock { $0.append(line) } }
 
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+    var logger: Logger { logger(.debug) }
+
+    func logger(_ level: Logger.Level) -> Logger {
+        Logger(label: "test") { _ in Handler(lines: self, logLevel: level) }
+    }
 
     private struct Handler: LogHandler {
         let lines: Lines
@@ -114,6 +119,67 @@ private let wiring = """
         #expect(
             told.map(\.level) == [.notice, .warning, .info, .debug, .info, .info, .warning, .info],
             "\(told.map(\.message))")
+        await fixture.host.stop(within: .seconds(1))
+    }
+
+    @Test func `a transition that comes again and again is told ten times, and then once a minute, the last of them`()
+        async throws
+    {
+        let lines = Lines()
+        let fixture = try CauseFixture(
+            """
+            system: clock
+            states: { At: { second: int }, Ahead: {} }
+            events: { Tick: {}, Set: {} }
+            external: any
+            initialState: { At: { second: 0 } }
+            transitions: { At: { Tick: { to: At, set: { second: "${state.second + 1}" } }, Set: Ahead } }
+
+            """, logger: lines.logger(.info))
+        func told() -> [String] {
+            lines.about(.stateEntered, of: "clock").map { line in
+                line.message + (line.metadata["repeated"].map { "  \($0)" } ?? "")
+            }
+        }
+        fixture.host.start()
+        for _ in 1...150 {
+            fixture.clock.advance(by: .seconds(1))
+            try fixture.host.emit("Tick", to: "clock", fields: [])
+            await fixture.settle()
+        }
+        try fixture.host.emit("Set", to: "clock", fields: [])
+        await fixture.settle()
+        await fixture.host.stop(within: .seconds(1))
+        // Whether the clock's own waiting or the next transition ends an interval, no more is told than that.
+        let all = told()
+        #expect(all.prefix(10) == (1...10).map { "At → At { second: \($0) }" }[...])
+        #expect((13...15).contains(all.count), "\(all)")
+        #expect(all.contains("At → Ahead"))
+        // Each of 150 is told or counted.
+        let counted = lines.about(.stateEntered, of: "clock").compactMap { $0.metadata["repeated"] }
+            .compactMap { Int($0.prefix { $0.isNumber }) }.reduce(0, +)
+        #expect(all.count - 1 + counted == 150, "\(all)")
+    }
+
+    @Test func `with the level debug every transition is told`() async throws {
+        let lines = Lines()
+        let fixture = try CauseFixture(
+            """
+            system: clock
+            states: { At: { second: int } }
+            events: { Tick: {} }
+            external: any
+            initialState: { At: { second: 0 } }
+            transitions: { At: { Tick: { to: At, set: { second: "${state.second + 1}" } } } }
+
+            """, logger: lines.logger(.debug))
+        fixture.host.start()
+        for _ in 1...30 {
+            fixture.clock.advance(by: .seconds(1))
+            try fixture.host.emit("Tick", to: "clock", fields: [])
+            await fixture.settle()
+        }
+        #expect(lines.about(.stateEntered, of: "clock").count == 30)
         await fixture.host.stop(within: .seconds(1))
     }
 
