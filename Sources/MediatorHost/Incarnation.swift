@@ -71,14 +71,13 @@ final class Incarnation: Sendable {
         self.time = time
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
-        isOnPool = behaviour.executor == nil || behaviour.executor is SharedPool
-        let executor = behaviour.executor ?? HostPool()
+        isOnPool = behaviour.executor is HostPool || behaviour.executor is SharedPool
         let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         let stayed = reports.stayed
         loop = Loop(
             initial: SystemState(first: first, of: definition, since: now(), cause: cause),
             feedbacks: behaviour.makeFeedbacks(report),
-            executor: CountingExecutor(base: executor, turns: turns),
+            executor: CountingExecutor(base: behaviour.executor, turns: turns),
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
             overflow: Overflow(definition.mailbox.overflow),

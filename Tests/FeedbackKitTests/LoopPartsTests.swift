@@ -22,6 +22,7 @@ private struct Broken: Error {}
         #expect(parts?.feedbacks.map(\.name) == ["double", "see"])
         #expect(parts?.feedbacks.map(\.endsOnNewState) == [true, false])
         #expect(parts?.executor is SharedPool)
+        #expect(Loop<Int, Int>(initial: 1, executor: .sendersThread) { _, _ in .stay }.parts?.executor is SendersThread)
         guard let parts else { return }
         let other = Loop(
             initial: parts.initial, feedbacks: parts.feedbacks, executor: .sendersThread, reduce: parts.reduce)

@@ -8,8 +8,8 @@ package struct LoopParts<State: Sendable, Event: Sendable>: Sendable {
     package let feedbacks: [Feedback<State, Event>]
     /// Changes the state on an event.
     package let reduce: @Sendable (inout State, Event) -> Reduction
-    /// Where it was to turn; `nil`: on the sender's thread.
-    package let executor: (any LoopExecutor)?
+    /// Where it was to turn.
+    package let executor: any LoopExecutor
 }
 
 extension Loop {
@@ -27,7 +27,8 @@ extension LoopCore {
             member.feedback(endsOnNewState: status.endsOnNewState)
         }
         return LoopParts(
-            initial: machine.state, feedbacks: feedbacks, reduce: reduce, executor: surroundings.executor?.base)
+            initial: machine.state, feedbacks: feedbacks, reduce: reduce,
+            executor: surroundings.executor?.base ?? SendersThread())
     }
 }
 

@@ -52,8 +52,8 @@ public struct SystemBehaviour: Sendable {
     let reduce: Reduce
     /// Its own feedbacks. What their side effects throw is told.
     let makeFeedbacks: @Sendable (@escaping @Sendable (Fault) -> Void) -> [Feedback<SystemState, SystemEvent>]
-    /// Where it turns; `nil`: on the shared pool.
-    let executor: (any LoopExecutor)?
+    /// Where it turns.
+    let executor: any LoopExecutor
     /// Its own feedbacks, for showing them.
     let outlines: [Outline]
     /// What these have emitted.
@@ -80,7 +80,7 @@ extension SystemBehaviour {
             initial: Snapshot(
                 index: definition.initialState.state, data: .structure(try definition.initialData(now: now))),
             reduce: { state, event, now, report in machine.reduce(&state, event, now: now, report: report) },
-            makeFeedbacks: { _ in [] }, executor: nil, outlines: [], emitted: EmittedEvents(),
+            makeFeedbacks: { _ in [] }, executor: HostPool(), outlines: [], emitted: EmittedEvents(),
             transitions: [], adopt: { $0 })
     }
 }

@@ -98,12 +98,18 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             initial: first,
             reduce: { state, event, now, report in self.reduce(&state, event, reduce, now, report) },
             makeFeedbacks: { report in feedbacks.map { hosted($0, report, emitted) } },
-            executor: made.loop.executor, outlines: outlines, emitted: emitted,
+            executor: Self.place(of: made.loop), outlines: outlines, emitted: emitted,
             transitions: made.transitions.map { (name($0.from), name($0.event), name($0.to)) },
             adopt: { state in
                 guard let value = try? states.decode(state.index, state.data) else { return nil }
                 return state.with(original: Original(value))
             })
+    }
+
+    /// The executor of a system that was made of a loop. A loop of the sender's thread gets the shared pool: its sender may be a
+    /// configured system, whose turns must not block, and the code of a kind may block.
+    private static func place(of loop: LoopParts<S, E>) -> any LoopExecutor {
+        loop.executor is SendersThread ? SharedPool() : loop.executor
     }
 
     // MARK: The loop
