@@ -3,7 +3,8 @@
 /// A mediator delivers each value to its subscribers in the order in which they subscribed, one value after the
 /// other, in the order in which the values were sent: all subscribers see the same order. It delivers on the thread
 /// of a sender: whoever sends while a delivery is under way (on another thread, or from within a subscriber) only
-/// queues, and the delivery that is under way takes the value along. Nothing is called while a lock is held.
+/// queues, and the delivery that is under way takes the value along. A sender in a task delivers at most 256 values of
+/// others in a row; a job of the shared pool goes on with the rest. Nothing is called while a lock is held.
 public protocol Mediator<Value>: AnyObject, Sendable {
     /// What it carries.
     associatedtype Value: Sendable

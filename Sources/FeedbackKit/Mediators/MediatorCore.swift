@@ -1,6 +1,22 @@
 public import DequeModule
 public import Synchronization
 
+/// The task of a sender, which tells it from other senders.
+///
+/// All senders outside of tasks count as one, since the library cannot tell threads apart. Such a sender delivers the values of other
+/// threads without a bound.
+@usableFromInline
+package struct SenderTask: Sendable, Hashable {
+    @usableFromInline let hash: Int
+
+    @inlinable
+    package init(_ hash: Int) { self.hash = hash }
+
+    /// The caller's.
+    @inlinable
+    package static var present: SenderTask { SenderTask(withUnsafeCurrentTask { $0?.hashValue ?? 0 }) }
+}
+
 /// What a mediator knows and decides, as a plain value.
 ///
 /// Joining is an item of the same queue as the values, so that the order of everything is the order of the queue: a
@@ -22,10 +38,18 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         }
     }
 
+    /// An entry of the queue, and the task that put it there.
     @usableFromInline
     enum Item: Sendable {
-        case value(Value)
-        case join(Subscriber)
+        case value(Value, of: SenderTask)
+        case join(Subscriber, of: SenderTask)
+
+        @inlinable
+        var sender: SenderTask {
+            switch self {
+            case .value(_, let sender), .join(_, let sender): sender
+            }
+        }
     }
 
     /// What a delivery has to do next.
@@ -33,6 +57,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     package enum Step: Sendable {
         /// Nothing: the delivery is over.
         case idle
+        /// Have another task go on: this one has delivered its share for others. Nobody else delivers until then.
+        case handOn
         /// Deliver to these, in this order.
         case deliver(Value, [Subscriber])
     }
@@ -73,16 +99,16 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         package init() {}
     }
 
-    /// A value arrives; `true` if the caller must deliver.
+    /// A value of a sender arrives; `true` if the caller must deliver.
     @inlinable
-    package mutating func send(_ value: Value, _ retired: inout Retired) -> Bool {
+    package mutating func send(_ value: Value, of sender: SenderTask, _ retired: inout Retired) -> Bool {
         sent += 1
         if waitingValues >= limit, !makeRoom(&retired) { return false }
         if remembers {
             retired.current = current
             current = value
         }
-        queue.append(.value(value))
+        queue.append(.value(value, of: sender))
         waitingValues += 1
         return wake()
     }
@@ -139,16 +165,18 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     @usableFromInline
     mutating func removeOldestValue(_ retired: inout Retired) {
         guard let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } }) else { return }
-        if case .value(let value) = queue.remove(at: oldest) { retired.dropped.append(value) }
+        if case .value(let value, _) = queue.remove(at: oldest) { retired.dropped.append(value) }
         waitingValues -= 1
     }
 
     /// Someone subscribes; answers the id, and whether the caller must deliver.
     @inlinable
-    package mutating func join(_ receive: @escaping @Sendable (Value) -> Void) -> (id: UInt64, mustDeliver: Bool) {
+    package mutating func join(
+        _ receive: @escaping @Sendable (Value) -> Void, of sender: SenderTask
+    ) -> (id: UInt64, mustDeliver: Bool) {
         let subscriber = Subscriber(id: nextID, receive: receive)
         nextID += 1
-        queue.append(.join(subscriber))
+        queue.append(.join(subscriber, of: sender))
         return (subscriber.id, wake())
     }
 
@@ -158,7 +186,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         var left = subscribers.filter { $0.id == id }
         subscribers.removeAll { $0.id == id }
         queue.removeAll { item in
-            guard case .join(let subscriber) = item, subscriber.id == id else { return false }
+            guard case .join(let subscriber, _) = item, subscriber.id == id else { return false }
             left.append(subscriber)
             return true
         }
@@ -173,12 +201,20 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Takes the next item.
+    /// Takes the next item, unless it is another's and the share is used up.
+    ///
+    /// - Parameters:
+    ///   - deliverer: the task that delivers.
+    ///   - share: how many items of others it delivers.
     @inlinable
-    package mutating func next(_ retired: inout Retired) -> Step {
-        while let item = queue.popFirst() {
-            switch item {
-            case .value(let value):
+    package mutating func next(by deliverer: SenderTask, _ share: inout Int, _ retired: inout Retired) -> Step {
+        while let sender = queue.first?.sender {
+            if sender != deliverer {
+                guard share > 0 else { return .handOn }
+                share -= 1
+            }
+            switch queue.removeFirst() {
+            case .value(let value, _):
                 waitingValues -= 1
                 if remembers {
                     retired.delivered = delivered
@@ -186,7 +222,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
                 }
                 // Also to nobody: the value is released by who delivers it, not under the lock.
                 return .deliver(value, subscribers)
-            case .join(let subscriber):
+            case .join(let subscriber, _):
                 subscribers.append(subscriber)
                 if let delivered { return .deliver(delivered, [subscriber]) }
             }
@@ -228,14 +264,21 @@ final class MediatorCore<Value: Sendable>: Sendable {
             if let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) {
                 isOver = deliver(value, to: subscribers)
             } else {
-                isOver = !machine.withLock { $0.send(value, &retired) }
+                isOver = !queue(value, &retired)
             }
         } else if let subscribers = machine.withLock({ $0.takeAtOnce() }) {
             isOver = deliver(value, to: subscribers)
         } else {
-            isOver = !machine.withLock { $0.send(value, &retired) }
+            isOver = !queue(value, &retired)
         }
         if !isOver { deliver() }
+    }
+
+    /// Puts a value at the end of the queue; `true` if the caller must deliver.
+    @inlinable
+    func queue(_ value: Value, _ retired: inout MediatorMachine<Value>.Retired) -> Bool {
+        let sender = SenderTask.present
+        return machine.withLock { $0.send(value, of: sender, &retired) }
     }
 
     /// Delivers a value; whether nothing has come meanwhile, so that the delivery is over. Whom it was delivered to is not kept
@@ -250,7 +293,8 @@ final class MediatorCore<Value: Sendable>: Sendable {
 
     @inlinable
     func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
-        let (id, mustDeliver) = machine.withLock { $0.join(receive) }
+        let sender = SenderTask.present
+        let (id, mustDeliver) = machine.withLock { $0.join(receive, of: sender) }
         if mustDeliver { deliver() }
         return Subscription { [weak self] in
             let left = self?.machine.withLock { $0.leave(id) }
@@ -258,14 +302,26 @@ final class MediatorCore<Value: Sendable>: Sendable {
         }
     }
 
-    /// Delivers what waits. Only one delivery is under way at a time.
+    /// The number of items of others that one task delivers in a row: as many as a loop takes events on the shared pool.
+    @inlinable static var share: Int { 256 }
+
+    /// Delivers the queue; never called by two at a time.
+    ///
+    /// It delivers everything that this task has sent from within a subscriber before it returns. Of the items of other tasks it
+    /// delivers its share, and a job of the shared pool goes on with the rest.
     @inlinable
     func deliver() {
+        let deliverer = SenderTask.present
+        var share = Self.share
         while true {
             var retired = MediatorMachine<Value>.Retired()
-            guard case .deliver(let value, let subscribers) = machine.withLock({ $0.next(&retired) }) else { return }
-            for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
-                subscriber.receive(value)
+            switch machine.withLock({ $0.next(by: deliverer, &share, &retired) }) {
+            case .idle: return
+            case .handOn: return SharedPool().enqueue { self.deliver() }
+            case .deliver(let value, let subscribers):
+                for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
+                    subscriber.receive(value)
+                }
             }
         }
     }
