@@ -128,19 +128,25 @@ class Daemon:
 
     def wait_log(self, text: str, timeout: float = 10.0) -> str:
         """Waits for a line on standard error that contains `text`, and returns it."""
+        return self.wait_lines(text, 1, timeout)[0]
+
+    def wait_lines(self, text: str, count: int, timeout: float = 10.0) -> list[str]:
+        """Waits for so many lines on standard error that contain `text`, and returns all that do."""
         deadline = time.monotonic() + timeout
         with self._lines_changed:
             seen = 0
+            found: list[str] = []
             while True:
-                for line in self._lines[seen:]:
-                    if text in line:
-                        return line
+                found += [line for line in self._lines[seen:] if text in line]
+                if len(found) >= count:
+                    return found
                 seen = len(self._lines)
                 remaining = deadline - time.monotonic()
                 if self._is_log_at_end or remaining <= 0:
                     break
                 self._lines_changed.wait(remaining)
-        self._fail(f"a log line with {text!r}", timeout)
+        lines = "a log line" if count == 1 else f"{count} log lines, but {len(found)},"
+        self._fail(f"{lines} with {text!r}", timeout)
 
     def wait_exit(self, timeout: float = STOP_TIMEOUT) -> int:
         """Waits for the end of the process and of its log; returns the exit code, negative for a signal."""

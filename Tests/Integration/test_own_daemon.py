@@ -165,8 +165,8 @@ def test_its_side_effect_is_used_by_configured_systems(
     one = daemon({"doorbell.yaml": doorbell})
     states = [change["state"]["name"] for change in tap(one, "doorbell", 3, lambda: one.ctl("emit", "doorbell", "Ring"))]
     assert states == ["Quiet", "Ringing", "Quiet"]
-    strokes = [line for line in one.log.splitlines() if "ding" in line and "system=doorbell" in line]
-    assert len(strokes) == 2 and all("feedback=chime" in line for line in strokes), one.log
+    strokes = one.wait_lines(" ding ", 2)
+    assert len(strokes) == 2 and all("feedback=chime" in line and "system=doorbell" in line for line in strokes), one.log
     # It is checked elsewhere as here, where the daemon's own is not.
     there = run(binaries.mediatorctl, "validate", one.config, "--kinds", kinds, "--deny-warnings")
     assert there.returncode == 0, there.stdout
