@@ -72,13 +72,14 @@ test: build-tests ## run the tests written in Swift
 		case $$module in SideEffectsTests) how=--parallel;; MediatorEffectTestingTests) how=--no-parallel;; *) how=;; esac; \
 		swift test --skip-build $$how --filter "^$$module\\." >$$log 2>&1 && grep -qa 'Test run with [1-9]' $$log || { \
 			grep -aE -A 3 '^✘|Fatal error|error:' $$log | cut -c 1-1000 | tail -n 300; exit 1; }; \
+		grep -aE 'skipped.*SKIPPED' $$log | cut -c 1-300 || true; \
 		grep -aE '^(✔|━) Test run' $$log | sed "s/Test run/$$module/"; \
 	done
 
 # The numbers of the promises (millions of events, ten thousand starts) are for the ordinary tests, and so is what looks at files.
 # In two parts: all tests of a part run beside each other, and what is slow twice over must not keep the others past their limits.
 sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads under the thread sanitizer
-	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler; the logs are .build/sanitize*.log"
+	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler, the daemon; the logs are .build/sanitize*.log"
 	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
 		log=../../.build/sanitize$${part%% *}.log; \
 		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \

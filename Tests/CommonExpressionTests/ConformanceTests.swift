@@ -11,6 +11,9 @@ private enum ConformanceSuite {
         .appending(path: "../shared/cel-spec/conformance.jsonl").standardizedFileURL.path
 
     static var isPresent: Bool { FileManager.default.isReadableFile(atPath: path) }
+
+    /// Whether the test runs. In a continuous integration it does without the cases too, and fails.
+    static var isWanted: Bool { isPresent || ProcessInfo.processInfo.environment["CI"] == "true" }
 }
 
 @Suite("Conformance")
@@ -30,9 +33,13 @@ struct ConformanceTests {
 
     @Test(
         .enabled(
-            if: ConformanceSuite.isPresent,
-            "the conformance cases are not at \(ConformanceSuite.path); set CEL_CONFORMANCE"))
+            if: ConformanceSuite.isWanted,
+            "SKIPPED: the conformance cases are not at \(ConformanceSuite.path); set CEL_CONFORMANCE to where they are")
+    )
     func `as many conformance cases pass as ever did`() throws {
+        try #require(
+            ConformanceSuite.isPresent,
+            "the conformance cases are not at \(ConformanceSuite.path); set CEL_CONFORMANCE to where they are")
         var passed: [String: Int] = [:]
         var failed: [String: [String]] = [:]
         var outOfScope: [String: [String: Int]] = [:]
