@@ -97,7 +97,7 @@ private final class Fixture: Sendable {
     /// What a loop that asks for the time waits behind, while it is closed.
     let door = Door()
     let host: Host
-    let began = Mutex<[String]>([])
+    let began = AwaitedValue<[String]>([])
 
     init(
         _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -115,7 +115,7 @@ private final class Fixture: Sendable {
         let time = HostTime.manual(clock) { door.pass() }
         host = try Host(
             graph: graph, effects: catalogue, time: time, logger: logger)
-        began.withLock { $0 = { [weak self] name in self?.began.withLock { $0.append(name) } } }
+        began.withLock { $0 = { [weak self] name in self?.began.change { $0.append(name) } } }
     }
 
     /// The states of a system as text, from now on, until one of them is `last`.
@@ -333,7 +333,7 @@ private let counter = """
             fixture.clock.advance(by: .seconds(10))
             #expect(try await fixture.states(of: "probe", until: "Up \(runs)").last == "Up \(runs)")
         }
-        #expect(fixture.began.withLock { $0 } == (0..<5).map { "run \($0)" })
+        #expect(fixture.began.value == (0..<5).map { "run \($0)" })
         await fixture.host.stop(within: .zero)
     }
 
@@ -687,7 +687,7 @@ private let counter = """
         for _ in 0..<2 {
             // The second time the proof of the first is still outstanding, and no other is asked for.
             let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
-            while fixture.clock.sleeperCount == 0 { await Task.yield() }
+            await fixture.clock.sleepers(atLeast: 1)
             fixture.clock.advance(by: .seconds(3))
             #expect(await stuck.value.contains("counter"))
         }
@@ -696,7 +696,7 @@ private let counter = """
         for _ in 0..<2 { try fixture.host.emit("Add", to: "counter", fields: [.int(1)]) }
         let taken = try fixture.host.systemStatus("counter").loop.counters.events
         let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
-        while fixture.clock.sleeperCount == 0 { await Task.yield() }
+        await fixture.clock.sleepers(atLeast: 1)
         fixture.door.admit()
         while try fixture.host.systemStatus("counter").loop.counters.events == taken { await Task.yield() }
         fixture.clock.advance(by: .seconds(3))
@@ -733,10 +733,10 @@ private let counter = """
         await fixture.clock.sleepers(atLeast: 1)
         for _ in 1...3 { try fixture.host.emit("Again", to: "stubborn", fields: []) }
         await fixture.settle()
-        #expect(fixture.began.withLock { $0 } == ["0"])
+        #expect(fixture.began.value == ["0"])
         fixture.clock.advance(by: .seconds(60))
         // Those in between were cancelled while they waited; the last one begins when the first has ended.
-        while fixture.began.withLock({ $0 }) != ["0", "3"] { await Task.yield() }
+        await fixture.began.wait { $0 == ["0", "3"] }
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(60))
         await fixture.host.stop(within: .zero)

@@ -166,7 +166,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         let before = refuses.count.withLock { $0 }
         try await have(fixture, way)
         #expect(try status(fixture).health == .failed)
-        while fixture.clock.sleeperCount == 0 { await Task.yield() }
+        await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(10))
         while try status(fixture).restarts == 0 { await Task.yield() }
         await fixture.settle()

@@ -10,7 +10,7 @@ import Testing
 private final class ToldProbe: EffectImplementation {
     let answers = Mutex<[Bool]>([])
     let runs = Atomic(0)
-    let ended = Atomic(0)
+    let ended = AwaitedValue(0)
     /// Whether it does not come to an end by itself.
     let hangs = Atomic(false)
 
@@ -22,7 +22,7 @@ private final class ToldProbe: EffectImplementation {
     ).withThresholds()
 
     func run(_ arguments: [String: Value], in context: EffectContext) async {
-        defer { ended.add(1, ordering: .relaxed) }
+        defer { ended.change { $0 += 1 } }
         if hangs.load(ordering: .relaxed) {
             try? await context.clock.sleep(for: .seconds(1_000_000))
             return
@@ -61,7 +61,7 @@ private struct Fixture {
     /// told after that.
     func probe(_ marks: String) async throws -> String {
         for mark in marks {
-            let before = probe.ended.load(ordering: .relaxed)
+            let before = probe.ended.value
             probe.answers.withLock { $0.append(mark == "+") }
             if before == 0 {
                 host.start()
@@ -69,7 +69,7 @@ private struct Fixture {
                 await clock.sleepers(atLeast: 1)
                 clock.advance(by: .seconds(1))
             }
-            while probe.ended.load(ordering: .relaxed) == before { await Task.yield() }
+            await probe.ended.wait { $0 > before }
             _ = try await told()
         }
         return try await told()
@@ -184,7 +184,7 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
             // The run, and its time.
             await fixture.clock.sleepers(atLeast: 2)
             fixture.clock.advance(by: .seconds(5))
-            while fixture.probe.ended.load(ordering: .relaxed) < number { await Task.yield() }
+            await fixture.probe.ended.wait { $0 >= number }
             await fixture.clock.sleepers(atLeast: 1)
             #expect(try await fixture.told() == told)
             fixture.clock.advance(by: .seconds(5))

@@ -9,8 +9,8 @@ import Testing
 
 /// A side effect that goes on until it is cancelled, and then, if it is stubborn, for a minute more.
 private final class Works: EffectImplementation, Sendable {
-    let began = Mutex<[String]>([])
-    let ended = Mutex<[String]>([])
+    let began = AwaitedValue<[String]>([])
+    let ended = AwaitedValue<[String]>([])
 
     let schema = EffectSchema(
         name: "work",
@@ -20,7 +20,7 @@ private final class Works: EffectImplementation, Sendable {
     func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard case .string(let name)? = arguments["name"] else { return }
         let isStubborn = arguments["stubborn"] == .bool(true)
-        began.withLock { $0.append(name) }
+        began.change { $0.append(name) }
         let (endless, end) = AsyncStream<Void>.makeStream()
         await withTaskCancellationHandler {
             for await _ in endless {}
@@ -28,7 +28,7 @@ private final class Works: EffectImplementation, Sendable {
             end.finish()
         }
         if isStubborn { await Task.detached { try? await context.clock.sleep(for: .seconds(60)) }.value }
-        ended.withLock { $0.append(name) }
+        ended.change { $0.append(name) }
     }
 }
 
@@ -265,13 +265,13 @@ private final class Works: EffectImplementation, Sendable {
                     """)
         ).start()
         try fixture.divide(by: 2)
-        while fixture.works.began.withLock({ $0.count }) < 2 { await Task.yield() }
+        await fixture.works.began.wait { $0.count >= 2 }
         try fixture.divide(by: 0)
         try fixture.divide(by: 5)
         try await fixture.until { $0.resets == 1 && $0.state.serial == 4 }
         #expect(try fixture.quotient() == .int(20))
         #expect(try fixture.status().restarts == 0)
-        while fixture.works.ended.withLock({ $0 }) != ["short"] { await Task.yield() }
+        await fixture.works.ended.wait { $0 == ["short"] }
         #expect(try fixture.status().runs(of: "go").running == 1)
         // At the limit it ends.
         try fixture.divide(by: 0)
@@ -279,7 +279,7 @@ private final class Works: EffectImplementation, Sendable {
         try await fixture.breakIt()
         try await fixture.until { $0.loop.phase == .stopped }
         #expect(try fixture.status().health == .failed)
-        #expect(fixture.works.ended.withLock { $0.contains("long") })
+        #expect(fixture.works.ended.value.contains("long"))
         await fixture.host.stop(within: .zero)
     }
 
@@ -419,10 +419,10 @@ private final class Works: EffectImplementation, Sendable {
         _ strategy: String, _ concerned: [String]
     ) async throws {
         let fixture = try Fixture(Self.group(strategy, "{ onFault: restart, delay: 2s }")).start()
-        while fixture.works.began.withLock({ $0.count }) < 3 { await Task.yield() }
+        await fixture.works.began.wait { $0.count >= 3 }
         try await fixture.breakIt("b")
         for name in concerned { try await fixture.until(name) { $0.health == .failed } }
-        while fixture.works.ended.withLock({ $0.count }) < concerned.count { await Task.yield() }
+        await fixture.works.ended.wait { $0.count >= concerned.count }
         await fixture.clock.sleepers(atLeast: 1)
         for name in ["a", "b", "c"] where !concerned.contains(name) {
             #expect(try fixture.status(name).health == .healthy)
@@ -431,7 +431,7 @@ private final class Works: EffectImplementation, Sendable {
             #expect(try fixture.status(name).healthReason == "being restarted with 'b'")
         }
         fixture.clock.advance(by: .seconds(2))
-        while fixture.works.began.withLock({ $0.count }) < 3 + concerned.count { await Task.yield() }
+        await fixture.works.began.wait { $0.count >= 3 + concerned.count }
         for name in ["a", "b", "c"] {
             try await fixture.until(name) { $0.restarts == (concerned.contains(name) ? 1 : 0) }
             #expect(try fixture.status(name).health == (name == "b" ? .degraded : .healthy))
@@ -472,16 +472,16 @@ private final class Works: EffectImplementation, Sendable {
                     """)
         ).start()
         try fixture.divide(by: 2)
-        while fixture.works.began.withLock({ $0.isEmpty }) { await Task.yield() }
+        await fixture.works.began.wait { !$0.isEmpty }
         try await fixture.breakIt()
         // The stubborn one, and who waits for its end.
         await fixture.clock.sleepers(atLeast: 2)
         #expect(try fixture.status().health == .failed)
         fixture.clock.advance(by: .seconds(10))
         try await fixture.until { $0.restarts == 1 && $0.loop.phase == .running }
-        #expect(fixture.works.ended.withLock { $0.isEmpty })
+        #expect(fixture.works.ended.value.isEmpty)
         fixture.clock.advance(by: .seconds(50))
-        while fixture.works.ended.withLock({ $0.isEmpty }) { await Task.yield() }
+        await fixture.works.ended.wait { !$0.isEmpty }
         #expect(try fixture.quotient() == .int(100))
         await fixture.host.stop(within: .zero)
     }
