@@ -51,6 +51,8 @@ public struct Daemon: Sendable {
     public var logLevels: LogLevelSwitch?
     /// Who is told how the daemon is.
     public var notifier = Notifier()
+    /// The clock and the calendar; nil: the machine's.
+    package var time: HostTime?
     /// Where diagnostics of the configuration go, one call for each.
     public var report: @Sendable (Diagnostic) -> Void
     /// What to type to reach the daemon, for the log.
@@ -196,7 +198,7 @@ public struct Daemon: Sendable {
         for diagnostic in draft.result.diagnostics { report(diagnostic) }
         guard let graph = draft.graph else { return (draft, nil) }
         do throws(InitialStateError) {
-            let time = Self.time()
+            let time = time ?? Self.time()
             return (
                 draft,
                 try Host(
@@ -209,12 +211,13 @@ public struct Daemon: Sendable {
     }
 
     /// Why there is no host.
-    private struct InvalidConfiguration: Error {
+    struct InvalidConfiguration: Error {
         /// As a number of errno(3): what kept something from being read, else that what was read is not valid.
         var number = EINVAL
     }
 
-    private func buildHost(continuing state: HostState) throws(InvalidConfiguration) -> (host: Host, basis: Basis) {
+    func buildHost(continuing state: HostState = HostState()) throws(InvalidConfiguration) -> (host: Host, basis: Basis)
+    {
         let (draft, host) = build(continuing: state)
         let result = draft.result
         guard let graph = draft.graph else {
@@ -268,7 +271,13 @@ public struct Daemon: Sendable {
         for name in inheritance.unused {
             logger.notice("a descriptor that was passed is not used", metadata: ["name": "\(name)"])
         }
-        let address = try socketAddress()
+        return try await openSocket(at: try socketAddress(), host, reloader, started: started)
+    }
+
+    /// Serves at an address.
+    func openSocket(
+        at address: ServiceAddress, _ host: Host, _ reloader: Reloader, started: Timestamp
+    ) async throws -> ControlSocketService {
         let metrics = DaemonMetrics(reloader: reloader, recorded: recorded, started: started)
         let acts = reloader.acts
         let control = HostControl(

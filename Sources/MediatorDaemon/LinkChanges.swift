@@ -32,15 +32,15 @@ struct LinkChangeRequest: Sendable {
         who.merging(["link": "\(change.link)", "cause": "client"]) { $1 }
     }
 
-    /// Who changed a file, and when.
-    fileprivate var remark: String {
+    /// The line of a file that says who changed it at a time.
+    fileprivate func remark(at time: Timestamp) -> String {
         let verb =
             switch change.action {
             case .attach, .attachAgain: "attach"
             case .detach: "detach"
             case .set: "set"
             }
-        return "The last one: \(verb) \(change.link), asked for by user \(peer.userID) at \(Daemon.now())."
+        return "The last one: \(verb) \(change.link), asked for by user \(peer.userID) at \(time)."
     }
 }
 
@@ -170,7 +170,8 @@ extension Reloader {
         }
         do throws(PersistError) {
             let file = try layer.persisting(
-                link, in: directory, files: basis.contents.files, remark: request.remark, known: basis.parts)
+                link, in: directory, files: basis.contents.files, remark: request.remark(at: host.time.now()),
+                known: basis.parts)
             guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
             var contents = basis.contents
             contents.files = file.files

@@ -269,7 +269,7 @@ final class Reloader: Sendable {
     func telling<Reply>(
         _ activity: String, of link: String?, _ body: () async -> (reply: Reply, verdict: Verdict)
     ) async -> Reply {
-        let began = Daemon.now()
+        let began = host.time.now()
         let tellsManager = machine.withLock { machine in
             machine.underway = (began, link)
             return machine.isReady
@@ -277,7 +277,7 @@ final class Reloader: Sendable {
         if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
         // Also where it is not told of the reload: a command of the unit may wait for it (`ExecReload=`), and has a limit.
         let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
-        let time = "\(Daemon.now())"
+        let time = "\(host.time.now())"
         let name = link == nil ? "reload" : "change of a link"
         machine.withLock {
             $0.underway = nil
