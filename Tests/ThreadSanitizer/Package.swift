@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What works on several threads at once, with its tests, so that the thread sanitizer need not build the whole daemon. The
+/// The parts that work on several threads at once, with their tests, so that the thread sanitizer need not build the programs. The
 /// folders are links to the repository's own.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -10,13 +10,26 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let nio = [
+    Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
+    Target.Dependency.product(name: "NIOPosix", package: "swift-nio"),
+]
+
 let package = Package(
     name: "mediatord",
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         .target(
@@ -63,6 +76,51 @@ let package = Package(
             dependencies: [
                 "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", "FeedbackKitTesting",
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(name: "CLinux"),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
+        .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
+        .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
+        .target(
+            name: "Systemd",
+            dependencies: [
+                "CLinux", "CSystemd", .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SideEffects",
+            dependencies: [
+                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ] + nio,
+            swiftSettings: strict),
+        .target(
+            name: "MediatorDaemon",
+            dependencies: [
+                "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "SideEffects", "Systemd", "Varlink",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ] + nio,
+            swiftSettings: strict),
+        .testTarget(
+            name: "MediatorDaemonTests",
+            dependencies: [
+                "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
+                "FeedbackKit", "FeedbackKitTesting", "Systemd", "Varlink",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
     ],

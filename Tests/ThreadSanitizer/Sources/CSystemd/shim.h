@@ -1,0 +1,1 @@
+../../../../Sources/CSystemd/shim.h
