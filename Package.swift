@@ -76,7 +76,9 @@ let package = Package(
         .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),
-        .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
+        // The files of UNIX sockets, and whether others could replace them.
+        .target(name: "SocketFile", swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // Layer 1: one step above one of those.
@@ -96,8 +98,8 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd", logging, subprocess,
-                systemPackage,
+                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd", logging,
+                subprocess, systemPackage,
             ] + nio + http,
             swiftSettings: strict
         ),
@@ -106,7 +108,8 @@ let package = Package(
             name: "MediatorEffectTesting",
             dependencies: ["MediatorHost", "MediatorConfiguration", "CommonExpression", logging],
             swiftSettings: strict),
-        .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
+        .target(
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"], swiftSettings: strict),
 
         // Layer 3: where the parts are joined.
         .target(

@@ -138,6 +138,15 @@ public struct CommandEnvironment: Sendable {
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }
 
+    /// The path of the usual daemon's socket.
+    ///
+    /// - Parameter isQuiet: whether nothing is said where the user's own socket is ignored.
+    func socket(isQuiet: Bool = false) -> String {
+        ControlSocket.clientPath(environment: variable, userID: userID) { reason in
+            if !isQuiet { writeError("mediatorctl: \(reason)\n") }
+        }
+    }
+
     /// Who that is, for people: `alice (user 1000)`. To the daemon root of a user namespace is another user.
     var who: String {
         let name = userName()

@@ -1,4 +1,5 @@
 import Glibc
+import SocketFile
 public import Varlink
 
 /// Where the socket of the control interface lies.
@@ -26,10 +27,53 @@ public enum ControlSocket {
 
     /// Where a client looks: what `MEDIATORD_SOCKET` says, else the user's own daemon if its socket is there, else the
     /// system's if that is there.
-    public static func clientPath(environment: (String) -> String?, userID: UInt32) -> String {
+    ///
+    /// A socket in a directory that somebody else owns or can write to may be anybody's, who would read what is asked and
+    /// invent the answers. So it does not count as the user's own.
+    ///
+    /// - Parameter onIgnored: called with the reason, in a sentence, when the user's own socket is ignored.
+    public static func clientPath(
+        environment: (String) -> String?, userID: UInt32, onIgnored: (String) -> Void
+    ) -> String {
         let own = path(environment: environment, userID: userID)
         if let path = environment(environmentVariable), !path.isEmpty { return path }
+        if own == systemPath { return own }
+        let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.isEmpty ? nil : $0 }
+        do throws(Unreliable) {
+            // That of all users, /tmp, is the machine's.
+            if let runtime { try checkReliable(runtime, userID, followsLink: true) }
+            try checkReliable(SocketDirectory.split(own).directory, userID, followsLink: false)
+        } catch {
+            // A directory that is not there is no reason to say anything.
+            if case .unreachable = error.flaw {} else if access(own, F_OK) == 0 { onIgnored(error.advice(own)) }
+            return error.isAbsent && access(systemPath, F_OK) != 0 ? own : systemPath
+        }
         return access(own, F_OK) != 0 && access(systemPath, F_OK) == 0 ? systemPath : own
+    }
+
+    /// A directory that does not show who has put a socket into it.
+    private struct Unreliable: Error {
+        let directory: String
+        let flaw: SocketDirectory.Flaw
+
+        /// Whether there is no such directory.
+        var isAbsent: Bool { flaw == .unreachable(ENOENT) }
+
+        func advice(_ socket: String) -> String {
+            let remedy = flaw.remedy(directory).map { "forbid that with `\($0)`, or " } ?? ""
+            return "ignored the socket '\(socket)': \(flaw.reason(directory)); \(remedy)name a socket that you trust "
+                + "with --socket or \(environmentVariable)"
+        }
+    }
+
+    private static func checkReliable(
+        _ directory: String, _ userID: UInt32, followsLink: Bool
+    ) throws(Unreliable) {
+        do throws(SocketDirectory.Flaw) {
+            try SocketDirectory(directory, followsLink: followsLink).check(for: userID, allowsSticky: false)
+        } catch {
+            throw Unreliable(directory: directory, flaw: error)
+        }
     }
 
     private static let otherPath = "choose another path with --socket or \(environmentVariable)"
@@ -60,23 +104,20 @@ public enum ControlSocket {
                     + (number == ENOENT ? "make the directory in which it is to lie, or \(otherPath)" : otherPath),
                 errorNumber: number)
         }
-        var status = stat()
-        guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            let kind = status.st_mode & S_IFMT == S_IFLNK ? "a symbolic link, and no directory" : "no directory"
-            throw VarlinkError(.accessDenied, "'\(directory)' is \(kind); \(otherPath)", errorNumber: ENOTDIR)
-        }
-        guard status.st_uid == userID || status.st_uid == 0 else {
+        do throws(SocketDirectory.Flaw) {
+            try SocketDirectory(directory, followsLink: false).check(for: userID, allowsSticky: true)
+        } catch {
+            let advice = error.remedy(directory).map { "forbid that with `\($0)`, or " } ?? ""
+            let isOwned = if case .owner = error { true } else { false }
+            let number: Int32? =
+                switch error {
+                case .unreachable(let number): number
+                case .link, .notDirectory: ENOTDIR
+                case .owner, .writableByGroup, .writableByOthers: nil
+                }
             throw VarlinkError(
-                .accessDenied,
-                "'\(directory)' is owned by another user (\(status.st_uid)), who could put another socket there; "
-                    + "run as that user, or \(otherPath)")
-        }
-        let isSticky = status.st_mode & S_ISVTX != 0
-        guard isSticky || status.st_mode & S_IWOTH == 0 else {
-            throw VarlinkError(
-                .accessDenied,
-                "others can write to '\(directory)', and could put another socket there; "
-                    + "take them the right to (chmod o-w '\(directory)'), or \(otherPath)")
+                .accessDenied, "\(error.reason(directory)); \(isOwned ? "run as that user, or " : advice)\(otherPath)",
+                errorNumber: number)
         }
     }
 }

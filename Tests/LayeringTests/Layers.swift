@@ -14,7 +14,9 @@ enum Layers {
         "CLinux": [],
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2"] + cLibrary,
-        "Varlink": nio + cLibrary + foundation,
+        "SocketFile": cLibrary,
+        // Where it serves, nobody else may put a socket.
+        "Varlink": ["SocketFile"] + nio + cLibrary + foundation,
         "CSystemd": [],
 
         // Layer 1: one step above one of those.
@@ -32,13 +34,13 @@ enum Layers {
             + cLibrary + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,
+            + ["SocketFile", "Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
             + cLibrary + foundation,
         // Where its socket lies depends on who one is.
         // Values travel over it as the expressions' values.
-        "MediatorControl": ["CommonExpression", "Varlink"] + cLibrary + foundation,
+        "MediatorControl": ["CommonExpression", "SocketFile", "Varlink"] + cLibrary + foundation,
 
         // Layer 3: where the parts are joined.
         "MediatorDaemon": ["CLinux", "FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]

@@ -316,12 +316,16 @@ struct ControlServiceTests {
             }
         }
         let otherwise = "choose another path with --socket or MEDIATORD_SOCKET"
-        chmod(inner, 0o777)
-        #expect(
-            reason(inner + "/socket")
-                == "others can write to '\(inner)', and could put another socket there; take them "
-                + "the right to (chmod o-w '\(inner)'), or \(otherwise)")
-        chmod(inner, 0o770)
+        for (mode, who) in [(0o777, "others"), (0o775, "members of a group"), (0o771, "members of a group")] {
+            chmod(inner, mode_t(mode))
+            #expect(
+                reason(inner + "/socket")
+                    == "\(who) can write to '\(inner)', and could put another socket there; forbid that with "
+                    + "`chmod go-w '\(inner)'`, or \(otherwise)")
+        }
+        chmod(inner, 0o1777)
+        #expect(reason(inner + "/socket").isEmpty)
+        chmod(inner, 0o750)
         // Root gives the directory to somebody; anybody else is somebody to the user asked about.
         if geteuid() == 0 { chown(inner, 54321, 54321) }
         let owner = geteuid() == 0 ? 54321 : geteuid()

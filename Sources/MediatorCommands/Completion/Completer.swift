@@ -272,11 +272,22 @@ struct Completer: Sendable {
             .map { Candidate(text: prefix + $0.text, meaning: $0.meaning) }
     }
 
-    /// Those that begin as what is written, without what a shell or a terminal could misread.
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    /// Whether a byte may be part of a name, of an option, or of what joins two of them.
+    private static func isSafe(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-@:/=".utf8.contains(byte)
+    }
+
+    /// Those that begin as what is written. A shell puts the word on its line as it is, so only those are offered which no
+    /// shell can misread: a daemon's names consist of such characters, whatever is at the socket.
     private func filtered(_ candidates: [Candidate], _ current: String) -> Proposal {
         let fitting = candidates.filter { candidate in
-            candidate.text.hasPrefix(current) && !candidate.text.isEmpty
-                && candidate.text.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.value >= 0x20 }
+            // A word of its own begins with a letter: what begins otherwise has been begun by who writes.
+            guard candidate.text.hasPrefix(current), let first = candidate.text.utf8.first else { return false }
+            return (Self.isLetter(first) || !current.isEmpty) && candidate.text.utf8.allSatisfy(Self.isSafe)
         }
         return .candidates(
             fitting.prefix(Self.most).map { candidate in

@@ -50,8 +50,7 @@ enum Completion {
             configuration.connectLimit = environment.completionLimit
             configuration.callLimit = environment.completionLimit
             let client = try await ControlClient.connect(
-                toPath: socket
-                    ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID),
+                toPath: socket ?? environment.socket(isQuiet: true),
                 configuration: configuration)
             do {
                 let answer = try await body(client)

@@ -26,7 +26,7 @@ struct BridgeVerb: LocalVerb {
     var isJSON: Bool { false }
 
     func perform(in environment: CommandEnvironment) throws -> CommandStatus {
-        let path = socket ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID)
+        let path = socket ?? environment.socket()
         let descriptor = try Self.connect(path)
         defer { close(descriptor) }
         Self.join(descriptor)

@@ -53,9 +53,7 @@ enum Place: Sendable {
         if let host = options.host ?? (options.socket == nil ? named : nil), !host.isEmpty {
             self = .machine(host, socket: options.socket)
         } else {
-            self = .socket(
-                options.socket
-                    ?? ControlSocket.clientPath(environment: environment.variable, userID: environment.userID))
+            self = .socket(options.socket ?? environment.socket())
         }
     }
 
@@ -100,14 +98,28 @@ enum Place: Sendable {
         }
     }
 
+    /// Whether ssh, and the shells that its configuration may start with the name (`ProxyCommand`, `Match exec`), take it for a
+    /// name and nothing else.
+    private static func isMachineName(_ host: String) -> Bool {
+        let allowed = host.unicodeScalars.allSatisfy { letter in
+            letter.properties.isAlphabetic || letter.properties.numericType != nil
+                || "._-+@:%/[]".unicodeScalars.contains(letter)
+        }
+        // A part that begins with '-' would be an option of what gets it.
+        let parts = host.split(whereSeparator: { "@/".contains($0) })
+        return allowed && !parts.isEmpty && !parts.contains { $0.hasPrefix("-") }
+    }
+
     /// Runs ssh with a socket as its standard input and output; what it prints is seen on standard error.
     ///
     /// - Returns: the other end of the socket.
     private static func launch(
         _ host: String, socket: String?, _ environment: CommandEnvironment
     ) throws(CommandError) -> Int32 {
-        guard !host.hasPrefix("-"), !host.contains(where: \.isWhitespace) else {
-            throw CommandError(.usage, "'\(host)' is no name of a machine")
+        guard isMachineName(host) else {
+            throw CommandError(
+                .usage, "'\(host)' is no name of a machine, as for ssh: [USER@]NAME or ssh://[USER@]NAME[:PORT]",
+                advice: "Give other machines a name in ~/.ssh/config.")
         }
         let program = environment.variable(sshVariable).flatMap { $0.isEmpty ? nil : $0 } ?? "ssh"
         // Nothing is forwarded, no terminal is taken, and what the other side runs is a shell's command line.

@@ -1,4 +1,5 @@
 import Glibc
+import SocketFile
 import SystemPackage
 
 /// A UNIX socket with a name (unix(7)), on which others send.
@@ -11,64 +12,64 @@ struct UnixListener: Sendable {
         var number: UInt32 { self == .stream ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue }
     }
 
-    /// Which file a name means.
-    private struct Identity: Equatable, Sendable {
-        var device: dev_t
-        var number: ino_t
-        var isSocket: Bool
-    }
-
     /// How many connections may wait until they are accepted.
     static let backlog: Int32 = 64
 
     let descriptor: Int32
-    private let path: String
-    private let identity: Identity
+    private let file: SocketFile
 
     /// Makes the socket. One that a program has left behind is replaced, one that a program has open is not.
     init(path: String, kind: Kind, mode: mode_t) throws {
+        do throws(SocketFile.Failure) {
+            try SocketFile.check(path)
+        } catch {
+            throw Self.problem(error, path)
+        }
         try Self.removeStale(path, kind)
         let descriptor = Self.socket(kind)
         guard descriptor >= 0 else { throw SensingProblem("cannot make a socket", Errno(rawValue: errno)) }
-        do {
-            // The file gets the socket's permissions, less the mask, when it is made: at no time it has more than asked.
-            fchmod(descriptor, mode)
-            if kind == .datagram {
-                var yes: Int32 = 1
-                setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &yes, socklen_t(MemoryLayout<Int32>.size))
-            }
-            guard Self.withAddress(path, { bind(descriptor, $0, $1) }) == 0 else {
-                let failure = Errno(rawValue: errno)
-                throw SensingProblem(
-                    "cannot listen on \(path)", failure,
-                    hint: failure == .noSuchFileOrDirectory ? "its directory must exist" : nil)
-            }
-            guard let identity = Self.identity(path) else {
-                throw SensingProblem("\(path) was removed while it was made")
-            }
-            self.descriptor = descriptor
-            self.path = path
-            self.identity = identity
+        if kind == .datagram {
+            var yes: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &yes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        do throws(SocketFile.Failure) {
+            file = try SocketFile(binding: descriptor, to: path, mode: UInt16(mode))
         } catch {
             Glibc.close(descriptor)
-            throw error
+            throw Self.problem(error, path)
         }
-        guard chmod(path, mode) == 0, kind == .datagram || listen(descriptor, Self.backlog) == 0 else {
+        self.descriptor = descriptor
+        guard kind == .datagram || listen(descriptor, Self.backlog) == 0 else {
             let failure = Errno(rawValue: errno)
             close()
             throw SensingProblem("cannot listen on \(path)", failure)
         }
     }
 
+    private static func problem(_ failure: SocketFile.Failure, _ path: String) -> SensingProblem {
+        switch failure {
+        case .system(let number), .directory(_, .unreachable(let number)):
+            SensingProblem(
+                "cannot listen on \(path)", Errno(rawValue: number),
+                hint: number == ENOENT ? "its directory must exist" : nil)
+        case .directory(let directory, let flaw):
+            SensingProblem(
+                "cannot listen on \(path): \(flaw.reason(directory)); "
+                    + (flaw.remedy(directory).map { "forbid that with `\($0)`, or choose" } ?? "choose")
+                    + " a directory that only the daemon's user or root can write")
+        case .replaced: SensingProblem("\(path) was removed while it was made")
+        }
+    }
+
     /// Closes it, and removes the file unless it has become another's.
     func close() {
-        if Self.identity(path) == identity { unlink(path) }
+        file.remove()
         Glibc.close(descriptor)
     }
 
     /// Removes a socket that nobody has open any more.
     private static func removeStale(_ path: String, _ kind: Kind) throws {
-        guard let found = identity(path) else { return }
+        guard let found = FileIdentity(at: path) else { return }
         guard found.isSocket else {
             throw SensingProblem(
                 "cannot listen on \(path): there is a file that is no socket; remove it, or choose another path")
@@ -79,22 +80,15 @@ struct UnixListener: Sendable {
         let isRefused = withAddress(path) { connect(probe, $0, $1) } != 0 && errno == ECONNREFUSED
         guard isRefused else {
             // Who may not even connect cannot know; who finds nothing has come too late.
-            if errno == ENOENT, identity(path) == nil { return }
+            if errno == ENOENT, FileIdentity(at: path) == nil { return }
             throw SensingProblem(
                 "cannot listen on \(path): another program does, or another feedback; end it, or choose another path")
         }
-        if identity(path) == found { unlink(path) }
+        if FileIdentity(at: path) == found { unlink(path) }
     }
 
     private static func socket(_ kind: Kind) -> Int32 {
         Glibc.socket(AF_UNIX, Int32(kind.number | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    }
-
-    private static func identity(_ path: String) -> Identity? {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        return Identity(
-            device: status.st_dev, number: status.st_ino, isSocket: status.st_mode & S_IFMT == S_IFSOCK)
     }
 
     /// Calls with the address of a path, of which no more is taken than there is room for.

@@ -1,4 +1,5 @@
 import Glibc
+import SocketFile
 
 /// A socket bound to a path of the file system that is ours alone.
 ///
@@ -18,26 +19,7 @@ struct SocketPath {
     let descriptor: Int32
     /// The lock; nil where the socket is inherited, since a socket that listens keeps others away by itself.
     private let lock: Int32?
-    private let identity: FileIdentity
-
-    private struct FileIdentity: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let isSocket: Bool
-
-        init(_ status: stat) {
-            device = UInt64(status.st_dev)
-            inode = UInt64(status.st_ino)
-            isSocket = status.st_mode & S_IFMT == S_IFSOCK
-        }
-
-        /// The file at the path itself, links not followed; nil when there is none.
-        init?(at path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            self.init(status)
-        }
-    }
+    private let file: SocketFile
 
     /// Binds a new socket to the path and listens.
     ///
@@ -47,29 +29,55 @@ struct SocketPath {
     ///   - backlog: how many connections the kernel keeps before they are accepted.
     /// - Throws: ``VarlinkError`` with `addressInUse`, `notASocket`, `invalidPath`, `accessDenied` or `system`.
     init(binding path: String, mode: UInt16, backlog: Int32) throws(VarlinkError) {
+        try self.init(binding: path, mode: mode, backlog: backlog, underLock: nil)
+    }
+
+    private init(binding path: String, mode: UInt16, backlog: Int32, underLock held: Int32?) throws(VarlinkError) {
         var address = try Self.address(path)
-        let lock = try Self.lock(path)
+        try Self.check(path)
+        let lock: Int32
+        if let held { lock = held } else { lock = try Self.lock(path) }
         do throws(VarlinkError) {
             try Self.removeStaleFile(path, &address)
-            (descriptor, identity) = try Self.bind(path, &address, mode: mode, backlog: backlog)
+            (descriptor, file) = try Self.bind(path, mode: mode, backlog: backlog)
         } catch {
-            unlink(Self.lockPath(path))
-            close(lock)
+            if held == nil {
+                unlink(Self.lockPath(path))
+                close(lock)
+            }
             throw error
         }
         self.lock = lock
         self.path = path
     }
 
+    /// Binds a new socket to the path of this one, whose file has been removed, and keeps others away as this one did.
+    ///
+    /// - Throws: as ``init(binding:mode:backlog:)``; this one then goes on as before.
+    func bindAnew(mode: UInt16, backlog: Int32) throws(VarlinkError) -> SocketPath {
+        // The file of the lock may have been removed as well.
+        let kept = lock.flatMap { lock in
+            let identity = FileIdentity(ofDescriptor: lock)
+            return identity != nil && FileIdentity(at: Self.lockPath(path)) == identity ? lock : nil
+        }
+        let new = try SocketPath(binding: path, mode: mode, backlog: backlog, underLock: kept)
+        if kept == nil, let lock { close(lock) }
+        return new
+    }
+
+    /// Removes the file, if it is still ours.
+    func removeFile() { file.remove() }
+
+    /// Whether the file is still at the path.
+    var isThere: Bool { file.isThere }
+
     /// The file of a listening socket that somebody else has bound; nil when it lies in no file system, or its file is
     /// there no more.
     init?(inheriting descriptor: Int32) {
-        guard let path = Self.boundPath(descriptor), let identity = FileIdentity(at: path), identity.isSocket else {
-            return nil
-        }
+        guard let path = Self.boundPath(descriptor), let file = SocketFile(existingAt: path) else { return nil }
         self.path = path
         self.descriptor = descriptor
-        self.identity = identity
+        self.file = file
         lock = nil
     }
 
@@ -88,26 +96,27 @@ struct SocketPath {
 
     /// Changes who may open the socket file, if it is still ours. What fails leaves it as it was.
     func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
-        var status = stat()
-        guard lstat(path, &status) == 0, FileIdentity(status) == identity else { return }
-        // Only if it is another one: who may not change groups need not be able to.
-        let other = group.flatMap { $0 == status.st_gid ? nil : $0 }
-        if let other, lchown(path, uid_t.max, other) != 0 {
-            throw SystemError.error(errno, "change the group of", path)
-        }
-        guard chmod(path, mode_t(mode)) == 0 else {
-            let number = errno
-            if other != nil { lchown(path, uid_t.max, status.st_gid) }
-            throw SystemError.error(number, "change the permissions of", path)
+        do throws(SocketFile.Failure) {
+            try file.setPermissions(mode: mode, group: group)
+        } catch {
+            throw Self.error(error, "change the permissions of", path)
         }
     }
 
     /// Removes the socket file, if it is still ours and is not to stay, and the lock. The descriptor is not closed.
     func release(keepingFile isKept: Bool) {
-        if !isKept, FileIdentity(at: path) == identity { unlink(path) }
+        if !isKept { file.remove() }
         guard let lock else { return }
         unlink(Self.lockPath(path))
         close(lock)
+    }
+
+    private static func check(_ path: String) throws(VarlinkError) {
+        do throws(SocketFile.Failure) {
+            try SocketFile.check(path)
+        } catch {
+            throw Self.error(error, "bind to", path)
+        }
     }
 
     private static func lockPath(_ path: String) -> String { path + ".lock" }
@@ -123,8 +132,8 @@ struct SocketPath {
                 guard number == EWOULDBLOCK else { throw SystemError.error(number, "lock", lockPath) }
                 throw inUse(path)
             }
-            var status = stat()
-            if fstat(descriptor, &status) == 0, FileIdentity(at: lockPath) == FileIdentity(status) { return descriptor }
+            let identity = FileIdentity(ofDescriptor: descriptor)
+            if identity != nil, FileIdentity(at: lockPath) == identity { return descriptor }
             close(descriptor)
         }
         throw inUse(path)
@@ -154,29 +163,37 @@ struct SocketPath {
     }
 
     private static func bind(
-        _ path: String,
-        _ address: inout sockaddr_un,
-        mode: UInt16,
-        backlog: Int32
-    ) throws(VarlinkError) -> (Int32, FileIdentity) {
+        _ path: String, mode: UInt16, backlog: Int32
+    ) throws(VarlinkError) -> (Int32, SocketFile) {
         let descriptor = try newSocket()
-        // Linux gives the file the permissions of the unbound socket, less the umask; what the umask took is added
-        // once the file is there.
-        guard fchmod(descriptor, mode_t(mode)) == 0,
-            withSocketAddress(&address, { Glibc.bind(descriptor, $0, $1) }) == 0
-        else {
-            let number = errno
+        let file: SocketFile
+        do throws(SocketFile.Failure) {
+            file = try SocketFile(binding: descriptor, to: path, mode: mode)
+        } catch {
             close(descriptor)
-            throw SystemError.error(number, "bind to", path)
+            throw Self.error(error, "bind to", path)
         }
-        guard chmod(path, mode_t(mode)) == 0, listen(descriptor, backlog) == 0, let identity = FileIdentity(at: path)
-        else {
+        guard listen(descriptor, backlog) == 0 else {
             let number = errno
+            file.remove()
             close(descriptor)
-            unlink(path)
             throw SystemError.error(number, "listen on", path)
         }
-        return (descriptor, identity)
+        return (descriptor, file)
+    }
+
+    private static func error(_ failure: SocketFile.Failure, _ doing: String, _ path: String) -> VarlinkError {
+        switch failure {
+        case .system(let number): return SystemError.error(number, doing, path)
+        case .replaced:
+            return VarlinkError(.system, "cannot \(doing) '\(path)': somebody has moved or removed it meanwhile")
+        case .directory(let directory, let flaw):
+            let remedy = flaw.remedy(directory).map { "; forbid that with: \($0)" } ?? ""
+            let number: Int32? = if case .unreachable(let number) = flaw { number } else { nil }
+            return VarlinkError(
+                number.map(SystemError.code) ?? .accessDenied,
+                "cannot \(doing) '\(path)': \(flaw.reason(directory))\(remedy)", errorNumber: number)
+        }
     }
 
     /// A UNIX stream socket that never blocks and that no other program inherits.
