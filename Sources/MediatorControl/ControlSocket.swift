@@ -28,8 +28,7 @@ public enum ControlSocket {
     /// Where a client looks: what `MEDIATORD_SOCKET` says, else the user's own daemon if its socket is there, else the
     /// system's if that is there.
     ///
-    /// A socket in a directory that somebody else owns or can write to may be anybody's, who would read what is asked and
-    /// invent the answers. So it does not count as the user's own.
+    /// If another user owns the directory or can write to it, the socket may be an impostor's, and the client ignores it.
     ///
     /// - Parameter onIgnored: called with the reason, in a sentence, when the user's own socket is ignored.
     public static func clientPath(

@@ -113,7 +113,13 @@ public struct Daemon: Sendable {
             return .noControlSocket
         }
         let status = await serve(
-            host, service, endpoint, keeper, HangupService(signals: hangups, reloader: reloader))
+            host, service, endpoint, keeper,
+            HangupService(
+                signals: hangups, reloader: reloader,
+                keeper: ControlSocketKeeper(
+                    service.service, path: service.service.path ?? socket, isActivated: inheritance.activated != nil,
+                    makesDirectory: makesSocketDirectory, audience: reloader.audience, notifier: notifier,
+                    clock: host.time.clock, logger: logger)))
         await effects.shutDown()
         await reloader.acts.flush()
         return status
@@ -339,7 +345,7 @@ public struct Daemon: Sendable {
         // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
         // client holds up the end of the control socket. Where the socket outlasts the daemon, who connects while it ends
         // waits for the next one.
-        var services: [any Service] = [service, hostService, hangups]
+        var services: [any Service] = [service, hostService, hangups, hangups.keeper]
         if service.isLasting { services.append(ControlSocketEntrance(service: service.service)) }
         if let endpoint { services.insert(endpoint, at: 0) }
         services.insert(makeWatch(host), at: 0)

@@ -2,10 +2,11 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Reloads the configuration at each `SIGHUP`, as daemons do by custom.
+/// Reloads the configuration at each `SIGHUP`, as daemons do by custom, and sees to the file of the control socket.
 struct HangupService: Service, CustomStringConvertible {
     let signals: UnixSignalsSequence
     let reloader: Reloader
+    let keeper: ControlSocketKeeper
 
     /// What the group of services calls it; by itself that would write out everything that it holds.
     var description: String { "reload on SIGHUP" }
@@ -13,7 +14,10 @@ struct HangupService: Service, CustomStringConvertible {
     func run() async {
         // Nobody waits here for its end, so that it does not hold up the daemon's.
         await cancelWhenGracefulShutdown {
-            for await _ in signals { reloader.reloadSoon(["cause": "SIGHUP"]) }
+            for await _ in signals {
+                await keeper.check()
+                reloader.reloadSoon(["cause": "SIGHUP"])
+            }
         }
     }
 }

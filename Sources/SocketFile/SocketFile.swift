@@ -2,8 +2,8 @@ import Glibc
 
 /// The file of a UNIX socket (unix(7)) that this process has bound, or was given.
 ///
-/// Its directory belongs to this user or to root, and nobody else can replace what lies in it. The file never has more
-/// permissions than asked for. What is changed of it later is changed through a descriptor of the file itself.
+/// Its directory belongs to this user or to root, and nobody else can replace files there. The file never has more
+/// permissions than asked for. Later changes go through a descriptor of the file itself.
 package struct SocketFile: Sendable {
     /// A reason for which there is no file.
     package enum Failure: Error, Hashable {
@@ -35,7 +35,7 @@ package struct SocketFile: Sendable {
         }
     }
 
-    /// Binds a socket, which is bound to nothing yet, to a path at which there is nothing.
+    /// Binds a new socket to an unused path.
     package init(binding descriptor: Int32, to path: String, mode: UInt16) throws(Failure) {
         let directory = try Self.directory(of: path)
         let name = SocketDirectory.split(path).name
@@ -80,7 +80,7 @@ package struct SocketFile: Sendable {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, FileIdentity(status) == identity else { return }
-        // Only if it is another one: who may not change groups need not be able to.
+        // A process that may not change groups can still keep the present one.
         let other = group.flatMap { $0 == status.st_gid ? nil : $0 }
         if let other, fchownat(file, "", uid_t.max, other, Self.emptyPath) != 0 { throw .system(errno) }
         guard Self.change(file, mode) == 0 else {

@@ -281,11 +281,12 @@ struct Completer: Sendable {
         isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-@:/=".utf8.contains(byte)
     }
 
-    /// Those that begin as what is written. A shell puts the word on its line as it is, so only those are offered which no
-    /// shell can misread: a daemon's names consist of such characters, whatever is at the socket.
+    /// Returns the candidates that begin with the current word and that no shell can misread.
+    ///
+    /// Bash puts a word on its line as it is. An impostor at the socket could name a system `$(command)`.
     private func filtered(_ candidates: [Candidate], _ current: String) -> Proposal {
         let fitting = candidates.filter { candidate in
-            // A word of its own begins with a letter: what begins otherwise has been begun by who writes.
+            // Names begin with a letter. Another beginning counts only if the user has written it.
             guard candidate.text.hasPrefix(current), let first = candidate.text.utf8.first else { return false }
             return (Self.isLetter(first) || !current.isEmpty) && candidate.text.utf8.allSatisfy(Self.isSafe)
         }

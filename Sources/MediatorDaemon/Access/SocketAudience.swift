@@ -28,6 +28,15 @@ package final class SocketAudience: Sendable {
         set(audience)
     }
 
+    /// The file is another one, made with ``firstMode``: it is given to those who could open the one before.
+    package func renew() {
+        let audience = machine.withLock { machine in
+            defer { machine.audience = nil }
+            return machine.audience
+        }
+        if let audience { set(audience) }
+    }
+
     /// The file is for others from now on; where that fails, it is tried again when it is asked for again. Called by one at
     /// a time.
     package func set(_ audience: AccessTable.Audience) {

@@ -4,8 +4,10 @@ import MediatorHost
 import SystemPackage
 
 /// Why something cannot be sensed: what is wrong, and what to do about it.
-struct SensingProblem: Error {
+struct SensingProblem: Error, CustomStringConvertible {
     let message: String
+
+    var description: String { message }
 
     init(_ message: String) {
         self.message = message

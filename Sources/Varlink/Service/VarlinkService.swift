@@ -30,8 +30,12 @@ public final class VarlinkService: Sendable {
     /// How long handlers are waited for that have been cancelled.
     public static let cancellationLimit = Duration.seconds(1)
 
-    private struct State {
+    struct State {
         var channel: (any Channel)?
+        /// The file of the socket, if there is one.
+        var path: SocketPath?
+        /// Whether the socket is being bound anew.
+        var isRestoring = false
         var isClosing = false
         /// Whether the socket's file stays when the service is closed, since somebody else goes on listening.
         var keepsFile = false
@@ -45,7 +49,7 @@ public final class VarlinkService: Sendable {
         var onEmpty: [EventLoopPromise<Void>] = []
     }
 
-    private struct ConnectionRecord {
+    struct ConnectionRecord {
         let peer: VarlinkPeer
         let channel: any Channel
         let isWelcome: Bool
@@ -53,28 +57,31 @@ public final class VarlinkService: Sendable {
         var gate: ConnectionGate?
     }
 
-    private let configuration: ServiceConfiguration
+    let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
-    private let socketPath: SocketPath?
     private let group: MultiThreadedEventLoopGroup
     private let heldBytes: HeldBytes
     private let unreadBytes: HeldBytes
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     private init(
         configuration: ServiceConfiguration,
         dispatcher: Dispatcher,
         socketPath: SocketPath?,
+        keepsFile: Bool,
         group: MultiThreadedEventLoopGroup
     ) {
         self.configuration = configuration
         self.dispatcher = dispatcher
-        self.socketPath = socketPath
         self.group = group
         heldBytes = HeldBytes(
             limit: configuration.maximumHeldBytes, limitPerUser: configuration.maximumHeldBytesPerUser)
         unreadBytes = HeldBytes(
             limit: configuration.maximumUnreadBytes, limitPerUser: configuration.maximumUnreadBytesPerUser)
+        state.withLock { state in
+            state.path = socketPath
+            state.keepsFile = keepsFile
+        }
     }
 
     /// Starts a service; when this returns, clients can connect.
@@ -112,14 +119,18 @@ public final class VarlinkService: Sendable {
         case .nowhere:
             descriptor = nil
         }
+        let keepsFile = if case .inherited = address { true } else { false }
         let service = VarlinkService(
-            configuration: configuration, dispatcher: dispatcher, socketPath: socketPath, group: group)
-        if case .inherited = address { service.state.withLock { $0.keepsFile = true } }
+            configuration: configuration, dispatcher: dispatcher, socketPath: socketPath, keepsFile: keepsFile,
+            group: group)
         do {
-            if let descriptor { try await service.listen(descriptor) }
+            if let descriptor {
+                let channel = try await service.listen(descriptor)
+                service.state.withLock { $0.channel = channel }
+            }
         } catch {
             // The channel has closed the descriptor.
-            socketPath?.release(keepingFile: service.state.withLock { $0.keepsFile })
+            socketPath?.release(keepingFile: keepsFile)
             throw error
         }
         return service
@@ -174,7 +185,7 @@ public final class VarlinkService: Sendable {
         }.get()
     }
 
-    private func listen(_ descriptor: Int32) async throws {
+    func listen(_ descriptor: Int32) async throws -> any Channel {
         let highMark = configuration.maximumUnsentBytes
         let channel = try await ServerBootstrap(group: group)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -186,7 +197,7 @@ public final class VarlinkService: Sendable {
             .get()
         // It listens again, with a backlog of its own.
         _ = Glibc.listen(descriptor, configuration.backlog)
-        state.withLock { $0.channel = channel }
+        return channel
     }
 
     /// Who may open the socket file, from now on; a service of a descriptor leaves its file alone.
@@ -196,7 +207,7 @@ public final class VarlinkService: Sendable {
     ///   - group: the group of the file; nil: as it is.
     /// - Throws: ``VarlinkError`` (`accessDenied`, `system`) when the system refuses; the file is then as it was.
     public func setPermissions(mode: UInt16, group: UInt32? = nil) throws(VarlinkError) {
-        try socketPath?.setPermissions(mode: mode, group: group)
+        try state.withLock { $0.path }?.setPermissions(mode: mode, group: group)
     }
 
     /// Gives the listening socket to somebody who keeps it open from now on, besides the service: the file stays when the
@@ -205,7 +216,7 @@ public final class VarlinkService: Sendable {
     ///
     /// - Parameter take: given the descriptor, which stays the service's own; whether it was taken.
     public func share(_ take: (Int32) -> Bool) {
-        guard let descriptor = socketPath?.descriptor, take(descriptor) else { return }
+        guard let descriptor = state.withLock({ $0.path?.descriptor }), take(descriptor) else { return }
         state.withLock { $0.keepsFile = true }
     }
 
@@ -215,12 +226,12 @@ public final class VarlinkService: Sendable {
     /// Takes no connection any more; those that there are go on. The socket file is removed, unless somebody else keeps
     /// the socket open: who connects then waits for the next one to serve it.
     public func stopListening() async {
-        let (channel, keepsFile) = state.withLock { state in
+        let (channel, path, keepsFile) = state.withLock { state in
             defer { state.channel = nil }
-            return (state.channel, state.keepsFile)
+            return (state.channel, state.path, state.keepsFile)
         }
         guard let channel else { return }
-        socketPath?.release(keepingFile: keepsFile)
+        path?.release(keepingFile: keepsFile)
         if keepsFile { await settleAccepted(of: channel) }
         try? await channel.close().get()
     }

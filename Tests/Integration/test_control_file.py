@@ -1,0 +1,130 @@
+"""The file of the control socket, when somebody removes it: the daemon makes it anew, and says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import CONFIGURATION
+from daemon import Daemon
+from varlink_socket import VarlinkSocket
+
+AGAIN = "the file of the control socket was removed, and is there again"
+GONE = "the file of the control socket is gone"
+
+# The group that may read; the file is given to it.
+ACCESS = {"access.yaml": "access:\n  read: { groups: [60001] }\n"}
+
+
+def permissions(one: Daemon) -> tuple[int, int]:
+    status = os.stat(one.socket)
+    return stat.S_IMODE(status.st_mode), status.st_gid
+
+
+@pytest.mark.parametrize("with_lock", [False, True])
+def test_a_control_socket_that_is_removed_comes_back(daemon: Callable[..., Daemon], with_lock: bool) -> None:
+    one = daemon({**CONFIGURATION, **(ACCESS if os.geteuid() == 0 else {})})
+    before = permissions(one)
+    with VarlinkSocket(one.socket) as kept:
+        for _ in range(3):
+            lines = one.log.count(AGAIN)
+            one.socket.unlink()
+            if with_lock:
+                Path(f"{one.socket}.lock").unlink()
+            while one.log.count(AGAIN) == lines:
+                one.wait_log(AGAIN)
+            one.ctl("reload")
+            assert permissions(one) == before
+        # Who was connected before is served on.
+        kept.call("io.mediatord.Control.Status")
+        assert "parameters" in kept.reply()
+    assert one.stop() == 0
+    assert not one.socket.exists() and not Path(f"{one.socket}.lock").exists()
+
+
+def test_a_second_daemon_does_not_take_a_path_that_came_back(daemon: Callable[..., Daemon]) -> None:
+    one = daemon()
+    one.socket.unlink()
+    one.wait_log(AGAIN)
+    other = daemon(ready=False, socket=one.socket)
+    assert other.wait_exit() == 4
+    assert "another program serves" in other.log
+    one.ctl("status")
+
+
+def test_a_directory_that_is_removed_comes_back_with_the_socket(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+    # As for /run/mediatord, which the daemon of root makes itself.
+    one = daemon(
+        socket=folder / "io.mediatord.Control",
+        environment={"RUNTIME_DIRECTORY": str(folder), "MEDIATORD_SOCKET": ""},
+    )
+    shutil.rmtree(folder)
+    one.wait_log(GONE)
+    # A directory that --socket names is not made; who makes it has the socket there again.
+    folder.mkdir(mode=0o755)
+    one.wait_log(AGAIN)
+    one.ctl("reload")
+
+
+def test_a_hangup_brings_back_what_could_not_be_made(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o755)
+    one = daemon(socket=folder / "control")
+    folder.chmod(0o777)
+    one.socket.unlink()
+    line = one.wait_log(GONE)
+    assert "others can write to" in line and "chmod go-w" in line
+    folder.chmod(0o755)
+    one.signal(signal.SIGHUP)
+    one.wait_log(AGAIN)
+    one.wait_log("reloaded")
+    one.ctl("status")
+
+
+def test_what_lies_in_the_way_is_left_alone(daemon: Callable[..., Daemon]) -> None:
+    one = daemon()
+    one.socket.unlink()
+    one.socket.write_text("mine")
+    line = one.wait_log(GONE)
+    assert "exists and is no socket" in line
+    assert one.socket.read_text() == "mine"
+    one.socket.unlink()
+    one.wait_log(AGAIN)
+    one.ctl("status")
+
+
+def test_of_a_socket_of_systemd_it_is_said_what_to_do(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    path = tmp_path / "control"
+    # What systemd does for a socket unit.
+    wrapper = [
+        sys.executable, "-c",
+        "import os, socket, sys\n"
+        "one = socket.socket(socket.AF_UNIX); one.bind(sys.argv[1]); one.listen()\n"
+        "os.dup2(one.fileno(), 3); os.set_inheritable(3, True)\n"
+        "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='varlink')\n"
+        "os.execv(sys.argv[2], sys.argv[2:])\n",
+        str(path),
+    ]
+    one = daemon(socket=path, wrapper=wrapper)
+    one.ctl("status")
+    path.unlink()
+    assert "systemctl restart mediatord.socket mediatord" in one.wait_log(GONE)
+    assert not path.exists()
+    # Once, until it has been there again.
+    one.signal(signal.SIGHUP)
+    one.wait_log("reloaded")
+    assert one.log.count(GONE) == 1
