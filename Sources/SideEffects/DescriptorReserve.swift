@@ -1,7 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Whether the process has descriptors to spare for another command.
+/// Whether the process has descriptors to spare for another command, or another connection to a `socket`.
+///
+/// Connections of the control socket may take half of all descriptors. Connections to sockets of side effects get the other half,
+/// except ``rest`` and the ``share`` of one command.
 ///
 /// What begins a command needs about a dozen at once: its input, pipes for its output, its directory, and one for the child
 /// itself, without which nobody hears of its end. So those that are beginning are counted, and each has its share set aside,
@@ -13,7 +16,11 @@ package enum DescriptorReserve {
     /// How many are left to all else.
     static let rest = 32
 
+    /// The fewest connections to sockets of side effects that there may be, however few descriptors there are.
+    static let leastConnections = 4
+
     private static let beginning = Mutex(0)
+    private static let connections = Mutex(0)
 
     /// Sets the share of a command aside, until ``Place/leave()`` is called; nil: there are too few descriptors.
     ///
@@ -49,6 +56,32 @@ package enum DescriptorReserve {
         }
 
         deinit { leave() }
+    }
+
+    /// The limit on connections to sockets of side effects.
+    static var mostConnections: Int { mostConnections(limit: limit) }
+
+    /// The limit on connections to sockets of side effects in a process that may have so many descriptors.
+    package static func mostConnections(limit: Int) -> Int {
+        max(leastConnections, limit - limit / 2 - rest - share)
+    }
+
+    /// Sets a descriptor aside for a connection, as long as the answer is there; nil: there are too few.
+    static func connect() -> Connection? {
+        let most = mostConnections
+        let isSetAside = connections.withLock { count in
+            guard count < most else { return false }
+            count += 1
+            return true
+        }
+        return isSetAside ? Connection() : nil
+    }
+
+    /// A descriptor that is set aside for a connection.
+    struct Connection: ~Copyable, Sendable {
+        fileprivate init() {}
+
+        deinit { DescriptorReserve.connections.withLock { $0 -= 1 } }
     }
 
     /// How many descriptors are open; nil: there is not even one to look with.

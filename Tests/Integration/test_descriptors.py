@@ -7,7 +7,10 @@ import resource
 import socket
 import sys
 import time
+from pathlib import Path
 from typing import Callable
+
+import pytest
 
 from daemon import Daemon
 
@@ -82,6 +85,48 @@ def test_clients_and_commands_together_leave_descriptors_over(daemon: Callable[.
         client.close()
     before = outcomes(one)["onSuccess"]
     until(one, "onSuccess", before + 20)
+    assert one.stop() == 0, one.log[-2000:]
+
+
+DOOR = """\
+system: door
+states: {{ A: {{}} }}
+events: {{ Knock: {{}} }}
+initialState: A
+feedbacks:
+  knocks: {{ onState: A, strategy: continueOnNewState, socket: {{ path: {path}, mode: "0666" }}, onMessage: Knock }}
+transitions: {{ A: {{ Knock: stay }} }}
+"""
+
+
+@pytest.mark.parametrize("limit", [80, 256])
+def test_senders_and_clients_and_commands_together_leave_descriptors_over(
+    daemon: Callable[..., Daemon], tmp_path: Path, limit: int
+) -> None:
+    one = daemon(
+        {"busy.yaml": BUSY.format(number=0), "door.yaml": DOOR.format(path=tmp_path / "door")},
+        wrapper=["prlimit", f"--nofile={limit}:{limit}"],
+    )
+    until(one, "onSuccess", 1)
+    held: list[socket.socket] = []
+    most = 0
+    for number in range(3 * limit):
+        client = socket.socket(socket.AF_UNIX)
+        client.setblocking(False)
+        try:
+            client.connect(str(tmp_path / "door" if number % 3 else one.socket))
+            held.append(client)
+        except BlockingIOError:
+            client.close()
+        most = max(most, len(os.listdir(f"/proc/{one.pid}/fd")))
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        most = max(most, len(os.listdir(f"/proc/{one.pid}/fd")))
+    assert most < limit - 2, (most, limit)
+    assert "Too many open files" not in one.log
+    for client in held:
+        client.close()
+    until(one, "onSuccess", outcomes(one)["onSuccess"] + 5)
     assert one.stop() == 0, one.log[-2000:]
 
 

@@ -10,7 +10,9 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -138,10 +140,10 @@ sys.stdin.readline()
 
 @contextmanager
 def another(
-    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0
+    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0, path: Path | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """A program of another user that connects so often, sends something each time, and tells what came."""
-    command = [sys.executable, "-c", AS_ANOTHER, str(one.socket), str(count), text.hex(), str(user), str(blanks)]
+    command = [sys.executable, "-c", AS_ANOTHER, str(path or one.socket), str(count), text.hex(), str(user), str(blanks)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -437,3 +439,38 @@ links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" 
         one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", "--wait", "Taking")
     assert f"taken={taken + 8}" in one.ctl("show", "sink").stdout
     assert json.loads(one.ctl("show", "sink", "--json").stdout)["system"]["summary"]["waitingBytes"] == 0
+
+
+DOOR = """\
+system: door
+states: {{ A: {{}} }}
+events: {{ Knock: {{}} }}
+initialState: A
+feedbacks:
+  knocks: {{ onState: A, strategy: continueOnNewState, socket: {{ path: {path}, mode: "0666" }}, onMessage: Knock }}
+transitions: {{ A: {{ Knock: stay }} }}
+"""
+
+
+@needs_root
+def test_silent_senders_of_one_user_keep_no_other_out(daemon: Callable[..., Daemon]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = Path(folder) / "door"
+        one = daemon({"door.yaml": DOOR.format(path=path)})
+
+        def events() -> int:
+            (described,) = json.loads(one.ctl("show", "door", "--json").stdout).values()
+            return described["summary"]["counters"]["events"]
+
+        while not path.exists():
+            one.ctl("status")
+        # As many as had places and could wait for them, whoever they were.
+        with another(one, 129, path=path) as attacker:
+            assert said(attacker) == "connected 129"
+            assert f"uid={OTHER}" in one.wait_log("a connection waits, since no place is free for its user")
+            with another(one, 1, text=b"1\n", user=OTHER + 1, path=path) as sender:
+                assert said(sender) == "connected 1"
+                end = time.monotonic() + 20
+                while not events():
+                    assert time.monotonic() < end

@@ -81,8 +81,10 @@ private func permissions(_ path: String) -> mode_t? {
 }
 
 /// Starts to listen, and returns when it does.
-private func listening(_ path: String, _ more: [String: Value] = [:]) async throws -> Sensing {
-    let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 })
+private func listening(
+    _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
+) async throws -> Sensing {
+    let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock)
     while permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
     // The file is there before connections are taken.
     if more["type"] == nil {
@@ -184,9 +186,12 @@ private func listening(_ path: String, _ more: [String: Value] = [:]) async thro
         await sensing.cancel()
     }
 
-    @Test func `beyond the limit connections wait until one ends`() async throws {
+    /// How many connections one user may have.
+    private static let share = SocketEffect.connectionLimit / 2
+
+    @Test func `beyond a user's share connections wait until one ends`() async throws {
         let sensing = try await listening(path)
-        var clients = try (0..<SocketEffect.connectionLimit).map { _ in try #require(Socket(to: path)) }
+        var clients = try (0..<Self.share).map { _ in try #require(Socket(to: path)) }
         for client in clients { client.send("1\n") }
         await sensing.reported(clients.count)
         let late = try #require(Socket(to: path))
@@ -196,8 +201,40 @@ private func listening(_ path: String, _ more: [String: Value] = [:]) async thro
         await sensing.reported(clients.count + 1)
         #expect(sensing.last("text") == "1")
         clients.removeLast()
-        await sensing.reported(SocketEffect.connectionLimit + 2)
+        await sensing.reported(Self.share + 2)
         #expect(sensing.last("text") == "2")
+        await sensing.cancel()
+    }
+
+    @Test func `a silent connection makes room for one that waits`() async throws {
+        let clock = ManualClock()
+        let sensing = try await listening(path, clock: clock)
+        let silent = try (0..<Self.share).map { _ in try #require(Socket(to: path)) }
+        await clock.sleepers(atLeast: Self.share)
+        // As long as nobody waits, all may be silent.
+        for _ in 0..<3 {
+            clock.advance(by: SocketEffect.idleLimit)
+            await clock.sleepers(atLeast: Self.share)
+        }
+        for client in silent { #expect(!client.isLost) }
+        let late = try #require(Socket(to: path))
+        late.send("2\n")
+        while sensing.names.isEmpty {
+            clock.advance(by: SocketEffect.idleLimit)
+            await clock.sleepers(atLeast: 1)
+        }
+        #expect(sensing.last("text") == "2")
+        await sensing.cancel()
+    }
+
+    @Test func `of those who wait no more are kept than a share, and the next is told by an end`() async throws {
+        let sensing = try await listening(path)
+        let clients = try (0..<2 * Self.share).map { _ in try #require(Socket(to: path)) }
+        for client in clients { client.send("1\n") }
+        await sensing.reported(Self.share)
+        let refused = try #require(Socket(to: path))
+        #expect(refused.isAtEnd)
+        for client in clients { #expect(!client.isLost) }
         await sensing.cancel()
     }
 

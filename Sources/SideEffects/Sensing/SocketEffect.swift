@@ -2,6 +2,7 @@ import CLinux
 public import CommonExpression
 import FoundationEssentials
 import Glibc
+import Logging
 public import MediatorConfiguration
 public import MediatorHost
 import Synchronization
@@ -15,8 +16,11 @@ import SystemPackage
 public struct SocketEffect: EffectImplementation {
     /// How long a line or datagram may be, in bytes, its line break left out.
     public static let lineLimit = 64 * 1024
-    /// How many connections there may be at once; the next ones wait until one ends.
+    /// The number of connections that are read at once. Half of them may be of one user. There are fewer where the process may
+    /// have few descriptors.
     public static let connectionLimit = 64
+    /// The time for which a connection may be silent while another one waits for its place.
+    public static let idleLimit = Duration.seconds(30)
 
     /// How long it waits before it tries again to listen.
     public let retryInterval: Duration
@@ -66,25 +70,24 @@ public struct SocketEffect: EffectImplementation {
 
     private func accept(_ listener: UnixListener, _ context: EffectContext) async throws {
         let inbox = Inbox(context)
-        try await withThrowingTaskGroup(of: Void.self) { connections in
-            // Those that have ended count until they are taken out.
-            var count = 0
+        let gate = SocketGate(most: min(Self.connectionLimit, DescriptorReserve.mostConnections / 2))
+        // The group forgets each task when it ends.
+        try await withThrowingDiscardingTaskGroup { connections in
             var complaints = Complaints()
             while true {
-                if count == Self.connectionLimit {
-                    try await connections.next()
-                    count -= 1
+                try await Poller.shared.readable(listener.descriptor)
+                guard let reserved = DescriptorReserve.connect() else {
+                    complaints.add("cannot accept a connection: the daemon has too many files open", context)
+                    try await context.clock.sleep(for: Self.shortagePause)
                     continue
                 }
-                try await Poller.shared.readable(listener.descriptor)
                 let descriptor = linux_accept(listener.descriptor)
                 if descriptor >= 0 {
                     complaints.clear()
-                    count += 1
-                    connections.addTask {
-                        defer { _ = close(descriptor) }
-                        try await read(descriptor, inbox)
-                    }
+                    let connection = Connection(
+                        descriptor: descriptor, entry: gate.arrive(of: Self.user(of: descriptor)), reserved)
+                    Self.tell(connection.entry, context)
+                    connections.addTask { await serve(connection, gate, inbox, context) }
                     continue
                 }
                 let failure = Errno(rawValue: errno)
@@ -99,9 +102,64 @@ public struct SocketEffect: EffectImplementation {
         }
     }
 
+    /// A connection, closed when nobody has it any more.
+    private final class Connection: Sendable {
+        let descriptor: Int32
+        let entry: SocketGate.Entry
+        /// How many times something was read from it.
+        let reads = Atomic(0)
+        private let reserved: DescriptorReserve.Connection
+
+        init(descriptor: Int32, entry: SocketGate.Entry, _ reserved: consuming DescriptorReserve.Connection) {
+            self.descriptor = descriptor
+            self.entry = entry
+            self.reserved = reserved
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    /// Says that connections do not get a place at once, for the first one since there were places enough.
+    private static func tell(_ entry: SocketGate.Entry, _ context: EffectContext) {
+        guard entry.isNews else { return }
+        let reason =
+            switch entry.decision {
+            case .read: nil as String?
+            case .wait: "a connection waits, since no place is free for its user"
+            case .refuse: "a connection was closed, since too many of its user, or of all, wait for a place"
+            }
+        if let reason { context.logger.warning("\(reason)", metadata: ["uid": "\(entry.user)"]) }
+    }
+
+    /// Reads a connection to its end when it has a place, and ends it where it is silent and another one waits for the place.
+    private func serve(
+        _ connection: Connection, _ gate: SocketGate, _ inbox: Inbox, _ context: EffectContext
+    ) async {
+        guard await gate.turn(of: connection.entry) else { return }
+        defer { gate.leave(connection.entry) }
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try? await read(connection, inbox) }
+            tasks.addTask {
+                var before = -1
+                while (try? await context.clock.sleep(for: Self.idleLimit)) != nil {
+                    let reads = connection.reads.load(ordering: .relaxed)
+                    if reads == before, gate.isWanted(connection.entry) {
+                        context.logger.warning(
+                            "a connection was closed, since it was silent and another one waits for its place",
+                            metadata: ["uid": "\(connection.entry.user)"])
+                        return
+                    }
+                    before = reads
+                }
+            }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
     /// Reads a connection to its end.
-    private func read(_ descriptor: Int32, _ inbox: Inbox) async throws {
-        let user = Self.user(of: descriptor)
+    private func read(_ connection: Connection, _ inbox: Inbox) async throws {
+        let (descriptor, user) = (connection.descriptor, connection.entry.user)
         var lines = LineCutter(limit: Self.lineLimit)
         var buffer = [UInt8](repeating: 0, count: Self.chunk)
         while true {
@@ -109,6 +167,7 @@ public struct SocketEffect: EffectImplementation {
             // Descriptors that come along are closed by the system, since there is no room for them.
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
+                connection.reads.wrappingAdd(1, ordering: .relaxed)
                 for line in lines.add(buffer[..<count]) { inbox.take(line, from: user) }
             } else if count == 0 {
                 if let line = lines.finish() { inbox.take(line, from: user) }

@@ -1,0 +1,82 @@
+import Synchronization
+
+/// Lets connections to one `socket` be read, as ``SocketPlaces`` says.
+final class SocketGate: Sendable {
+    private struct State {
+        var places: SocketPlaces
+        var nextNumber = 0
+        /// What was said since it was calm last.
+        var told: Set<SocketPlaces.Decision> = [.read]
+        /// Those whose turn has come before they waited for it.
+        var called: Set<Int> = []
+        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+    }
+
+    /// A connection that was let in.
+    struct Entry: Sendable {
+        let number: Int
+        let user: Int64
+        let decision: SocketPlaces.Decision
+        /// Whether the decision is the first of its kind since it was calm last.
+        let isNews: Bool
+    }
+
+    private let state: Mutex<State>
+
+    init(most: Int) {
+        state = Mutex(State(places: SocketPlaces(most: most)))
+    }
+
+    /// Decides about a connection that was accepted.
+    func arrive(of user: Int64) -> Entry {
+        state.withLock { state in
+            state.nextNumber += 1
+            let decision = state.places.arrive(state.nextNumber, of: user)
+            return Entry(
+                number: state.nextNumber, user: user, decision: decision,
+                isNews: state.told.insert(decision).inserted)
+        }
+    }
+
+    /// Returns when a connection may be read; `false` if the task was cancelled before.
+    func turn(of entry: Entry) async -> Bool {
+        guard entry.decision == .wait else { return entry.decision == .read }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: Bool? = state.withLock { state in
+                    if state.called.remove(entry.number) != nil { return true }
+                    if Task.isCancelled { return !state.places.giveUp(entry.number) }
+                    state.waiters[entry.number] = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+                guard let waiter = state.waiters.removeValue(forKey: entry.number) else { return nil }
+                _ = state.places.giveUp(entry.number)
+                return waiter
+            }
+            waiter?.resume(returning: false)
+        }
+    }
+
+    /// A connection that was read has ended.
+    func leave(_ entry: Entry) {
+        let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard let next = state.places.leave(entry.user) else {
+                if state.places.isCalm { state.told = [.read] }
+                return nil
+            }
+            if let waiter = state.waiters.removeValue(forKey: next) { return waiter }
+            state.called.insert(next)
+            return nil
+        }
+        waiter?.resume(returning: true)
+    }
+
+    /// Whether another connection would be read if this one ended.
+    func isWanted(_ entry: Entry) -> Bool {
+        state.withLock { $0.places.isWanted(from: entry.user) }
+    }
+}
