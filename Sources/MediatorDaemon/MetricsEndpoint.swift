@@ -152,12 +152,40 @@ private final class MetricsHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    /// Whether a request is for an address or `localhost`, as far as it says (RFC 9110, 7.2).
+    ///
+    /// A page of the web can have its own name lead to this address, and would read the answers as if they were its site's.
+    /// A browser then asks for that name.
+    private static func isForAddress(_ head: HTTPRequestHead) -> Bool {
+        let hosts = head.headers["Host"]
+        guard let host = hosts.first else { return true }
+        guard hosts.count == 1 else { return false }
+        var name = host[...]
+        if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]"),
+            name.hasPrefix("[") || !name[..<colon].contains(":")
+        {
+            guard Int(name[name.index(after: colon)...]) != nil else { return false }
+            name = name[..<colon]
+        }
+        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+        return name.lowercased() == "localhost" || (try? SocketAddress(ipAddress: String(name), port: 0)) != nil
+    }
+
     private func respond(to head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let path = String(head.uri.prefix { $0 != "?" })
         let isRead = head.method == .GET || head.method == .HEAD
+        let isForAddress = Self.isForAddress(head)
         let (eventLoop, channel, answer) = (context.eventLoop, context.channel, answer)
         // The pipeline reads no further request of the connection until this one is answered.
         eventLoop.makeFutureWithTask { () -> (HTTPResponseStatus, MetricsEndpoint.Answer) in
+            guard isForAddress else {
+                return (
+                    .misdirectedRequest,
+                    MetricsEndpoint.Answer(
+                        text: "only requests for an address or 'localhost' are answered; ask for the address, such as "
+                            + "http://127.0.0.1:9464/metrics\n")
+                )
+            }
             guard isRead else {
                 return (.methodNotAllowed, MetricsEndpoint.Answer(text: "only GET and HEAD are understood\n"))
             }

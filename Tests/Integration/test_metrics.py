@@ -73,6 +73,14 @@ def get(one: Daemon, path: str, method: str = "GET") -> tuple[int, str, http.cli
         connection.close()
 
 
+def status_for(one: Daemon, *hosts: str, version: str = "1.1") -> int:
+    """The status of an answer to a request with these `Host` headers."""
+    with socket.create_connection(address(one), timeout=10) as connection:
+        lines = [f"GET /healthz HTTP/{version}", *(f"Host: {host}" for host in hosts), "Connection: close", "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        return int(connection.makefile("rb").readline().split()[1])
+
+
 @pytest.fixture
 def one(daemon: Callable[..., Daemon]) -> Daemon:
     return daemon({"a.yaml": CONFIGURATION}, arguments=("--metrics", "127.0.0.1:0"))
@@ -185,3 +193,18 @@ def test_an_address_that_cannot_be_served(daemon: Callable[..., Daemon], binarie
     for text in ("9464", "localhost", "127.0.0.1:99999", "[::1:9464", ":9464"):
         result = subprocess.run([binaries.mediatord, "--metrics", text], capture_output=True, text=True, timeout=20)
         assert result.returncode == USAGE and "--metrics wants an address" in result.stderr.replace("\n", " "), result.stderr
+
+
+def test_only_requests_for_an_address_are_answered(one: Daemon) -> None:
+    for host in ("127.0.0.1", "127.0.0.1:9464", "localhost", "LocalHost:1", "[::1]", "[::1]:9464", "192.0.2.7:80"):
+        assert status_for(one, host) == 200, host
+    # By a name that leads here a page of the web could read the answers as if they came from its own site.
+    for host in ("rebound.example", "rebound.example:9464", "127.0.0.1.rebound.example", "localhost.example", "", "a:b", "::1x", "[::1", "127.0.0.1:x"):
+        assert status_for(one, host) == 421, host
+    assert status_for(one, "127.0.0.1", "rebound.example") in (400, 421)
+    # Programs of old say no host; browsers do.
+    assert status_for(one, version="1.0") == 200
+    connection = http.client.HTTPConnection(*address(one), timeout=10)
+    connection.request("GET", "/metrics", headers={"Host": "rebound.example"})
+    assert "http://127.0.0.1:9464/metrics" in connection.getresponse().read().decode()
+    connection.close()
