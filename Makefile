@@ -43,7 +43,8 @@ release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other
 	done
 	@.ci/notices .build/release/mediatord.product/Objects.LinkFileList \
 		.build/release/mediatorctl.product/Objects.LinkFileList >.build/dist/NOTICES
-	@cp .build/dist/NOTICES .build/dist/unstripped
+	@.ci/sbom .build/release .build/dist >.build/dist/sbom.cdx.json
+	@cp .build/dist/NOTICES .build/dist/sbom.cdx.json .build/dist/unstripped
 	@ls -l .build/dist
 
 # Neither builds anything, since they are run as root: what make release has built, or lies in BINARIES, is installed. Variables

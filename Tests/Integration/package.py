@@ -84,6 +84,8 @@ def _linked(build: Path, folder: Path) -> Path:
     lists = [build / f"{name}.product" / "Objects.LinkFileList" for name in PROGRAMS]
     notices = subprocess.run([REPOSITORY / ".ci" / "notices", *lists], check=True, capture_output=True, timeout=60)
     (folder / "NOTICES").write_bytes(notices.stdout)
+    bill = subprocess.run([REPOSITORY / ".ci" / "sbom", build, folder], check=True, capture_output=True, timeout=300)
+    (folder / "sbom.cdx.json").write_bytes(bill.stdout)
     return folder
 
 
