@@ -13,13 +13,14 @@ let fuzzing = strict + [.unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])]
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 
-/// Fuzzers of what reads the bytes of a peer. The library's folder is a link to the repository's own, so that its parts that
+/// Fuzzers of what reads the bytes of a peer. The libraries' folders are links to the repository's own, so that their parts that
 /// are for the package alone can be reached.
 let package = Package(
     name: "VarlinkFuzzers",
     dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")],
     targets: [
-        .target(name: "Varlink", dependencies: [nio, nioPosix], swiftSettings: strict)
+        .target(name: "SocketFile", swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile", nio, nioPosix], swiftSettings: strict),
     ]
         + ["FrameFuzzer", "JSONFuzzer", "DefinitionFuzzer"].map { name in
             .executableTarget(
