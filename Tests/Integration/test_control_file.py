@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import socket
 import stat
-import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,11 +62,7 @@ def test_a_second_daemon_does_not_take_a_path_that_came_back(daemon: Callable[..
 def test_a_directory_that_is_removed_comes_back_with_the_socket(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
-    # As for /run/mediatord, which the daemon of root makes itself.
-    one = daemon(
-        socket=folder / "io.mediatord.Control",
-        environment={"RUNTIME_DIRECTORY": str(folder), "MEDIATORD_SOCKET": ""},
-    )
+    one = daemon(socket=folder / "io.mediatord.Control")
     shutil.rmtree(folder)
     one.wait_log(GONE)
     # A directory that --socket names is not made; who makes it has the socket there again.

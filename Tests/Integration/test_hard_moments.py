@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from conftest import CONFIGURATION
 from daemon import Binaries, Daemon
-from test_access import ACCESS, CONFIGURATION as RIGHTS, DENIED, acting_as, connect
+from test_access import ACCESS, CONFIGURATION as RIGHTS, DENIED, connect
 from test_links import CONFIGURATION as LINKS, OWN
 
 SYSTEM = """\
