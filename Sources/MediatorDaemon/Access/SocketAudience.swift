@@ -7,12 +7,24 @@ package import Varlink
 /// The file lets in as few as its permissions can say: its owner, one group, or anybody. Whether somebody may connect, and
 /// what they may do, is decided by ``AccessTable`` in any case.
 package final class SocketAudience: Sendable {
-    private struct Machine {
+    private struct State {
         var service: VarlinkService?
-        var audience: AccessTable.Audience?
+        var wanted: AccessTable.Audience?
+        /// The audience that the file is for; nil: it is not known.
+        var present: AccessTable.Audience?
+        /// The number of files that there have been.
+        var files = 0
+        var isBusy = false
     }
 
-    private let machine = Mutex(Machine())
+    /// A change of the file that is to be made.
+    private struct Change {
+        let service: VarlinkService
+        let audience: AccessTable.Audience
+        let file: Int
+    }
+
+    private let state = Mutex(State())
     private let logger: Logger
 
     package init(logger: Logger) {
@@ -24,26 +36,50 @@ package final class SocketAudience: Sendable {
 
     /// The service whose file it is.
     package func serve(_ service: VarlinkService, to audience: AccessTable.Audience) {
-        machine.withLock { $0.service = service }
+        state.withLock { $0.service = service }
         set(audience)
     }
 
     /// The file is another one, made with ``firstMode``: it is given to those who could open the one before.
     package func renew() {
-        let audience = machine.withLock { machine in
-            defer { machine.audience = nil }
-            return machine.audience
+        state.withLock { state in
+            state.present = nil
+            state.files += 1
         }
-        if let audience { set(audience) }
+        work()
     }
 
-    /// The file is for others from now on; where that fails, it is tried again when it is asked for again. Called by one at
-    /// a time.
+    /// The file is for others from now on; where that fails, it is tried again when it is asked for again.
     package func set(_ audience: AccessTable.Audience) {
-        let service = machine.withLock { $0.audience == audience ? nil : $0.service }
-        guard let service else { return }
+        state.withLock { $0.wanted = audience }
+        work()
+    }
+
+    /// Makes the changes that are to be made. One caller at a time does so, for all.
+    private func work() {
+        while true {
+            let change = state.withLock { state -> Change? in
+                guard !state.isBusy, let service = state.service, let wanted = state.wanted, wanted != state.present
+                else { return nil }
+                state.isBusy = true
+                return Change(service: service, audience: wanted, file: state.files)
+            }
+            guard let change else { return }
+            let isMade = make(change)
+            let goesOn = state.withLock { state in
+                state.isBusy = false
+                let isCurrent = state.files == change.file
+                if isMade, isCurrent { state.present = change.audience }
+                return isMade || !isCurrent || state.wanted != change.audience
+            }
+            guard goesOn else { return }
+        }
+    }
+
+    private func make(_ change: Change) -> Bool {
+        let service = change.service
         do throws(VarlinkError) {
-            switch audience {
+            switch change.audience {
             case .owner: try service.setPermissions(mode: 0o600)
             case .group(let group):
                 do throws(VarlinkError) {
@@ -57,9 +93,10 @@ package final class SocketAudience: Sendable {
                 }
             case .everybody: try service.setPermissions(mode: 0o666)
             }
-            machine.withLock { $0.audience = audience }
+            return true
         } catch {
             logger.error("who can open the control socket cannot be changed", metadata: ["reason": "\(error)"])
+            return false
         }
     }
 }
