@@ -81,7 +81,9 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             try ControlSocket.prepareDirectory(ofPath: path, mayMake: makesDirectory)
             guard try await service.restoreFile(mode: SocketAudience.firstMode) else { return }
         } catch {
-            complain("the file of the control socket is gone, and cannot be made anew", ["reason": "\(error)"])
+            complain(
+                "the file of the control socket is gone, and cannot be made anew; remove the reason, or restart the daemon: "
+                    + "systemctl restart mediatord", ["reason": "\(error)"])
             return
         }
         audience.renew()

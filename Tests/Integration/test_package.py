@@ -6,6 +6,7 @@ Which programs are packed is told in package.py: those of the debug build, unles
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 import package
 from conftest import BUILD, CONFIGURATION, REPOSITORY
@@ -78,6 +81,20 @@ def files(root: Path) -> list[str]:
 
 def environment(binaries: Binaries, root: Path) -> dict[str, str]:
     return {"BINARIES": str(binaries.mediatord.parent), "DESTDIR": str(root)}
+
+
+def test_the_package_has_a_bill_of_its_materials(deb: Path) -> None:
+    files = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], check=True, capture_output=True, timeout=120).stdout
+    bill = subprocess.run(
+        ["tar", "--extract", "--to-stdout", "./usr/share/doc/mediatord/sbom.cdx.json"],
+        input=files, check=True, capture_output=True, timeout=120,
+    ).stdout.decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
+    components = {one["name"]: one for one in json.loads(bill)["components"]}
+    # Of the programs in the package, into which Swift's runtime and RE2 are linked.
+    for name in ("swift-runtime", "re2"):
+        assert components[name]["properties"] == [{"name": "mediatord:linked", "value": "statically"}], name
+    assert {"libc6", "libsystemd0", "swift-nio", "yams", "libyaml"} <= set(components)
 
 
 def test_make_installs_and_takes_away(binaries: Binaries, tmp_path: Path) -> None:
