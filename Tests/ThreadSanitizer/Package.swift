@@ -80,8 +80,10 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
-        .target(name: "Varlink", dependencies: nio, swiftSettings: strict),
-        .target(name: "MediatorControl", dependencies: ["CommonExpression", "Varlink"], swiftSettings: strict),
+        .target(name: "SocketFile", swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
+        .target(
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"], swiftSettings: strict),
         .target(
             name: "Systemd",
             dependencies: [
@@ -92,7 +94,7 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd",
+                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
