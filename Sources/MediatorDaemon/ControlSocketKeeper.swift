@@ -7,13 +7,12 @@ import Synchronization
 import Systemd
 import Varlink
 
-/// Makes the file of the control socket anew when it was removed: without it nobody could ask the daemon for anything any
-/// more, not even for a reload.
+/// Replaces the file of the control socket after somebody has removed it. Without the file no client can reach the daemon.
 ///
-/// The daemon looks when the system tells of a change on the way to the file, and at each SIGHUP. The file of a socket that
-/// a socket unit has opened is the service manager's, which alone can make it anew.
+/// The daemon checks after each change on the path (inotify(7)), and at each SIGHUP. Only the service manager can replace the
+/// file of a socket unit.
 final class ControlSocketKeeper: Service, CustomStringConvertible {
-    /// The shortest time between two looks, so that who removes the file again and again keeps nobody busy.
+    /// The shortest time between two checks. It bounds the work if a program keeps removing the file.
     static let interval = Duration.seconds(1)
 
     private let service: VarlinkService
@@ -24,7 +23,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
     private let notifier: Notifier
     private let clock: any Clock<Duration>
     private let logger: Logger
-    /// What was said last, which is not said again until the file has been there meanwhile.
+    /// The last complaint. The keeper does not repeat it before the file is back.
     private let complaint = Mutex<String?>(nil)
 
     /// What the group of services calls it.
@@ -49,7 +48,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             do {
                 let watch = try PathChanges(path)
                 while true {
-                    // From this look on changes are told.
+                    // Changes after this call wake the next wait.
                     try await watch.look()
                     await check()
                     try await watch.next()
@@ -65,7 +64,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
         try? await gracefulShutdown()
     }
 
-    /// Makes the file anew if it is gone.
+    /// Replaces the file if it is gone.
     func check() async {
         guard service.isFileGone else {
             complaint.withLock { $0 = nil }

@@ -1,9 +1,9 @@
 import SideEffects
 import Testing
 
-/// Who may be read among those who are connected to a socket.
+/// Shares, queue and refusals of a socket.
 @Suite struct `The places of a socket` {
-    /// What is decided about connections of these users, which have the numbers from the first one on.
+    /// Returns the decisions about connections of these users, numbered from `first`.
     private func arrivals(_ users: [Int64], from first: Int, at places: inout SocketPlaces) -> [SocketPlaces.Decision] {
         var decisions: [SocketPlaces.Decision] = []
         for (index, user) in users.enumerated() { decisions.append(places.arrive(first + index, of: user)) }

@@ -14,7 +14,7 @@ package struct PathChanges: Sendable {
         watch = try PathWatch(whole, contentLimit: 0)
     }
 
-    /// Goes to the path and watches what is on the way: what happens after that is told.
+    /// Walks the path and watches each part of it. Later changes end the next wait.
     ///
     /// - Throws: when a part cannot be watched, or the task is cancelled.
     package func look() async throws {

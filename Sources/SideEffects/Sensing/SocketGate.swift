@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Lets connections to one `socket` be read, as ``SocketPlaces`` says.
+/// Admits connections to one `socket` by the rules of ``SocketPlaces``.
 final class SocketGate: Sendable {
     private struct State {
         var places: SocketPlaces
         var nextNumber = 0
-        /// What was said since it was calm last.
+        /// The decisions that were logged since the last calm.
         var told: Set<SocketPlaces.Decision> = [.read]
-        /// Those whose turn has come before they waited for it.
+        /// Connections admitted before their tasks began to wait.
         var called: Set<Int> = []
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     }
 
-    /// A connection that was let in.
+    /// An accepted connection.
     struct Entry: Sendable {
         let number: Int
         let user: Int64

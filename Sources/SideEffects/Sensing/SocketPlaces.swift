@@ -1,9 +1,9 @@
-/// Who may be read among those who are connected to one `socket`.
+/// The places of one `socket`: the rules by which its connections are read, wait, or are refused.
 ///
-/// Nobody can take all places: each user has a share of them. Who comes when no place is left waits until one ends, and of
-/// those who wait there are no more than places, of each user no more than a share.
+/// Each user has a share of the places, so one user cannot take them all. A connection without a place waits until another one
+/// ends. The queue has as many slots as there are places, and each user has a share of these too.
 package struct SocketPlaces {
-    /// What becomes of a connection that was accepted.
+    /// A decision about an accepted connection.
     package enum Decision: Equatable, Sendable {
         /// It is read from now on.
         case read
@@ -19,9 +19,9 @@ package struct SocketPlaces {
         let user: Int64
     }
 
-    /// How many are read at once, and how many may wait.
+    /// The limit on connections that are read, and on those that wait.
     package let most: Int
-    /// How many of them may be of one user.
+    /// The limit for one user.
     package let share: Int
     private var read: [Int64: Int] = [:]
     private var readCount = 0
@@ -32,7 +32,7 @@ package struct SocketPlaces {
         share = max(1, most / 2)
     }
 
-    /// A connection was accepted.
+    /// Decides about an accepted connection.
     package mutating func arrive(_ number: Int, of user: Int64) -> Decision {
         if hasRoom(for: user) {
             take(user)
@@ -43,7 +43,7 @@ package struct SocketPlaces {
         return .wait
     }
 
-    /// A connection that was read has ended; returns the number of the one that is read instead.
+    /// Removes a connection that was read; returns the number of the connection that is read instead.
     package mutating func leave(_ user: Int64) -> Int? {
         let count = read[user, default: 1] - 1
         read[user] = count > 0 ? count : nil
@@ -54,19 +54,19 @@ package struct SocketPlaces {
         return one.number
     }
 
-    /// A connection that waited has ended; `false` where it is being read by now.
+    /// Removes a connection that waits; returns `false` if it is being read by now.
     package mutating func giveUp(_ number: Int) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.number == number }) else { return false }
         waiting.remove(at: index)
         return true
     }
 
-    /// Whether another connection would be read if one of this user ended.
+    /// Returns whether the end of a connection of this user would let another one be read.
     package func isWanted(from user: Int64) -> Bool {
         waiting.contains { $0.user == user || (readCount >= most && read[$0.user, default: 0] < share) }
     }
 
-    /// Whether far fewer are read than may be, and nobody waits.
+    /// A Boolean value that indicates whether the queue is empty and few connections are read.
     package var isCalm: Bool { waiting.isEmpty && readCount <= share / 2 }
 
     private func hasRoom(for user: Int64) -> Bool {

@@ -36,7 +36,7 @@ extension VarlinkService {
             throw error
         }
         let (old, isClosed) = state.withLock { state in
-            // What has stopped listening meanwhile has released the path.
+            // A service that has stopped listening has released the path already.
             guard state.channel != nil else { return (nil as (any Channel)?, true) }
             state.keepsFile = false
             defer { state.channel = channel }
