@@ -119,6 +119,7 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expres
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
 	Benchmarks/Control/run.sh
+	Benchmarks/Control/run.sh --looking
 	Benchmarks/Hops/run.sh
 	Benchmarks/Hops/run.sh --instructions
 	Benchmarks/Idle/run.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures calls of the control socket beside a Redis server's PING, and what watchers cost.
 #   --rounds N, --seconds S, --json
+# With --looking first it measures what mediatorctl takes to show thousands of systems: --systems N, --rounds N, --json
 set -eu
 cd "$(dirname "$0")"
 
@@ -9,6 +10,14 @@ for program in python3 redis-server redis-benchmark; do
 done
 mkdir -p .build
 log=.build/benchmarks.log
+if test "${1-}" = --looking; then
+    shift
+    ../../.ci/build-release mediatord mediatorctl >"$log" 2>&1 || {
+        cat "$log" >&2
+        exit 1
+    }
+    exec python3 looking.py ../../.build/release "$@"
+fi
 # As make release builds it.
 {
     ../../.ci/build-release mediatord &&

@@ -169,7 +169,7 @@ struct Table {
             line += columns[index].isNumber ? padding + shown : shown + padding
             if !isLast { line += String(repeating: " ", count: Self.gap) }
         }
-        let blanks = line.reversed().prefix { $0 == " " }
-        return String(line.dropLast(blanks.count))
+        while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
+        return line
     }
 }

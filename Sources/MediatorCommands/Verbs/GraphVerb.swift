@@ -107,10 +107,13 @@ struct GraphVerb: LocalVerb, ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         guard config.isEmpty else { return try drawWritten(try await kinds.read(in: session), session.environment) }
-        let systems = try await session.client.listSystems()
-        let buses = try await session.client.listBuses()
-        let links = try await session.client.listLinks()
-        try draw(PartGraph(systems: systems, buses: buses, links: links, isLive: live), session.environment)
+        let client = session.client
+        async let systems = client.listSystems()
+        async let buses = client.listBuses()
+        async let links = client.listLinks()
+        let graph = PartGraph(
+            systems: try await systems, buses: try await buses, links: try await links, isLive: live)
+        try draw(graph, session.environment)
         return .success
     }
 

@@ -26,14 +26,15 @@ struct ListVerb: ControlVerb {
     @OptionGroup var options: CommandOptions
 
     func perform(in session: Session) async throws -> CommandStatus {
-        var report = ListReport()
-        if kind == nil || kind == .systems { report.systems = try await session.client.listSystems() }
-        if kind == nil || kind == .buses { report.buses = try await session.client.listBuses() }
-        if kind == nil || kind == .links {
-            report.links = try await session.client.listLinks()
-            report.changes = try await session.client.listChanges()
-        }
-        try session.show(report)
+        let client = session.client
+        // Asked for at once, so that the daemon works while what it has told is read.
+        async let systems = kind == nil || kind == .systems ? client.listSystems() : nil
+        async let buses = kind == nil || kind == .buses ? client.listBuses() : nil
+        async let links = kind == nil || kind == .links ? client.listLinks() : nil
+        async let changes = kind == nil || kind == .links ? client.listChanges() : nil
+        try session.show(
+            ListReport(
+                systems: try await systems, buses: try await buses, links: try await links, changes: try await changes))
         return .success
     }
 }

@@ -34,6 +34,8 @@ private struct MetricsReport: Report {
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
-        reply.text.split(separator: "\n").map { PlainText.cleaned(String($0)) + "\n" }.joined()
+        let isPlain = reply.text.utf8.allSatisfy { (0x20..<0x7F).contains($0) || $0 == UInt8(ascii: "\n") }
+        if isPlain, reply.text.hasSuffix("\n") { return reply.text }
+        return reply.text.split(separator: "\n").map { PlainText.cleaned(String($0)) + "\n" }.joined()
     }
 }

@@ -20,9 +20,10 @@ final class JSONValueEncoder: Encoder {
     static func encode<Value: Encodable>(_ value: Value, codingPath: @autoclosure () -> [any CodingKey]) throws
         -> JSONValue
     {
-        if let value = value as? JSONValue { return value }
-        if let value = value as? String { return .string(value) }
-        if let value = value as? JSONObject { return .object(value) }
+        // To compare types takes less time than to try a cast.
+        if Value.self == JSONValue.self, let value = value as? JSONValue { return value }
+        if Value.self == String.self, let value = value as? String { return .string(value) }
+        if Value.self == JSONObject.self, let value = value as? JSONObject { return .object(value) }
         let encoder = JSONValueEncoder(codingPath: codingPath())
         try value.encode(to: encoder)
         return encoder.result
@@ -129,11 +130,11 @@ private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: String, forKey key: Key) { encoder.set(.string(value), for: key.stringValue) }
     func encode(_ value: Double, forKey key: Key) { encoder.set(.double(value), for: key.stringValue) }
     func encode(_ value: Float, forKey key: Key) { encoder.set(.double(Double(value)), for: key.stringValue) }
-    func encode(_ value: Int, forKey key: Key) throws { try setInteger(value, key) }
+    func encode(_ value: Int, forKey key: Key) { encoder.set(.int(Int64(value)), for: key.stringValue) }
     func encode(_ value: Int8, forKey key: Key) throws { try setInteger(value, key) }
     func encode(_ value: Int16, forKey key: Key) throws { try setInteger(value, key) }
     func encode(_ value: Int32, forKey key: Key) throws { try setInteger(value, key) }
-    func encode(_ value: Int64, forKey key: Key) throws { try setInteger(value, key) }
+    func encode(_ value: Int64, forKey key: Key) { encoder.set(.int(value), for: key.stringValue) }
     func encode(_ value: UInt, forKey key: Key) throws { try setInteger(value, key) }
     func encode(_ value: UInt8, forKey key: Key) throws { try setInteger(value, key) }
     func encode(_ value: UInt16, forKey key: Key) throws { try setInteger(value, key) }
