@@ -322,10 +322,10 @@ import Testing
             initialState: Normal
             """#,
             #"""
-            a.yaml:2:37: error: there is no type 'map(string' [unknown-type]
+            a.yaml:2:37: error: within { … } a ',' ends the value of 'used', so it needs quotes [syntax]
               states: { Normal: {}, Full: { used: map(string, int) } }
-                                                  ^~~~~~~~~~
-              hint: within { } a type with a comma needs quotes: "map(string, int)"
+                                                  ^~~~~~~~~~~~~~~~
+              hint: write states: { Normal: {}, Full: { used: "map(string, int)" } }
             """#),
         Mistake(
             "a type that lies too deep",

@@ -429,10 +429,10 @@ import Testing
               b: { kind: passthrough, value: list(map(string, int)), external: both }
             """#,
             #"""
-            a.yaml:2:34: error: there is no type 'list(map(string' [unknown-type]
+            a.yaml:2:34: error: within { … } a ',' ends the value of 'value', so it needs quotes [syntax]
                 b: { kind: passthrough, value: list(map(string, int)), external: both }
-                                               ^~~~~~~~~~~~~~~
-              hint: within { } a type with a comma needs quotes: "map(string, int)"
+                                               ^~~~~~~~~~~~~~~~~~~~~~
+              hint: write b: { kind: passthrough, value: "list(map(string, int))", external: both }
             """#),
         Mistake(
             "a state that is ready twice",

@@ -243,10 +243,10 @@ import Testing
             transitions: { Normal: { Measured: { when: !event.ok, to: stay } } }
             """#,
             #"""
-            a.yaml:5:44: error: tags such as '!!str' are not used here [tag]
+            a.yaml:5:44: error: a '!' at the beginning of the value of 'when' makes it a tag, so it needs quotes [syntax]
               transitions: { Normal: { Measured: { when: !event.ok, to: stay } } }
-                                                         ^
-              hint: text that begins with '!' needs quotes
+                                                         ^~~~~~~~~
+              hint: write transitions: { Normal: { Measured: { when: "!event.ok", to: stay } } }
             """#),
         Mistake(
             "an alias without anchor",

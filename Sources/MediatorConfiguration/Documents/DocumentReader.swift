@@ -131,7 +131,8 @@ struct DocumentReader {
             guard yaml_parser_parse(parser, &event) == 1 else {
                 nodes = builder.nodes
                 let offset = SyntaxFault.report(
-                    parser, &cursor, source, findings, innermost: builder.innermost, behind: complete?.root)
+                    parser, &cursor, source, findings, innermost: builder.innermost, flowStart: builder.flowStart,
+                    behind: complete?.root)
                 if offset.isOfRoot, let complete { result.documents.removeLast(complete.count) }
                 return Failure(offset: offset.offset, documentStart: documentStart)
             }

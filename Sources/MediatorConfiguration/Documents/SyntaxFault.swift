@@ -6,11 +6,12 @@ enum SyntaxFault {
     ///
     /// - Parameters:
     ///   - innermost: Where the innermost open list or mapping begins.
+    ///   - flowStart: Where the outermost open one in brackets or braces begins.
     ///   - root: The document that the parser took to be complete.
     /// - Returns: The offset at which it gave up, and whether what is wrong is told of the document that it took to be complete.
     static func report(
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
-        _ findings: Findings, innermost: Int?, behind root: Node?
+        _ findings: Findings, innermost: Int?, flowStart: Int?, behind root: Node?
     ) -> (offset: Int, isOfRoot: Bool) {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
         let context = parser.pointee.context.map { String(cString: $0) } ?? ""
@@ -30,6 +31,9 @@ enum SyntaxFault {
                     "the lines to '=======' are one version, those to '>>>>>>>' the other: keep one of them, and no mark"
             )
             return (stopped, root?.span.start == mark.start)
+        }
+        if CutValueMender(source: source, findings: findings).complain(inFlowAt: flowStart, upTo: stopped) {
+            return (stopped, false)
         }
         if let root, let words = slip(problem, root, source, stopped) {
             let start = root.span.start

@@ -29,6 +29,8 @@ struct TreeBuilder: ~Copyable {
         var replaces = false
         /// Whether it is marked as a value from elsewhere.
         var kind: UnavailableValue.Kind?
+        /// Whether it stands in brackets or braces.
+        var isFlow: Bool
         /// What a merge key brings, for the keys that are not written themselves.
         var merged: [Node.Entry] = []
     }
@@ -65,6 +67,7 @@ struct TreeBuilder: ~Copyable {
     /// The same of mappings.
     private var entries = NodeStack<Node.Entry>(capacity: 48)
     private var anchors: [String: Anchored] = [:]
+    private var cutValues: CutValueMender
 
     /// A builder for one document of a file in which so many nodes were counted before.
     init(source: SourceText, findings: Findings, nodes: Int, isDropIn: Bool) {
@@ -72,6 +75,7 @@ struct TreeBuilder: ~Copyable {
         self.source = source
         self.findings = findings
         self.nodes = nodes
+        cutValues = CutValueMender(source: source, findings: findings)
     }
 
     /// Forgets the document, to begin another of the same file.
@@ -80,7 +84,11 @@ struct TreeBuilder: ~Copyable {
         _ = items.take(from: 0)
         _ = entries.take(from: 0)
         anchors.removeAll()
+        flowStart = nil
     }
+
+    /// Where the outermost list or mapping in brackets or braces begins that is not closed yet.
+    private(set) var flowStart: Int?
 
     /// Where the innermost list or mapping that is not closed begins.
     var innermost: Int? { frames.count > 0 ? frames.top.start : nil }
@@ -91,10 +99,14 @@ struct TreeBuilder: ~Copyable {
         case YAML_SCALAR_EVENT: return takeScalar(event, span)
         case YAML_SEQUENCE_START_EVENT:
             let data = event.data.sequence_start
-            return open(isMapping: false, anchor: data.anchor, tag: data.tag, span)
+            return open(
+                isMapping: false, isFlow: data.style == YAML_FLOW_SEQUENCE_STYLE, anchor: data.anchor, tag: data.tag,
+                span)
         case YAML_MAPPING_START_EVENT:
             let data = event.data.mapping_start
-            return open(isMapping: true, anchor: data.anchor, tag: data.tag, span)
+            return open(
+                isMapping: true, isFlow: data.style == YAML_FLOW_MAPPING_STYLE, anchor: data.anchor, tag: data.tag, span
+            )
         case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: return close(span)
         case YAML_ALIAS_EVENT: return takeAlias(String(cString: event.data.alias.anchor), span)
         default: return .more
@@ -129,7 +141,8 @@ struct TreeBuilder: ~Copyable {
     }
 
     private mutating func open(
-        isMapping: Bool, anchor: UnsafePointer<yaml_char_t>?, tag: UnsafePointer<yaml_char_t>?, _ span: Span
+        isMapping: Bool, isFlow: Bool, anchor: UnsafePointer<yaml_char_t>?, tag: UnsafePointer<yaml_char_t>?,
+        _ span: Span
     ) -> Step {
         let replaces = isMapping && isDropIn && tag.map { String(cString: $0) == Self.replaceTag } ?? false
         let kind = isMapping ? externalKind(tag) : nil
@@ -148,10 +161,12 @@ struct TreeBuilder: ~Copyable {
                 "a key is a name, not \(kind)", hint: "text that begins with '{' or '[' needs quotes")
             findings.silence(span.start, in: source)
         }
+        if isFlow, flowStart == nil { flowStart = span.start }
         frames.push(
             Frame(
                 start: span.start, isMapping: isMapping, isKey: isKey, anchor: anchor.map { String(cString: $0) },
-                firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces, kind: kind))
+                firstNode: nodes, base: isMapping ? entries.count : items.count, replaces: replaces, kind: kind,
+                isFlow: isFlow))
         return .more
     }
 
@@ -161,14 +176,18 @@ struct TreeBuilder: ~Copyable {
         if frame.isMapping {
             // The keys of a document are looked at when it is known how many documents there are.
             var own = entries.take(from: frame.base)
+            if frame.isFlow { cutValues.mend(&own, inFlowAt: flowStart) }
             if frames.count > 0 { own = withoutDuplicates(own) }
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
             content = .mapping(own)
         } else {
-            content = .sequence(items.take(from: frame.base))
+            var own = items.take(from: frame.base)
+            if frame.isFlow { cutValues.mend(&own, inFlowAt: flowStart) }
+            content = .sequence(own)
         }
+        if frame.start == flowStart { flowStart = nil }
         var node = Node(
             content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
         if let kind = frame.kind, case .mapping(let entries) = node.content {
@@ -376,7 +395,7 @@ struct TreeBuilder: ~Copyable {
         tag.flatMap { ExternalReference.kind(ofTag: String(cString: $0)) }
     }
 
-    private func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {
+    private mutating func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {
         guard let tag else { return }
         if String(cString: tag) == Self.replaceTag {
             findings.report(
@@ -385,6 +404,7 @@ struct TreeBuilder: ~Copyable {
                 hint: "leave it out\(isDropIn ? ": lists and single values always replace" : "")")
             return
         }
+        guard !cutValues.complainOfTag(at: span.start, inFlowAt: flowStart) else { return }
         let name = String(cString: tag)
         let known = UnavailableValue.Kind.allCases.map { "!\($0.rawValue)" } + (isDropIn ? [Self.replaceTag] : [])
         let lowercased = ["!environment": "!env", "!secret": "!credential"][name.lowercased()] ?? name.lowercased()

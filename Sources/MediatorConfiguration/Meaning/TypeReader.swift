@@ -37,9 +37,7 @@ struct TypeReader {
         if let type = Self.parse(scalar.text[...], depth: 1) { return type }
         let text = scalar.text
         var hint: String?
-        if text.contains("("), !text.contains(")"), scalar.style == .plain {
-            hint = "within { } a type with a comma needs quotes: \"map(string, int)\""
-        } else if let meant = Self.elsewhere[text.lowercased()] {
+        if let meant = Self.elsewhere[text.lowercased()] {
             hint = "did you mean '\(meant)'?"
         } else if let near = nearestName(to: text, among: Self.simple.map(\.name)) {
             hint = "did you mean '\(near)'?"

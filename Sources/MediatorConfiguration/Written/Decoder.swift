@@ -40,31 +40,10 @@ struct Decoder {
     ) -> Keyed? {
         guard let written = entries(node, what(), hint: hint()) else { return nil }
         let entries = withColons(written, known.holdsWord)
-        var isWithinParenthesis = false
-        for index in entries.indices {
-            if isWithinParenthesis, entries[index].value.isNull {
-                // The rest of `map(string, int)` that a flow mapping cut at its comma; reported with its beginning.
-                isWithinParenthesis = !entries[index].key.text.holds(")")
-                continue
-            }
-            isWithinParenthesis = Self.isCutAtComma(entries[index])
-            if !known.holdsWord(entries[index].key.text) {
-                unknownKey(entries[index], what(), known: known, beside: entries)
-            }
+        for entry in entries where !known.holdsWord(entry.key.text) {
+            unknownKey(entry, what(), known: known, beside: entries)
         }
         return Keyed(entries: entries, known: known, span: node.mark)
-    }
-
-    /// Keys whose values are types or expressions, which are wrong if a parenthesis is not closed.
-    private static let keysOfParentheses = ["value", "type", "when"]
-
-    /// Whether an entry's value is a type or expression of which something is missing behind a comma.
-    private static func isCutAtComma(_ entry: Node.Entry) -> Bool {
-        guard case .scalar(let scalar) = entry.value.content, scalar.style == .plain, scalar.text.holds("("),
-            keysOfParentheses.contains(Names.otherKey(entry.key.text) ?? entry.key.text)
-        else { return false }
-        let bytes = scalar.text.utf8
-        return bytes.count { $0 == UInt8(ascii: "(") } > bytes.count { $0 == UInt8(ascii: ")") }
     }
 
     /// Reports a key that has no meaning.

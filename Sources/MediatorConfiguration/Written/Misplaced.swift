@@ -199,18 +199,9 @@ extension Decoder {
         guard entries.contains(where: { $0.value.isNull && ($0.key.text.holds(" ") || $0.key.text.holds(":")) }) else {
             return entries
         }
-        var isCut = false
         let written = Set(entries.lazy.map(\.key.text))
         var made: Set<String> = []
         return entries.compactMap { entry in
-            // What is left of `map(string, int)`, which a comma has cut.
-            if let text = entry.value.isNull ? entry.key : entry.value.scalar, text.style == .plain {
-                if isCut {
-                    isCut = !text.text.holds(")")
-                    return entry
-                }
-                isCut = text.text.holds("(") && !text.text.holds(")")
-            }
             guard entry.value.isNull, entry.key.style == .plain,
                 let end = entry.key.text.firstIndex(where: { $0 == " " || $0 == ":" })
             else { return entry }

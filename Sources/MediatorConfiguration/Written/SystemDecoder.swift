@@ -288,24 +288,10 @@ extension Decoder {
 
     /// The fields of a state, an event or a bus's structure.
     func fields(_ entries: [Node.Entry]) -> [WrittenRecord.Field] {
-        var fields: [WrittenRecord.Field] = []
-        fields.reserveCapacity(entries.count)
-        var isWithinParenthesis = false
-        for entry in entries {
-            let text = entry.key.text
-            if isWithinParenthesis, entry.value.isNull {
-                // The rest of `map(string, int)` that a flow mapping cut at its comma; reported with its beginning.
-                isWithinParenthesis = !text.hasSuffix(")")
-                continue
-            }
-            isWithinParenthesis = false
+        entries.map { entry in
             checkIdentifier(entry.key, "a field")
-            fields.append(WrittenRecord.Field(name: entry.key, type: entry.value))
-            if let type = entry.value.scalar, type.style == .plain, type.text.holds("("), !type.text.holds(")") {
-                isWithinParenthesis = true
-            }
+            return WrittenRecord.Field(name: entry.key, type: entry.value)
         }
-        return fields
     }
 
     /// Which states are meant.
