@@ -85,6 +85,13 @@ struct Checker {
         problems.append(Problem(code: code, message: message, range: range, suggestion: suggestion))
     }
 
+    /// Takes back what was said of names in the arguments of a function that is another language's, as they are, too.
+    mutating func forgiveNames(within range: SourceRange) {
+        problems.removeAll {
+            $0.code == .unknownVariable && range.start <= $0.range.start && $0.range.end <= range.end
+        }
+    }
+
     mutating func set(_ id: SyntaxTree.ID, _ type: StaticType, _ meaning: CheckedTree.Meaning = .dynamic) {
         checked.types[id] = checksTypes ? type : .dyn
         checked.meanings[id] = meaning
@@ -264,6 +271,9 @@ struct Checker {
         }
         if needed == .bool, type.isNumeric || type == .string {
             return "; compare it, for instance \(snippet(id)) == \(type == .string ? "\"…\"" : "0")"
+        }
+        if needed == .duration, type == .int || type == .uint {
+            return "; of a number of seconds write duration(string(\(snippet(id))) + \"s\")"
         }
         guard let name = Functions.conversion(to: needed), Functions.converts(type, with: name) else { return "" }
         return "; convert it with \(name)(\(snippet(id)))"

@@ -7,6 +7,7 @@ extension Checker {
         guard let function = function(named: name.text, isMember: hasReceiver) else {
             // The receiver is reported already where the whole call belongs to something that is not supported.
             guard !(isErroneous && hasReceiver && type(of: operands[0]) == .error) else { return }
+            if Self.functionsOfOthers[name.text.lowercased()] != nil { forgiveNames(within: range(of: id)) }
             reportUnknownFunction(name)
             return
         }
@@ -50,7 +51,16 @@ extension Checker {
     }
 
     mutating func reportUnknownFunction(_ name: SyntaxTree.Name) {
-        let renamed = ["length": "size", "len": "size", "count": "size", "includes": "contains", "str": "string"]
+        let renamed = [
+            "length": "size", "len": "size", "count": "size", "includes": "contains", "str": "string",
+            "float": "double",
+            "min": "math.least", "max": "math.greatest", "lower": "lowerAscii", "upper": "upperAscii",
+            "tolower": "lowerAscii", "toupper": "upperAscii", "strip": "trim",
+        ]
+        if let advice = Self.functionsOfOthers[name.text.lowercased()] {
+            report(.unknownFunction, "unknown function '\(Excerpt.of(name.text))'; \(advice)", at: name.range)
+            return
+        }
         let candidates =
             Array(Functions.all.keys) + Array(hostFunctions.keys) + Macro.allCases.map(\.rawValue) + ["has"]
         var suggestion = renamed[name.text.lowercased()] ?? nearestName(to: name.text, among: candidates)
@@ -62,6 +72,17 @@ extension Checker {
             .unknownFunction, "unknown function '\(Excerpt.of(name.text))'\(advice)", at: name.range,
             suggestion: suggestion)
     }
+
+    /// What is no function here, but is in another language, with what is written instead.
+    private static let functionsOfOthers = [
+        "not": "'not' is written '!'", "and": "'and' is written '&&'", "or": "'or' is written '||'",
+        "if": "a choice is written condition ? a : b", "iif": "a choice is written condition ? a : b",
+        "now": "the present time is 'now', without parentheses", "time": "the present time is 'now'",
+        "states": Self.valuesOfOthers, "state_attr": Self.valuesOfOthers, "is_state": Self.valuesOfOthers,
+        "is_state_attr": Self.valuesOfOthers, "has_value": Self.valuesOfOthers,
+    ]
+    private static let valuesOfOthers =
+        "an expression sees its own system only: what others are comes over a bus and a link, as an event with data"
 
     private mutating func reportWrongStyle(
         _ name: SyntaxTree.Name, hasReceiver: Bool, _ operands: [SyntaxTree.ID]
@@ -99,6 +120,7 @@ extension Checker {
             else { continue }
             advice = conversionAdvice(operand, to: needed)
         }
+        if name.text == "duration", operands.count == 1 { advice = conversionAdvice(operands[0], to: .duration) }
         report(
             .noOverload, "there is no \(call); \(name.text) takes \(Self.forms(of: overloads))\(advice)",
             at: range(of: id))

@@ -185,7 +185,29 @@ extension Checker {
         case .add, .subtract:
             if leftType == .timestamp || leftType == .duration { return conversionAdvice(right, to: .duration) }
             return numericAdvice(left, right, leftType, rightType)
+        case .multiply, .divide, .remainder:
+            if let advice = durationAdvice(operation, left, right, leftType, rightType) { return advice }
+            return numericAdvice(left, right, leftType, rightType)
         default: return numericAdvice(left, right, leftType, rightType)
+        }
+    }
+
+    /// A duration that is computed goes by its seconds; nil: none of the sides is one.
+    private func durationAdvice(
+        _ operation: BinaryOperator, _ left: SyntaxTree.ID, _ right: SyntaxTree.ID, _ leftType: StaticType,
+        _ rightType: StaticType
+    ) -> String? {
+        func seconds(_ id: SyntaxTree.ID) -> String { "\(snippet(id)).getSeconds()" }
+        switch (leftType, rightType) {
+        case (.duration, .duration): return "; write \(seconds(left)) \(operation.symbol) \(seconds(right))"
+        case (.duration, .int):
+            return "; write duration(string(\(seconds(left)) \(operation.symbol) \(snippet(right))) + \"s\")"
+        case (.int, .duration) where operation == .multiply:
+            return "; write duration(string(\(snippet(left)) * \(seconds(right))) + \"s\")"
+        case (.duration, .double):
+            return
+                "; write duration(string(int(double(\(seconds(left))) \(operation.symbol) \(snippet(right)))) + \"s\")"
+        default: return leftType == .duration || rightType == .duration ? "" : nil
         }
     }
 

@@ -342,6 +342,7 @@ struct Lexer {
         let (advice, kind): (String, Token.Kind?) =
             switch byte {
             case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("; a pattern is tried by .matches(…)", .invalid)
+            case UInt8(ascii: "~") where next == UInt8(ascii: "="): ("; a pattern is tried by .matches(…)", .invalid)
             case UInt8(ascii: "="): ("; equality is written '=='", .equal)
             case UInt8(ascii: "&"): ("; 'and' is written '&&'", .and)
             case UInt8(ascii: "|"): ("; 'or' is written '||'", .or)
@@ -351,7 +352,8 @@ struct Lexer {
             case UInt8(ascii: "$"): ("; a variable is written without it", nil)
             default: ("", .invalid)
             }
-        if byte == UInt8(ascii: "="), next == UInt8(ascii: "~") { position += 1 }
+        let isMatch = byte == UInt8(ascii: "=") && next == UInt8(ascii: "~")
+        if isMatch || (byte == UInt8(ascii: "~") && next == UInt8(ascii: "=")) { position += 1 }
         reportUnknown(String(decoding: bytes[start..<position], as: UTF8.self), advice, from: start)
         if let kind { add(kind, from: start) }
     }

@@ -45,6 +45,15 @@ public struct Template: Sendable {
         }
     }
 
+    /// What to write instead of a text with expressions where another type is needed.
+    private func advice(on type: ValueType) -> String {
+        guard case .duration = type, parts.count == 2, case .expression(let expression) = parts[0],
+            case .text(let unit) = parts[1], ["h", "m", "s", "ms", "us", "ns"].contains(unit)
+        else { return "a lone ${…} keeps its type" }
+        let number = String(decoding: Array(source.utf8)[expression.range.start..<expression.range.end], as: UTF8.self)
+        return "write ${duration(string(\(number)) + '\(unit)')}"
+    }
+
     /// Checks the expressions against an environment and compiles them.
     ///
     /// A lone `${…}` has the type of its expression, which must fit what is expected. A text with expressions is a
@@ -62,7 +71,7 @@ public struct Template: Sendable {
             problems.append(
                 Problem(
                     code: .typeMismatch,
-                    message: "the text is a string, but \(expecting) is needed; a lone ${…} keeps its type",
+                    message: "the text is a string, but \(expecting) is needed; \(advice(on: expecting))",
                     range: SourceRange(start: 0, end: source.utf8.count)))
         }
         var pieces: [TemplateProgram.Piece] = []
