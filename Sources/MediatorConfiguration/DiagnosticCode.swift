@@ -150,6 +150,8 @@ extension Diagnostic {
         public static let loop = Code(rawValue: "loop")
         /// Feedbacks of a system that emit at once and keep it going round without end, whatever the data are.
         public static let feedbackLoop = Code(rawValue: "feedback-loop")
+        /// A side effect for which its state leaves no time (a warning).
+        public static let cutShort = Code(rawValue: "cut-short")
         /// A limit on a link that is part of no loop (a warning).
         public static let needlessLoop = Code(rawValue: "needless-loop")
         /// A state that no transition leads to (a warning).
@@ -184,7 +186,8 @@ extension Diagnostic {
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
             .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
             .moot, .linkForm,
-            .initialState, .loop, .feedbackLoop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
+            .initialState, .loop, .feedbackLoop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent,
+            .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
         ]

@@ -7,7 +7,7 @@ extension Diagnostic.Code {
 
     private static let warnings: Set<Self> = [
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
-        .moot, .needlessLoop,
+        .moot, .cutShort, .needlessLoop,
         .unreachableState, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
@@ -76,6 +76,7 @@ extension Diagnostic.Code {
         .loop: "Links that make each other fire without end",
         .feedbackLoop:
             "Feedbacks of a system that emit at once and keep it going round without end, whatever the data are",
+        .cutShort: "A side effect for which its state leaves no time",
         .needlessLoop: "A limit on a link that is part of no loop",
         .unreachableState: "A state that no transition leads to",
         .uncausedEvent: "An event that nothing emits",

@@ -14,7 +14,8 @@ import Testing
             .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .noFiles, .unusedDropIn,
             .nothingToRemove,
             // Those of the whole are in the corpus.
-            .initialState, .loop, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent, .unreachableLink,
+            .initialState, .loop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
+            .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,

@@ -191,7 +191,37 @@ extension FeedbackDefinition {
     }
 }
 
+extension FeedbackDefinition {
+    /// The event that it emits whenever a state is entered, whatever the data are; nil: there is none.
+    func certainEvent(in state: Int) -> Int? {
+        guard emitsAtOnce, selector.states.contains(state), selector.equals.isEmpty, selector.conditions[state] == nil,
+            let rule = outcomes[state]?[effect]?.first, rule.condition == nil
+        else { return nil }
+        return rule.event.event
+    }
+
+    /// Whether what it does can be cancelled by a new state before it is done.
+    var needsTime: Bool {
+        let instant = [EffectSchema.emit.name, EffectSchema.publish.name, EffectSchema.log.name]
+        if case .atOnce = schedule, pace == nil {
+            return strategy == .cancelOnNewState && !instant.contains(effect)
+        }
+        // Leaving a state ends waiting for it.
+        if case .every = schedule { return strategy == .cancelOnNewState && !instant.contains(effect) }
+        return true
+    }
+}
+
 extension SystemDefinition {
+    /// Whether an event leads from a state to another, whatever the data are.
+    func isLeft(_ state: Int, on event: Int) -> Bool {
+        for rule in rules[state][event] {
+            guard case .to(let program) = rule.outcome, program.state != state else { return false }
+            if rule.condition == nil { return true }
+        }
+        return false
+    }
+
     /// Whether feedbacks that emit at once may keep it going by themselves.
     ///
     /// - Parameter reachable: By state, whether it can be reached.

@@ -78,6 +78,7 @@ struct GraphAnalysis {
     private func checkSystem(_ index: Int) {
         guard !isInDoubt(index) else { return }
         checkFeedbacks(index)
+        checkHaste(index)
         checkStates(index)
         checkEvents(index)
     }
@@ -187,6 +188,43 @@ struct GraphAnalysis {
         }
     }
 
+    /// Warns of side effects in states that are left as soon as they are entered: there is no time for them.
+    ///
+    /// What `emit`, `publish` and `log` do is done all the same.
+    private func checkHaste(_ index: Int) {
+        let system = whole.systems[index]
+        guard let definition = system.definition, let written = system.written, definition.kind == nil else { return }
+        let hasty = definition.states.indices.reduce(into: [Int: (feedback: Int, event: Int)]()) { hasty, state in
+            guard system.reachable[state] else { return }
+            for (index, feedback) in definition.feedbacks.enumerated() {
+                guard let event = feedback.certainEvent(in: state), definition.isLeft(state, on: event) else {
+                    continue
+                }
+                hasty[state] = (index, event)
+                return
+            }
+        }
+        guard !hasty.isEmpty else { return }
+        for (index, feedback) in definition.feedbacks.enumerated() where feedback.needsTime {
+            let states = feedback.selector.states.filter { system.reachable[$0] }
+            guard states.allSatisfy({ hasty[$0].map { $0.feedback != index } ?? false }), let state = states.first,
+                let (cause, event) = hasty[state]
+            else { continue }
+            let name = definition.events[event].name
+            findings.report(
+                .cutShort, in: written.source, at: written.feedbacks[index].name.span,
+                "'\(definition.states[state].name)' is left as soon as it is entered, so that '\(feedback.effect)' may be "
+                    + "cancelled before it begins",
+                hint: "write strategy: continueOnNewState, or emit '\(name)' by an outcome of the side effect",
+                severity: .warning,
+                notes: [
+                    Diagnostic.Note(
+                        location: definition.feedbacks[cause].source,
+                        message: "the feedback '\(definition.feedbacks[cause].name)' emits '\(name)' at once")
+                ])
+        }
+    }
+
     /// By event, whether feedbacks, links or the outside cause it.
     private func caused(_ index: Int) -> [Bool] {
         var caused = whole.systems[index].caused
@@ -200,6 +238,34 @@ struct GraphAnalysis {
             for event in events.values { cause(event.event) }
         }
         return caused
+    }
+
+    /// The states in which an event may arrive; nil: in any.
+    ///
+    /// What a side effect reports that ends with its state arrives in that state, or is withdrawn.
+    private func arrivals(of event: Int, at index: Int) -> Set<Int>? {
+        let system = whole.systems[index]
+        guard let definition = system.definition else { return nil }
+        switch system.written?.external {
+        case .any: return nil
+        case .events(let names) where names.contains { $0.text == definition.events[event].name }: return nil
+        default: break
+        }
+        for link in joints.attached[index] {
+            if case .busToSystem(_, _, let made) = whole.links[link].definition.form, made.event == event { return nil }
+        }
+        for link in joints.targeting[index] {
+            guard case .systemToSystem(_, _, let events) = whole.links[link].definition.form else { continue }
+            if events.values.contains(where: { $0.event == event }) { return nil }
+        }
+        var states: Set<Int> = []
+        for feedback in definition.feedbacks {
+            let emitting = feedback.outcomes.filter { $0.value.values.joined().contains { $0.event.event == event } }
+            guard !emitting.isEmpty else { continue }
+            guard feedback.strategy == .cancelOnNewState else { return nil }
+            states.formUnion(emitting.keys)
+        }
+        return states
     }
 
     private func checkEvents(_ index: Int) {
@@ -219,8 +285,9 @@ struct GraphAnalysis {
                     hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
                 continue
             }
-            let deaf = system.deaf[event]
-            let isDeaf = deaf.count == system.reachable.count { $0 }
+            let isDeaf = system.deaf[event].count == system.reachable.count { $0 }
+            let arrivals = isDeaf ? nil : arrivals(of: event, at: index)
+            let deaf = system.deaf[event].filter { arrivals?.contains($0) ?? true }
             guard isDeaf || (!deaf.isEmpty && definition.unhandled == .warn) else { continue }
             let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
             let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
@@ -294,6 +361,20 @@ struct GraphAnalysis {
         if isWritten, isRead { checkMatches(definition, use, writers, readers) }
     }
 
+    /// Whether another link puts a value on a bus that a reader lets through, or the bus begins with one.
+    private func replaces(
+        _ link: AnalysedLink, _ bus: BusDefinition, _ writers: [AnalysedLink], _ filters: [ValueFilter]
+    ) -> Bool {
+        func isWanted(_ value: Known) -> Bool { filters.contains { $0.admits(value) != false } }
+        if let initial = bus.initial, isWanted(.whole(initial)) { return true }
+        return writers.contains { writer in
+            guard writer !== link, case .systemToBus(_, let selector, let programs) = writer.definition.form else {
+                return false
+            }
+            return selector.states.contains { state in programs[state].map { isWanted(Known($0)) } ?? false }
+        }
+    }
+
     /// Values that nobody takes, and conditions that no value fulfils.
     private func checkMatches(
         _ bus: BusDefinition, _ use: ExternalUse?, _ writers: [AnalysedLink], _ readers: [AnalysedLink]
@@ -323,6 +404,12 @@ struct GraphAnalysis {
                 || values.contains { value in filters.contains { $0.admits(value) != false } }
             guard !isTaken else { continue }
             isMatched = false
+            // A value that nobody looks for may be there to take the place of one that somebody does.
+            if bus.kind == .currentValue, replaces(writer, bus, writers, filters),
+                node.scalar.flatMap({ nearestName(to: $0.text, among: wanted) }) == nil
+            {
+                continue
+            }
             let near = node.scalar.flatMap { nearestName(to: $0.text, among: wanted) }
             warn(
                 .unmatchedValue, in: writer.written.source, at: node.mark,
