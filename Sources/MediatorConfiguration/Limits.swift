@@ -27,6 +27,9 @@ public enum ConfigurationLimits {
     /// Programs of one system or link, those for each of several states counted one by one, and eight fields kept or
     /// set as one.
     public static let statePrograms = 200_000
+    /// Pairs of state and event of all instances of templates together, with one more for each state: 4,000,000, for which a
+    /// check takes some seconds and less than 1 GiB.
+    public static let instancePairs = 4_000_000
     /// How deep types may lie in each other: `list(list(int))` is 3.
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.

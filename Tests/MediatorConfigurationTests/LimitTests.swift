@@ -149,4 +149,34 @@ import Testing
             + "transitions: { any: { E: [\(rules.joined(separator: ", "))] } }"
         #expect(try first(text).code == .tooLarge)
     }
+
+    /// Of a template, each of whose states counts for each instance.
+    @Test func `the product of states and instances has a limit`() {
+        let (states, events) = (400, 499)
+        func found(instances: Int) -> [Diagnostic] {
+            let names = (0..<states).map { "S\($0): {}" }.joined(separator: ", ")
+            let causes = (0..<events).map { "E\($0): {}" }.joined(separator: ", ")
+            let targets = (0..<states).map { "S\($0): { E0: S\(($0 + 1) % states) }" }.joined(separator: ", ")
+            let others = (1..<events).map { "E\($0): stay" }.joined(separator: ", ")
+            let all = (0..<instances).map { "a@\($0): {}" }.joined(separator: ", ")
+            return compile(
+                """
+                system: a@
+                states: { \(names) }
+                events: { \(causes) }
+                external: any
+                initialState: S0
+                transitions: { \(targets), any: { \(others) } }
+                ---
+                instances: { \(all) }
+
+                """
+            ).diagnostics
+        }
+        let most = ConfigurationLimits.instancePairs / (states * (events + 1))
+        #expect(found(instances: 2).isEmpty)
+        let beyond = found(instances: most + 3)
+        #expect(beyond.map(\.code) == [.tooLarge], "\(beyond.prefix(3).map { $0.rendered() })")
+        #expect(beyond.first?.message.hasPrefix("with 'a@\(most)' the instances") == true)
+    }
 }

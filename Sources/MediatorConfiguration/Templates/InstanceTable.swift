@@ -32,6 +32,8 @@ struct InstanceTable {
     private let broken: Set<String>
     let session: Session
     private let mayHideSystems: Bool
+    /// Pairs of state and event of all instances so far, with one more for each state.
+    private var pairs = 0
 
     /// An empty table. Nothing is said of templates that could not be read.
     init(_ session: Session, broken: [String], mayHideSystems: Bool) {
@@ -96,10 +98,25 @@ struct InstanceTable {
                         ?? "a template is a system of that name: write system: \(written.template)")
             return nil
         }
-        let constants = written.arguments.flatMap { instanceConstants($0, written, template) }
+        let fits = count(template, for: written)
+        let constants = fits ? written.arguments.flatMap { instanceConstants($0, written, template) } : nil
         let instance = SystemInstance(written: written, template: template, constants: constants)
         instances[written.template, default: []].append(instance)
         return instance
+    }
+
+    /// Counts what an instance of a template needs; false if that is too much, which is reported of the first.
+    private mutating func count(_ template: SystemTemplate, for written: WrittenInstance) -> Bool {
+        let isFirst = pairs <= ConfigurationLimits.instancePairs
+        pairs += template.scope.states.count * (template.scope.events.count + 1)
+        guard pairs > ConfigurationLimits.instancePairs else { return true }
+        guard isFirst else { return false }
+        session.findings.report(
+            .tooLarge, in: written.source, at: written.name.span,
+            "with '\(written.name.text)' the instances of templates have more than \(ConfigurationLimits.instancePairs) "
+                + "pairs of state and event together",
+            hint: "give the template fewer states or events, or run some of the instances in another daemon")
+        return false
     }
 
     private func instanceConstants(
