@@ -1,7 +1,7 @@
 import CommonExpression
 
 /// What names may look like, and what to say about unknown ones.
-enum Names {
+package enum Names {
     /// The names with a meaning of their own among states.
     static let any = "any"
     /// A rule's target when nothing is to change.
@@ -19,26 +19,68 @@ enum Names {
 
     /// The key that an unknown one is probably meant to be: the nearest, or one that other programs call so.
     static func keyMeant(by key: String, among known: [String]) -> String? {
-        otherKeys[key.lowercased()]?.first(where: known.contains) ?? nearestName(to: key, among: known)
+        otherKeys[ForeignWord.normalized(key)]?.first(where: known.contains) ?? nearestName(to: key, among: known)
+    }
+
+    /// Whether a key is only called otherwise by others than one of some keys.
+    static func isRenamed(_ key: String, among known: [String]) -> Bool {
+        otherKeys[ForeignWord.normalized(key)]?.contains(where: known.contains) ?? false
     }
 
     /// What a key is called here that other programs call so.
-    static func otherKey(_ key: String) -> String? { otherKeys[key.lowercased()]?.first }
+    static func otherKey(_ key: String) -> String? { otherKeys[ForeignWord.normalized(key)]?.first }
 
-    /// By what people write who know other programs: what it is called here.
-    private static let otherKeys: [String: [String]] = [
-        "type": ["value"], "default": ["initial"], "initial": ["initialState"], "start": ["initialState"],
-        "from": ["attach"], "source": ["attach"], "target": ["to"], "goto": ["to"], "next": ["to"], "then": ["to"],
-        "if": ["when"], "guard": ["when"], "condition": ["when"], "cond": ["when"], "state": ["onState"],
-        "onenter": ["onState"], "entry": ["onState"], "interval": ["every"], "period": ["every"],
-        "delay": ["delay", "after"], "cron": ["at"], "schedule": ["at"], "oncalendar": ["at"], "data": ["set"],
-        "assign": ["set"], "params": ["parameters"], "args": ["parameters", "command"],
-        "arguments": ["parameters", "command"], "variables": ["parameters"], "env": ["environment"],
+    /// By what people write who know other programs, in lower case and without '-' and '_': what it is called here.
+    package static let otherKeys: [String: [String]] = [
+        "type": ["value"], "schema": ["value"], "default": ["initial"], "initial": ["initialState"],
+        "start": ["initialState"], "startat": ["initialState"], "startstate": ["initialState"],
+        "from": ["attach"], "source": ["attach"], "system": ["attach"], "subject": ["attach", "title"],
+        "target": ["to"], "goto": ["to"], "next": ["to"], "then": ["to"], "nextstate": ["to"], "bus": ["to"],
+        "topic": ["to"], "destination": ["to"],
+        "if": ["when"], "guard": ["when"], "condition": ["when"], "conditions": ["when"], "cond": ["when"],
+        "filter": ["when"], "unless": ["when"], "onlyif": ["when"], "valuetemplate": ["when"],
+        "state": ["onState"], "onenter": ["onState"], "entry": ["onState"], "onentry": ["onState"],
+        "states": ["onState"], "instate": ["onState"],
+        "interval": ["every"], "period": ["every"], "timepattern": ["every"],
+        "delay": ["delay", "after"], "cron": ["at"], "schedule": ["at"], "oncalendar": ["at"], "crontab": ["at"],
+        "time": ["at"], "calendar": ["at"],
+        "data": ["set", "body", "fields"], "assign": ["set"], "update": ["set"], "with": ["set"],
+        "params": ["parameters"], "args": ["parameters", "command"],
+        "arguments": ["parameters", "command"], "variables": ["parameters"], "vars": ["parameters"],
+        "env": ["environment"], "environmentvariables": ["environment"],
         "cmd": ["command", "run"], "exec": ["command", "run"], "execstart": ["command", "run"],
         "argv": ["command", "run"], "cwd": ["directory"], "chdir": ["directory"], "workdir": ["directory"],
-        "workingdirectory": ["directory"], "working-directory": ["directory"], "retries": ["retry"],
-        "timeout-minutes": ["timeout"], "timeoutsec": ["timeout"], "onerror": ["onFailure"], "onfailed": ["onFailure"],
-        "onfail": ["onFailure"], "ondone": ["onSuccess"], "onok": ["onSuccess"],
+        "workingdirectory": ["directory"], "stdin": ["input"], "uid": ["user"], "runas": ["user"], "gid": ["group"],
+        "exitcodes": ["expect"], "successexitstatus": ["expect"], "okcodes": ["expect"], "exitcode": ["expect"],
+        "retries": ["retry", "times"], "attempts": ["times"], "maxattempts": ["times"], "count": ["times"],
+        "maxretries": ["times"], "max": ["times"], "wait": ["delay"],
+        "backoff": ["delay"], "restartsec": ["delay"], "restartdelay": ["delay"], "maxbackoff": ["maxDelay"],
+        "restartmaxdelaysec": ["maxDelay"], "restart": ["onFault"], "autorestart": ["onFault"],
+        "action": ["onFault"],
+        "timeoutminutes": ["timeout"], "timeoutsec": ["timeout"], "timeoutseconds": ["timeout"],
+        "timeoutsecond": ["timeout"], "timeoutstartsec": ["timeout"], "runtimemaxsec": ["timeout"],
+        "jobtimeoutsec": ["timeout"], "stopwaitsecs": ["timeout"], "timeoutstopsec": ["timeout"],
+        "onerror": ["onFailure"], "onfailed": ["onFailure"],
+        "onfail": ["onFailure"], "ondone": ["onSuccess"], "onok": ["onSuccess"], "oncomplete": ["onSuccess"],
+        "onresult": ["onSuccess"], "onstdout": ["onLine"], "onoutput": ["onLine"], "onhealthy": ["onUp"],
+        "onunhealthy": ["onDown"],
+        "fall": ["failureThreshold"], "unhealthythreshold": ["failureThreshold"], "maxfails": ["failureThreshold"],
+        "rise": ["successThreshold"], "healthythreshold": ["successThreshold"],
+        "address": ["host"], "hostname": ["host"], "ip": ["host"], "server": ["host"],
+        "uri": ["url"], "endpoint": ["url"], "verb": ["method"], "payload": ["body", "text", "emitValue"],
+        "json": ["body"],
+        "status": ["expect"], "statuscode": ["expect"], "expectedstatus": ["expect"], "failonstatus": ["expect"],
+        "insecure": ["verify"], "insecureskipverify": ["verify"], "verifyssl": ["verify"], "tlsverify": ["verify"],
+        "followredirect": ["followRedirects"], "allowredirects": ["followRedirects"], "redirects": ["followRedirects"],
+        "cafile": ["ca"], "cacert": ["ca"],
+        "msg": ["message", "text"], "message": ["text"], "text": ["message"], "body": ["text"],
+        "summary": ["title", "description"], "headline": ["title"],
+        "severity": ["level", "priority"], "urgency": ["priority"], "loglevel": ["level"], "priority": ["level"],
+        "level": ["priority"], "extra": ["fields"],
+        "event": ["emitEvent"], "emit": ["emitEvent"], "publish": ["emitValue"], "send": ["emitEvent"],
+        "content": ["body", "text"],
+        "queue": ["limit"], "size": ["limit"], "capacity": ["limit"], "maxsize": ["limit"], "depth": ["limit"],
+        "buffer": ["limit"],
     ]
 
     /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.

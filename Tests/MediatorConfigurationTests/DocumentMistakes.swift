@@ -15,6 +15,7 @@ import Testing
             a.yaml:1:1: error: a document must be a mapping, not a list [wrong-shape]
               - system: disk
               ^
+              hint: write each as a document of its own, with a line '---' between them; a system begins with system: NAME
             """#),
         Mistake(
             "a document of neither kind",

@@ -19,7 +19,7 @@ import Testing
               Normal: { Cleaned: { to: Normal, set: { why: events.why, mark: "${'event.why'}" } } }
             """#,
             #"""
-            a.yaml:7:40: warning: the field 'why' is the text '{{ event.why }}', and not the value of that name [literal-expression]
+            a.yaml:7:40: warning: the field 'why' holds '{{ event.why }}' as text, since '{{' and '}}' mean nothing here [literal-expression]
                   Cleaned: { to: Normal, set: { why: "{{ event.why }}", mark: event.mark } }
                                                      ^~~~~~~~~~~~~~~~~
               hint: write "${event.why}" for the value
@@ -377,7 +377,7 @@ import Testing
             a.yaml:7:22: error: a condition is an expression already [invalid-expression]
                   Cleaned: { when: "${state.used > 1}", to: Normal }
                                    ^~~~~~~~~~~~~~~~~~~
-              hint: write it without '${' and '}'
+              hint: write state.used > 1
             """#),
         Mistake(
             "a condition that is no bool",

@@ -108,7 +108,8 @@ struct CalendarParser {
             case .unknown:
                 throw CalendarProblem(
                     "there is no time zone '\(name.prefix(64))'", at: word,
-                    hint: "write UTC, or a name such as Europe/Berlin, as the time zone database has it")
+                    hint: Self.zoneMeant(by: name, zones).map { "did you mean '\($0)'?" }
+                        ?? "write UTC, or a name such as Europe/Berlin, as the time zone database has it")
             case .missing(let directory):
                 throw CalendarProblem(
                     "the time zone database is missing from \(directory)", at: word,
@@ -117,6 +118,17 @@ struct CalendarParser {
                 throw CalendarProblem("the time zone database's file of '\(name)' cannot be read", at: word)
             }
         }
+    }
+
+    /// The zone of which a name lacks its region, or the '_' between its words: `NewYork`. Nil: there is none.
+    private static func zoneMeant(by name: String, _ zones: TimeZoneDatabase) -> String? {
+        var spelt = ""
+        for character in name {
+            if character.isUppercase, spelt.last?.isLowercase ?? false { spelt.append("_") }
+            spelt.append(character)
+        }
+        let regions = ["", "Europe/", "America/", "Asia/", "Africa/", "Australia/", "Pacific/", "Atlantic/"]
+        return regions.flatMap { [$0 + name, $0 + spelt] }.first { (try? zones.zone(named: $0)) != nil }
     }
 
     // MARK: Words

@@ -51,7 +51,7 @@ struct FileReader {
 
     private mutating func add(_ document: Document) {
         let decoder = Decoder(source: document.source, findings: findings)
-        guard var entries = decoder.entries(document.root, "a document") else {
+        guard var entries = decoder.entries(document.root, "a document", hint: Self.hint(on: document.root)) else {
             gathered.mayHideSystems = true
             gathered.mayHideBuses = true
             return
@@ -112,6 +112,15 @@ struct FileReader {
         }
     }
 
+    /// What to write instead of a document that is no mapping.
+    private static func hint(on root: Node) -> String {
+        if case .sequence(let items) = root.content, items.contains(where: \.isMapping) {
+            return
+                "write each as a document of its own, with a line '---' between them; a system begins with system: NAME"
+        }
+        return "a document is YAML; a system begins with system: NAME"
+    }
+
     private mutating func complainOfKind(_ keyed: Keyed, _ decoder: Decoder) {
         gathered.mayHideSystems = true
         gathered.mayHideBuses = true
@@ -123,6 +132,6 @@ struct FileReader {
             "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups' or 'access'",
             hint: misspelt?.key.text.lowercased() == "systems"
                 ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
-                : near.map { "did you mean '\($0)'?" })
+                : near.map { "did you mean '\($0)'?" } ?? "begin a system with its name: system: NAME")
     }
 }

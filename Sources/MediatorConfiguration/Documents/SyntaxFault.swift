@@ -82,6 +82,15 @@ enum SyntaxFault {
         guard ![lines.lowerBound, lines.upperBound].contains(where: { source.line($0).starts(with: "---".utf8) }) else {
             return nil
         }
+        if case ("did not find expected <document start>", .sequence) = (problem, root.content),
+            source.line(lines.lowerBound).last(where: { $0 > 0x20 }) == UInt8(ascii: "]")
+        {
+            return Words(
+                message: "this is a section of an INI file, and a configuration is YAML",
+                hint:
+                    "begin a system with system: NAME; what runs is a feedback, with 'run', 'every' or 'at', and 'supervision' restarts"
+            )
+        }
         switch (problem, root.content) {
         case ("did not find expected <document start>", .mapping):
             let column = source.location(at: root.span.start).column

@@ -215,7 +215,7 @@ struct ValueScanner {
     private func isTag(_ start: Int) -> Bool {
         let word = source.bytes[start...].prefix { $0 > .space && !Self.isFlowMark($0) }
         return word.dropFirst().allSatisfy { Names.isLetterOrDigit($0) || $0 == .exclamation || $0 == .hyphen }
-            && !word.dropFirst().isEmpty
+            && !word.dropFirst().isEmpty && !word.dropFirst().elementsEqual("value".utf8)
     }
 
     /// The end of what YAML takes for a plain value.
@@ -263,7 +263,7 @@ struct ValueScanner {
         return nil
     }
 
-    /// The end of the expression that begins at an offset; nil: what stands there is none, or is not complete.
+    /// The end of the expression that begins at an offset; nil if the expression is not complete.
     private func expressionEnd(_ start: Int, until limit: Int) -> Int? {
         let isFlow = !open.isEmpty
         // The brackets that are open, with how many `?` wait for their `:` in each.

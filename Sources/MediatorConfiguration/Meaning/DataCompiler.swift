@@ -33,6 +33,8 @@ struct DataCompiler {
     var acceptsSecrets = false
     /// Whether what is compiled is a command with its arguments.
     var isCommand = false
+    /// Whether what is compiled goes to another program, which may have a use for `{{ … }}`.
+    var isForProgram = false
 
     /// A compiler of a file's data.
     init(_ session: Session, _ source: SourceText) {
@@ -216,6 +218,11 @@ struct DataCompiler {
     }
 
     private func scalar(_ scalar: Scalar, as type: ValueType, _ what: Subject, _ scope: VariableScope) -> DataProgram? {
+        if case .string = type, warnsOfBraces(scalar, what, scope) {
+            return session.template(scalar, as: type, scope, in: source).flatMap { program in
+                data(program, scalar, what, scope, sample: type.sample)
+            }
+        }
         guard let text = session.literal(scalar) else {
             return session.template(scalar, as: type, scope, in: source).flatMap { program in
                 data(program, scalar, what, scope, sample: type.sample)
@@ -239,10 +246,33 @@ struct DataCompiler {
         return value(resolved, text, as: type, what, at: scalar.span, scope).map { .constant($0) }
     }
 
+    /// Warns of `{{ … }}`, which is text here, as if it were an expression; whether it has.
+    ///
+    /// What goes to another program may be a template of that: there, what stands between the braces must name a value of this
+    /// configuration. A template of Go begins with '.' where it names data.
+    private func warnsOfBraces(_ scalar: Scalar, _ what: Subject, _ scope: VariableScope) -> Bool {
+        let parts = Braces.parts(of: scalar.text)
+        guard
+            let part = parts.first(where: { part in
+                Self.isExpression(part, scope, session.constants)
+                    || (!isForProgram && part.first.map { $0.isLetter || $0 == "$" || $0 == "_" } ?? false
+                        && !part.contains(" ."))
+            })
+        else { return false }
+        let isOurs = Self.isExpression(part, scope, session.constants)
+        let expression = isOurs && !part.contains(where: { "|\"\\".contains($0) }) ? part : "…"
+        let whole = Braces.inner(of: scalar.text) == part ? "\"${\(expression)}\"" : "${\(expression)}"
+        session.findings.report(
+            .literalExpression, in: source, at: scalar.span,
+            "\(what) holds '{{ \(part.prefix(60)) }}' as text, since '{{' and '}}' mean nothing here",
+            hint: "write \(whole) for the value", severity: .warning)
+        return true
+    }
+
     /// Texts that are longer name no value.
     private static let longestName = 256
 
-    /// The value of which a text is the name, in this or another notation (`event.reason`, `$event.reason`, `{{ event.reason }}`,
+    /// The value of which a text is the name, in this or another notation (`event.reason`, `$event.reason`,
     /// `$(event.reason)`); nil if there is none such.
     private static func named(
         _ text: String, _ scope: VariableScope, _ constants: [Environment.Constant]
@@ -258,7 +288,7 @@ struct DataCompiler {
             while name.last == " " { name.removeLast() }
             return true
         }
-        _ = peel("{{", "}}") || peel("$(", ")") || peel("$", "")
+        _ = peel("$(", ")") || peel("$", "")
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, parts.allSatisfy({ Names.isIdentifier(String($0)) }) else { return nil }
         let types =
@@ -359,6 +389,7 @@ struct DataCompiler {
         case (.string, .null): hint = "write \"\" for an empty text"
         case (.string, _): hint = "write \"\(shown)\""
         case (.duration, _): hint = DurationText.hint(for: text)
+        case (.timestamp, .text) where text == "now": hint = "write \"${now}\""
         case (.timestamp, _): hint = "write a time such as 2026-11-21T10:00:00Z"
         case (.list, _):
             let list = resolved == .null ? "[]" : ListText.suggestion(for: text, isCommand: isCommand)

@@ -278,6 +278,7 @@ struct FeedbackCompiler {
                     hint: FeedbackDecoder.keys.contains(entry.key.text)
                         ? "it is a key of the feedback, and belongs beside '\(schema.name)'"
                         : decoder.colonHint(entry)
+                            ?? HandlingDecoder.misplaced(entry.key.text, beside: schema)
                             ?? Names.keyMeant(by: entry.key.text, among: names).map { "did you mean '\($0)'?" }
                             ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")
                 continue
@@ -348,6 +349,11 @@ struct FeedbackCompiler {
         var data = data
         data.acceptsSecrets = parameter.acceptsSecrets
         data.isCommand = parameter.constraint == .command
+        data.isForProgram =
+            switch parameter.constraint {
+            case .command, .environment, .text: true
+            default: parameter.name == "body"
+            }
         guard let program = data.data(node, as: parameter.type, Subject("the parameter", parameter.name), variables)
         else { return nil }
         if data.isCommand { checkShell(node, program, variables) }

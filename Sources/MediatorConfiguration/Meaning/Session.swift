@@ -176,10 +176,10 @@ final class Session {
 
     /// Compiles a condition; nil after reporting, or if the scope is broken.
     func condition(_ scalar: Scalar, _ scope: VariableScope, in source: SourceText) -> Program? {
-        if scalar.text.hasPrefix("${"), scalar.text.hasSuffix("}") {
+        if let inner = Braces.inner(of: scalar.text) {
             findings.report(
                 .invalidExpression, in: source, at: scalar.span, "a condition is an expression already",
-                hint: "write it without '${' and '}'")
+                hint: "write \(inner)")
             return nil
         }
         let parsed = parsedExpression(scalar.text)
@@ -301,6 +301,10 @@ final class Session {
                     hint?.append("; a text is written \"\(name)\"")
                 }
             }
+            if Self.isNamedState(scalar.text), problem.code == .unknownVariable || problem.code == .typeMismatch {
+                hint =
+                    "a condition compares data; a state is chosen by 'onState' of a feedback or link, and by the key above a transition"
+            }
             if hint == nil, problem.code == .syntax, Self.hasDoubleBrace(before: range, of: scalar.text) {
                 hint = "an expression stands between '${' and '}', with one brace each: \"${state.n}\""
             }
@@ -316,6 +320,11 @@ final class Session {
             if let state { message += " (in state '\(state)')" }
             findings.report(Diagnostic.Code(problem.code), in: source, at: span, message, hint: hint)
         }
+    }
+
+    /// Whether an expression is nothing but a name as states have it.
+    private static func isNamedState(_ text: String) -> Bool {
+        Names.isIdentifier(text) && text.first.map(\.isUppercase) ?? false
     }
 
     /// Whether what is there is compared with something, or given to a function, as a text would be.

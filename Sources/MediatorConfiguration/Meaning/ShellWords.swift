@@ -52,10 +52,13 @@ struct ShellWords {
             let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
             return Finding(element: 0, message: "'\(first)' is no program: only shells have it", hint: hint)
         }
-        if first.contains(" "), !first.contains("/") {
+        if Self.isLine(first) {
+            let list = ListText.suggestion(for: first, isCommand: true)
             return Finding(
                 element: 0, message: "'\(first)' is the name of one program, with its spaces",
-                hint: "write each word as an element of its own")
+                hint:
+                    "write each word as an element of its own: \(literals.count == 1 ? list : "\(list.dropLast()), …]")"
+            )
         }
         guard !Self.readers.contains(name) else { return nil }
         for index in literals.indices {
@@ -65,6 +68,14 @@ struct ShellWords {
                 hint: hint)
         }
         return nil
+    }
+
+    /// Whether the name of a program looks like a command line: `rsync -a /srv`, but not `/opt/My App/run`.
+    private static func isLine(_ name: String) -> Bool {
+        let words = name.split(separator: " ")
+        guard words.count > 1 else { return false }
+        return !words[0].contains("/") || words[1].hasPrefix("-") || words[1].hasPrefix("/")
+            || !words.dropFirst().contains { $0.contains("/") }
     }
 
     /// The elements that a shell runs as its script, on this machine or on another.

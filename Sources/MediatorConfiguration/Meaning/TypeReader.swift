@@ -48,6 +48,13 @@ struct TypeReader {
         return nil
     }
 
+    /// Whether a node is a type, or one misspelt or as others call it.
+    static func resemblesType(_ node: Node) -> Bool {
+        guard let scalar = node.scalar, !scalar.isNull else { return false }
+        return parse(scalar.text[...], depth: 1) != nil || elsewhere[scalar.text.lowercased()] != nil
+            || nearestName(to: scalar.text, among: simple.map(\.name)) != nil
+    }
+
     private static let list = simple.map(\.name).joined(separator: ", ") + ", list(…), map(string, …)"
 
     /// Reads a type's text; nil if it is none, or lies too deep.

@@ -55,9 +55,15 @@ struct Decoder {
         }
         // A link leads to a bus or to a system.
         let isOfLink = meant == "to" && known.contains("toSystem")
+        // A condition in braces under another name is one mistake.
+        let condition = meant == "when" ? entry.value.scalar.flatMap { Braces.inner(of: $0.text) } : nil
+        if condition != nil { findings.silence(entry.value.span.start, in: source) }
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
             hint: colonHint(entry)
+                ?? condition.map { "write when: \($0)" }
+                ?? (Names.isRenamed(entry.key.text, among: known)
+                    ? nil : ForeignWord.hint(for: entry.key.text, among: known))
                 ?? meant.map { isOfLink ? "did you mean 'to' or 'toSystem'?" : "did you mean '\($0)'?" }
                 ?? Names.hint(for: entry.key.text, among: known))
     }

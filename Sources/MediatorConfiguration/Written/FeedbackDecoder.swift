@@ -140,13 +140,14 @@ struct FeedbackDecoder {
         let possible = Self.keys + effects.outcomes
         if named.isEmpty,
             let index = unknown.firstIndex(where: {
-                !Self.looksLikeOutcome($0.key.text) && Names.keyMeant(by: $0.key.text, among: possible) == nil
+                !Self.looksLikeOutcome($0.key.text) && !Names.isRenamed($0.key.text, among: possible)
+                    && isForEffect($0.key.text, among: possible)
             })
         {
             let entry = unknown.remove(at: index)
             decoder.report(
                 .unknownEffect, at: entry.key.span, "there is no side effect '\(entry.key.text)'",
-                hint: decoder.colonHint(entry) ?? strangerHint(entry.key.text))
+                hint: decoder.colonHint(entry) ?? foreignHint(entry.key.text) ?? strangerHint(entry.key.text))
             // One that is not merely misspelt has outcomes of its own: one mistake, one message.
             if nearestName(to: entry.key.text, among: effects.names) == nil {
                 unknown.removeAll { Self.looksLikeOutcome($0.key.text) }
@@ -161,6 +162,15 @@ struct FeedbackDecoder {
                 decoder.report(
                     .unknownKey, at: entry.key.span, "\(what()) has no key '\(entry.key.text)'",
                     hint: "it is a parameter of '\(effect.name)', and belongs inside of that")
+            } else if let effect = named.first.flatMap({ effects[$0.text] }),
+                let meant = Names.keyMeant(by: entry.key.text, among: effect.parameters.map(\.name)),
+                Names.keyMeant(by: entry.key.text, among: possible) == nil,
+                ForeignWord[entry.key.text, at: .feedback] == nil
+                    || Names.isRenamed(entry.key.text, among: effect.parameters.map(\.name))
+            {
+                decoder.report(
+                    .unknownKey, at: entry.key.span, "\(what()) has no key '\(entry.key.text)'",
+                    hint: "write '\(meant)', which is a parameter of '\(effect.name)', inside of that")
             } else if Self.looksLikeOutcome(entry.key.text), let effect = named.first.flatMap({ effects[$0.text] }) {
                 decoder.unknownKey(entry, what(), known: ["onState"] + effect.outcomes.map(\.name))
             } else {
@@ -174,6 +184,18 @@ struct FeedbackDecoder {
                 hint: "write a second feedback for '\(second.text)'")
         }
         return !named.isEmpty
+    }
+
+    /// Whether a key that is none may stand in the place of a side effect: as a word of another program for one, or since it is
+    /// like no other key.
+    private func isForEffect(_ word: String, among keys: [String]) -> Bool {
+        if let foreign = ForeignWord[word, at: .feedback] { return effects[foreign.key] != nil }
+        return nearestName(to: word, among: keys) == nil
+    }
+
+    /// What to write instead of a word of another program; nil: it is none, or only called otherwise.
+    private func foreignHint(_ word: String) -> String? {
+        Names.isRenamed(word, among: effects.names) ? nil : ForeignWord[word, at: .feedback]?.hint
     }
 
     /// What was probably meant by the name of a side effect that there is not.

@@ -24,6 +24,19 @@ struct HandlingDecoder {
         return handling
     }
 
+    /// What to write instead of a word within a side effect that means a key of the feedback; nil: it means none.
+    static func misplaced(_ word: String, beside schema: EffectSchema) -> String? {
+        let names = schema.parameters.map(\.name)
+        guard Names.keyMeant(by: word, among: names) == nil else { return nil }
+        let keys = FeedbackDecoder.keys + schema.outcomes.map(\.name)
+        guard let meant = Names.keyMeant(by: word, among: keys) else {
+            return ForeignWord[word, at: .feedback].flatMap {
+                FeedbackDecoder.keys.contains($0.key) ? "\($0.hint), beside '\(schema.name)'" : nil
+            }
+        }
+        return "write '\(meant)' beside '\(schema.name)'"
+    }
+
     private func duration(_ keyed: Keyed, _ key: String) -> Node? {
         guard let node = keyed[key] else { return nil }
         let hint = "write a duration such as 5s, or \"${state.delay}\""

@@ -166,6 +166,7 @@ struct SystemDecoder {
             return nil
         }
         guard let entries = decoder.entries(node, "'\(key)'") else { return nil }
+        var told: Set<String> = []
         return entries.map { entry in
             if let name = decoder.nameWithoutColon(entry.key) {
                 return WrittenRecord(name: name, fields: [], isBroken: true)
@@ -182,13 +183,30 @@ struct SystemDecoder {
                 }
                 return WrittenRecord(name: entry.key, fields: [], isBroken: false)
             }
-            guard let fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
+            guard var fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
+            if key == "states" { fields = withoutForeign(fields, of: entry.key.text, &told) }
             let named = decoder.fields(decoder.withColons(fields, Names.isIdentifier))
             // A field that cannot be named so is one mistake, wherever it is used.
             return WrittenRecord(
                 name: entry.key, fields: named, isBroken: !named.allSatisfy { Names.isIdentifier($0.name.text) })
+        }
+    }
+
+    /// The fields of a state without what other programs say there, such as its transitions, which is reported once for all states.
+    private func withoutForeign(_ fields: [Node.Entry], of state: String, _ told: inout Set<String>) -> [Node.Entry] {
+        fields.filter { field in
+            guard let word = ForeignWord[field.key.text, at: .state], !TypeReader.resemblesType(field.value) else {
+                return true
+            }
+            if told.insert(word.hint).inserted {
+                decoder.report(
+                    .unknownKey, at: field.key.span,
+                    "a state has only data, and '\(field.key.text)' of '\(state)' is none",
+                    hint: word.hint.replacing("STATE", with: state))
+            }
+            return false
         }
     }
 

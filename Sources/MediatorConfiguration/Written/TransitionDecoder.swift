@@ -54,7 +54,7 @@ struct TransitionDecoder {
             }
             for event in written {
                 lists.append(
-                    WrittenTransitionList(from: state.key, event: event.key, rules: rules(event)))
+                    WrittenTransitionList(from: state.key, event: event.key, rules: rules(event, from: state.key.text)))
             }
         }
         return lists
@@ -125,15 +125,15 @@ struct TransitionDecoder {
         return within
     }
 
-    private func rules(_ entry: Node.Entry) -> [WrittenRule] {
+    private func rules(_ entry: Node.Entry, from state: String) -> [WrittenRule] {
         guard case .sequence(let items) = entry.value.content else {
-            return rule(entry.value).map { [$0] } ?? []
+            return rule(entry.value, from: state).map { [$0] } ?? []
         }
         if items.isEmpty {
             decoder.report(
                 .empty, at: entry.value.mark, "the transition on '\(entry.key.text)' needs at least one rule")
         }
-        return items.compactMap(rule)
+        return items.compactMap { rule($0, from: state) }
     }
 
     /// A rule whose fields stand beside 'to', which is reported, with these below 'set', where they belong.
@@ -153,7 +153,7 @@ struct TransitionDecoder {
         return Node(content: .mapping(rest + [set]), span: node.span)
     }
 
-    private func rule(_ node: Node) -> WrittenRule? {
+    private func rule(_ node: Node, from state: String) -> WrittenRule? {
         guard case .mapping(let entries) = node.content else {
             return decoder.scalar(
                 node, "a transition", hint: "write a state, 'stay', { when: …, to: …, set: { … } } or a list of these"
@@ -180,7 +180,13 @@ struct TransitionDecoder {
             rule.set = entries ?? []
             rule.isSetBroken = entries == nil
         }
-        let to = decoder.required("to", of: keyed, "a transition", hint: "write to: stay to change nothing")
+        let isSet = keyed["set"] != nil
+        let to = decoder.required(
+            "to", of: keyed, "a transition",
+            hint: !isSet
+                ? "write to: stay to change nothing"
+                : state == Names.any
+                    ? "write to: and a state" : "write to: \(state), to stay in '\(state)' with other data")
         rule.target = to.flatMap { decoder.scalar($0, "'to'") }
         if rule.isStay, let key = keyed.key("set") {
             decoder.report(

@@ -75,7 +75,10 @@ struct WiringDecoder {
         var groups: [WrittenGroup] = []
         if let node = keyed["groups"], !node.isNull {
             let supervision = SupervisionDecoder(decoder)
-            groups = decoder.entries(node, "'groups'")?.compactMap(supervision.group) ?? []
+            groups =
+                decoder.entries(
+                    node, "'groups'", hint: "write groups: { NAME: { strategy: all, systems: [ … ] } }")?
+                .compactMap(supervision.group) ?? []
         }
         var grants: [WrittenGrant] = []
         if let node = keyed["access"], !node.isNull { grants = AccessDecoder(decoder).grants(node) }
@@ -111,6 +114,7 @@ struct WiringDecoder {
                 entry.value, what, known: Self.busKeys,
                 hint: entry.value.scalar.map(Self.busHint))
         else { return bus }
+        keyed = keyed.understood(otherKeys: true)
         keyed.span = entry.key.span
         bus.description = decoder.description(keyed)
         if InstanceName(entry.key.text)?.isEvery == true {
@@ -153,7 +157,8 @@ struct WiringDecoder {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
-        keyed = keyed.understood()
+        // What leads elsewhere may lead to a bus or to a system.
+        keyed = keyed.understood(otherKeys: !keyed.hasMisspelt("to"))
         keyed.span = entry.key.span
         // A key without a meaning was probably meant to be this one.
         let attach =

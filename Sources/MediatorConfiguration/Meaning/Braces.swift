@@ -1,0 +1,37 @@
+/// Expressions in the braces of other languages: `{{ … }}`, as Jinja, Go and Ansible write them.
+enum Braces {
+    /// Texts that are longer are not looked at.
+    private static let longest = 4_096
+
+    /// The expression that a whole text is, between `${` and `}` or between `{{` and `}}`; nil: it is something else.
+    static func inner(of text: String) -> String? {
+        for (opening, closing) in [("${", "}"), ("{{", "}}")] where text.hasPrefix(opening) && text.hasSuffix(closing) {
+            let inner = text.dropFirst(opening.count).dropLast(closing.count)
+            guard text.count >= opening.count + closing.count, !inner.contains("{") else { continue }
+            return trimmed(inner)
+        }
+        return nil
+    }
+
+    /// What stands between `{{` and `}}` in a text, in order, but where that is `${{`.
+    static func parts(of text: String) -> [String] {
+        guard text.utf8.count <= longest, text.holds("{{") else { return [] }
+        var parts: [String] = []
+        var rest = text[...]
+        while let start = rest.firstRange(of: "{{") {
+            let isOurs = rest[..<start.lowerBound].hasSuffix("$")
+            let behind = rest[start.upperBound...]
+            guard let end = behind.firstRange(of: "}}") else { break }
+            if !isOurs { parts.append(trimmed(behind[..<end.lowerBound])) }
+            rest = behind[end.upperBound...]
+        }
+        return parts
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text
+        while let first = text.first, first.isWhitespace { text.removeFirst() }
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        return String(text)
+    }
+}
