@@ -21,8 +21,8 @@ from pathlib import Path
 
 BUSES = """\
 buses:
-  busy: { kind: currentValue, value: int, initial: 0, external: both }
-  idle: { kind: currentValue, value: int, initial: 0, external: both }
+  busy: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+  idle: { kind: currentValue, value: int, initial: 0, fromOutside: both }
 """
 SYSTEM = "system: quiet\nstates: { Here: {} }\nevents: {}\ninitialState: Here\n"
 

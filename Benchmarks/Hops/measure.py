@@ -35,10 +35,10 @@ HERTZ = os.sysconf("SC_CLK_TCK")
 def wiring(length: int) -> str:
     lines = ["buses:"]
     for n in range(length):
-        external = ", external: write" if n == 0 else ""
-        lines.append(f"  bus-{n}: {{ kind: passthrough, value: int, limit: 100000{external} }}")
-    lines.append("  idle: { kind: currentValue, value: int, initial: 0, external: write }")
-    lines.append("  out: { kind: currentValue, value: int, initial: 0, external: read }")
+        outside = ", fromOutside: write" if n == 0 else ""
+        lines.append(f"  bus-{n}: {{ kind: passthrough, value: int, limit: 100000{outside} }}")
+    lines.append("  idle: { kind: currentValue, value: int, initial: 0, fromOutside: write }")
+    lines.append("  out: { kind: currentValue, value: int, initial: 0, fromOutside: read }")
     lines.append("links:")
     for n in range(length):
         lines.append(f"  into-{n}: {{ attach: hop-{n}, to: bus-{n}, emitEvent: {{ Take: {{ number: \"${{value}}\" }} }} }}")

@@ -85,7 +85,7 @@ struct Checker {
         problems.append(Problem(code: code, message: message, range: range, suggestion: suggestion))
     }
 
-    /// Takes back what was said of names in the arguments of a function that is another language's, as they are, too.
+    /// Withdraws problems with names in the arguments of a function of another language: the names belong to it, too.
     mutating func forgiveNames(within range: SourceRange) {
         problems.removeAll {
             $0.code == .unknownVariable && range.start <= $0.range.start && $0.range.end <= range.end

@@ -73,7 +73,7 @@ extension Checker {
             suggestion: suggestion)
     }
 
-    /// What is no function here, but is in another language, with what is written instead.
+    /// Functions of other languages, each with the way to write it here.
     private static let functionsOfOthers = [
         "not": "'not' is written '!'", "and": "'and' is written '&&'", "or": "'or' is written '||'",
         "if": "a choice is written condition ? a : b", "iif": "a choice is written condition ? a : b",

@@ -576,7 +576,7 @@ public struct BusDefinition: Sendable {
     /// How many values may wait on it.
     public var buffer: BufferPolicy
     /// What other programs do with it; nil: nothing.
-    public var external: ExternalUse?
+    public var fromOutside: ExternalUse?
     let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.

@@ -30,11 +30,12 @@ package enum Names {
     /// What a key is called here that other programs call so.
     static func otherKey(_ key: String) -> String? { otherKeys[ForeignWord.normalized(key)]?.first }
 
-    /// By what people write who know other programs, in lower case and without '-' and '_': what it is called here.
+    /// Other programs' names for keys, in lower case without '-' and '_', each with the keys of that meaning here.
     package static let otherKeys: [String: [String]] = [
         "type": ["value"], "schema": ["value"], "default": ["initial"], "initial": ["initialState"],
         "start": ["initialState"], "startat": ["initialState"], "startstate": ["initialState"],
         "from": ["attach"], "source": ["attach"], "system": ["attach"], "subject": ["attach", "title"],
+        "external": ["fromOutside"], "outside": ["fromOutside"], "clients": ["fromOutside"],
         "target": ["to"], "goto": ["to"], "next": ["to"], "then": ["to"], "nextstate": ["to"], "bus": ["to"],
         "topic": ["to"], "destination": ["to"],
         "if": ["when"], "guard": ["when"], "condition": ["when"], "conditions": ["when"], "cond": ["when"],
@@ -77,7 +78,7 @@ package enum Names {
         "summary": ["title", "description"], "headline": ["title"],
         "severity": ["level", "priority"], "urgency": ["priority"], "loglevel": ["level"], "priority": ["level"],
         "level": ["priority"], "extra": ["fields"],
-        "event": ["emitEvent"], "emit": ["emitEvent"], "publish": ["emitValue"], "send": ["emitEvent"],
+        "event": ["emitEvent"], "publish": ["emitValue"],
         "content": ["body", "text"],
         "queue": ["limit"], "size": ["limit"], "capacity": ["limit"], "maxsize": ["limit"], "depth": ["limit"],
         "buffer": ["limit"],

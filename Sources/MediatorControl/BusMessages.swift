@@ -72,7 +72,7 @@ public struct BusDescription: Codable, Sendable, Hashable {
     /// The names of the links that touch it.
     public var links: [String]
     /// What other programs are said to do with it: `write`, `read` or `both`; nil: nothing.
-    public var external: String?
+    public var fromOutside: String?
 
     /// A description.
     public init(
@@ -82,7 +82,7 @@ public struct BusDescription: Codable, Sendable, Hashable {
         limit: Int,
         overflow: String,
         links: [String] = [],
-        external: String? = nil
+        fromOutside: String? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -90,6 +90,6 @@ public struct BusDescription: Codable, Sendable, Hashable {
         self.limit = limit
         self.overflow = overflow
         self.links = links
-        self.external = external
+        self.fromOutside = fromOutside
     }
 }

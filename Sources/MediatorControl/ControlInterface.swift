@@ -170,7 +170,7 @@ public enum ControlInterface {
         )
 
         # Everything about a bus. fields is empty when its value is a scalar; limit is
-        # how many values may wait in it, overflow what happens to those beyond; external is
+        # how many values may wait in it, overflow what happens to those beyond; fromOutside is
         # what other programs are said to do with it: write, read or both.
         type BusDescription (
           summary: BusSummary,
@@ -179,7 +179,7 @@ public enum ControlInterface {
           limit: int,
           overflow: string,
           links: []string,
-          external: ?string
+          fromOutside: ?string
         )
 
         # How a link came about: by what is written, or by a change that is in no file.

@@ -193,7 +193,7 @@ extension BusDescription {
             limit: status.definition.buffer.limit,
             overflow: status.definition.buffer.overflow.rawValue,
             links: (status.readers + status.writers).sorted(),
-            external: status.definition.external?.rawValue)
+            fromOutside: status.definition.fromOutside?.rawValue)
     }
 }
 

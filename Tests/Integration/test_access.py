@@ -23,15 +23,15 @@ SYSTEM = """\
 system: {name}
 states: {{ A: {{}}, B: {{ n: int }} }}
 events: {{ Go: {{ n: int }} }}
-external: any
+fromOutside: any
 initialState: A
 transitions: {{ any: {{ Go: {{ to: B, set: {{ n: "${{event.n}}" }} }} }} }}
 """
 
 WIRING = """\
 buses:
-  alarms: { kind: currentValue, value: string, initial: none, external: both }
-  level: { kind: passthrough, value: int, external: both }
+  alarms: { kind: currentValue, value: string, initial: none, fromOutside: both }
+  level: { kind: passthrough, value: int, fromOutside: both }
 links:
   ring: { attach: bell, to: level, onState: B, emitValue: "${state.n}" }
 """
@@ -443,7 +443,7 @@ def test_secrets_are_shown_to_nobody(daemon: Callable[..., Daemon], tmp_path: Pa
 system: door
 states: { A: {}, B: { n: int } }
 events: { Go: { n: int }, Asked: { why: string } }
-external: any
+fromOutside: any
 initialState: A
 feedbacks:
   ask:

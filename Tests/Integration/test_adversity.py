@@ -57,8 +57,8 @@ transitions:
 """,
     "wiring.yaml": """\
 buses:
-  rounds: { kind: currentValue, value: int, initial: 0, external: both }
-  marks: { kind: currentValue, value: int, initial: 0, external: both }
+  rounds: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+  marks: { kind: currentValue, value: int, initial: 0, fromOutside: both }
 links:
   tell: { attach: worker, to: rounds, onState: Working, emitValue: "${state.rounds}" }
   mark: { attach: worker, to: marks, onState: Working, emitValue: 0 }
@@ -333,7 +333,7 @@ def test_a_start_that_fails_for_each_client_ends_with_the_socket_closed(system: 
 def test_a_daemon_that_ends_on_account_of_a_system_says_so_to_the_last(system: Container) -> None:
     system.write(
         "/etc/mediatord/divider.yaml",
-        "system: divider\nstates: { Here: { value: int } }\nevents: { Divide: { by: int } }\nexternal: any\n"
+        "system: divider\nstates: { Here: { value: int } }\nevents: { Divide: { by: int } }\nfromOutside: any\n"
         "initialState: { Here: { value: 1 } }\nsupervision: { onFault: escalate }\n"
         'transitions: { Here: { Divide: { to: Here, set: { value: "${state.value / event.by}" } } } }\n',
     )

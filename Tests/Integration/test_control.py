@@ -99,7 +99,7 @@ def test_status_tells_how_everything_is(one: Daemon) -> None:
 
 
 def test_status_tells_why_a_system_is_not_well(daemon: Callable[..., Daemon]) -> None:
-    door = CONFIGURATION["door.yaml"] + "health: { Open: degraded }\nexternal: any\n"
+    door = CONFIGURATION["door.yaml"] + "health: { Open: degraded }\nfromOutside: any\n"
     one = daemon({"door.yaml": door})
     assert one.ctl("status").returncode == 0
     one.ctl("emit", "door", "Push", "by=cat")
@@ -200,7 +200,7 @@ def test_a_program_is_told_what_stands_in_the_way(daemon: Callable[..., Daemon])
 system: door
 states: { Closed: {}, Broken: {} }
 events: { Push: {}, Break: { by: int } }
-external: any
+fromOutside: any
 initialState: Closed
 mailbox: { limit: 2 }
 supervision: { onFault: stop }

@@ -124,7 +124,7 @@ def test_the_limits_of_loops_in_the_guide_are_valid(binaries: Binaries, tmp_path
 system: a
 states: { Idle: {}, Asked: {} }
 events: { Ask: {} }
-external: any
+fromOutside: any
 initialState: Idle
 feedbacks: { calm: { onState: Asked, after: 1s, emit: Ask } }
 transitions: { Idle: { Ask: Asked }, Asked: { Ask: Idle } }

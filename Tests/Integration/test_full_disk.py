@@ -17,7 +17,7 @@ COUNTER = """\
 system: counter
 states: { Counting: { count: int } }
 events: { Count: {} }
-external: any
+fromOutside: any
 initialState: { Counting: { count: 0 } }
 feedbacks:
   tell: { onState: any, log: "count ${state.count}" }
@@ -34,7 +34,7 @@ WRITER = """\
 system: writer
 states: { Waiting: {}, Writing: {}, Failed: { error: string } }
 events: { Write: {}, Written: {}, Refused: { error: string } }
-external: Write
+fromOutside: Write
 initialState: Waiting
 feedbacks:
   write:

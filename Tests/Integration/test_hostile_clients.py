@@ -32,7 +32,7 @@ feedbacks:
   beat: { onState: Beating, every: 20ms, emit: Beat }
 transitions: { Beating: { Beat: stay } }
 """,
-    "bus.yaml": "buses: { level: { kind: currentValue, value: string, initial: low, external: both } }\n",
+    "bus.yaml": "buses: { level: { kind: currentValue, value: string, initial: low, fromOutside: both } }\n",
 }
 
 # What is documented: connections in all and of one user, and the longest message.
@@ -391,11 +391,11 @@ def test_what_waits_for_a_system_is_bounded_by_its_bytes(daemon: Callable[..., D
 system: sink
 states: { Taking: { taken: int } }
 events: { Take: { text: string } }
-external: any
+fromOutside: any
 initialState: { Taking: { taken: 0 } }
 transitions: { Taking: { Take: { to: Taking, set: { taken: "${state.taken + 1}" } } } }
 ---
-buses: { texts: { kind: passthrough, value: string, external: write } }
+buses: { texts: { kind: passthrough, value: string, fromOutside: write } }
 links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" } } } }
 """
     one = daemon(CONFIGURATION | {"sink.yaml": sink})

@@ -23,7 +23,7 @@ DOOR = """\
 system: door
 states: { Closed: { times: int }, Open: { by: string, times: int } }
 events: { Push: { by: string }, Shut: {} }
-external: any
+fromOutside: any
 initialState: { Closed: { times: 0 } }
 transitions:
   Closed:
@@ -37,15 +37,15 @@ BELL = """\
 system: bell
 states: { Silent: { rung: int } }
 events: { Ring: {} }
-external: any
+fromOutside: any
 initialState: { Silent: { rung: 0 } }
 transitions: { Silent: { Ring: { to: Silent, set: { rung: "${state.rung + 1}" } } } }
 """
 
 WIRING = """\
 buses:
-  visitor: { kind: currentValue, value: string, initial: nobody, external: both }
-  orders: { kind: passthrough, value: int, external: both }
+  visitor: { kind: currentValue, value: string, initial: nobody, fromOutside: both }
+  orders: { kind: passthrough, value: int, fromOutside: both }
 links:
   # The comment of an administrator.
   announce: { attach: door, to: visitor, onState: Open, emitValue: "${state.by}" }
@@ -454,12 +454,12 @@ system: lamp@
 parameters: { start: { type: int, default: 0 } }
 states: { Off: { n: int } }
 events: { Press: {} }
-external: any
+fromOutside: any
 initialState: { Off: { n: "${parameters.start}" } }
 transitions: { Off: { Press: { to: Off, set: { n: "${state.n + 1}" } } } }
 ---
 instances: { lamp@a: {}, lamp@b: {} }
-buses: { all: { kind: passthrough, value: string, external: both } }
+buses: { all: { kind: passthrough, value: string, fromOutside: both } }
 links: { press: { attach: lamp@*, to: all, when: value == instance, emitEvent: Press } }
 """
     one = daemon({"lamp.yaml": template})
@@ -477,7 +477,7 @@ TALLY = """\
 system: tally
 states: { Next: { number: int } }
 events: { Take: { number: int } }
-external: any
+fromOutside: any
 unhandled: warn
 initialState: { Next: { number: 0 } }
 transitions:
@@ -575,7 +575,7 @@ def test_changes_and_reloads_at_once_are_done_one_after_the_other(one: Daemon) -
 def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
     one.ctl("detach", "ring")
-    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     with VarlinkSocket(one.socket, timeout=60.0) as reloading:
         reloading.call("io.mediatord.Control.Reload", {"dropTransient": True})
@@ -631,7 +631,7 @@ def test_warnings_can_be_denied(daemon: Callable[..., Daemon]) -> None:
     quiet = {"bell.yaml": BELL, "door.yaml": DOOR, "wiring.yaml": WIRING}
     one = daemon(quiet, arguments=["--deny-warnings"])
     # A bus that nobody writes any longer would be a warning.
-    lonely = WIRING.replace("initial: nobody, external: both", "initial: nobody")
+    lonely = WIRING.replace("initial: nobody, fromOutside: both", "initial: nobody")
     (one.config / "wiring.yaml").write_text(lonely)
     one.ctl("reload")
     text = refused(one, "detach", "announce")
@@ -787,12 +787,12 @@ INSTANCES = """\
 system: uplink@
 states: { Up: {}, Down: {} }
 events: { Fail: {} }
-external: any
+fromOutside: any
 initialState: Up
 transitions: { Up: { Fail: Down }, Down: { Fail: stay } }
 ---
 instances: { uplink@eth0: {}, uplink@wwan0: {} }
-buses: { "quality@*": { for: uplink@*, kind: currentValue, value: string, initial: good, external: both } }
+buses: { "quality@*": { for: uplink@*, kind: currentValue, value: string, initial: good, fromOutside: both } }
 links: { note: { attach: uplink@*, to: quality@*, onState: Down, emitValue: poor } }
 """
 
@@ -851,7 +851,7 @@ ECHO = """\
 system: caller
 states: { Quiet: {}, Calling: {} }
 events: { Call: {}, Hear: {} }
-external: [Call]
+fromOutside: [Call]
 initialState: Quiet
 transitions: { Quiet: { Call: Calling, Hear: Calling }, Calling: { Call: stay, Hear: Quiet } }
 ---
@@ -888,7 +888,7 @@ PUBLISHING = """\
 system: meter
 states: { On: {} }
 events: { Tick: {} }
-external: any
+fromOutside: any
 initialState: On
 feedbacks: { tell: { onState: On, publish: { to: visitor, value: someone } } }
 transitions: { On: { Tick: { to: On } } }

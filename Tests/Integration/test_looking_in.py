@@ -218,7 +218,7 @@ events: { Hear: { text: string } }
 initialState: Nothing
 transitions: { any: { Hear: { to: Something, set: { text: "${event.text}" } } } }
 ---
-buses: { words: { kind: passthrough, value: string, external: write } }
+buses: { words: { kind: passthrough, value: string, fromOutside: write } }
 links: { hear: { attach: heard, to: words, emitEvent: { Hear: { text: "${value}" } } } }
 """
         }
@@ -400,7 +400,7 @@ system: s
 description: {text}
 states: {{ A: {{ text: string }} }}
 events: {{ E: {{ text: string }} }}
-external: any
+fromOutside: any
 initialState: {{ A: {{ text: {text} }} }}
 transitions: {{ A: {{ E: {{ to: A, set: {{ text: "${{event.text}}" }} }} }} }}
 """
@@ -482,7 +482,7 @@ def test_a_feedback_that_has_failed_is_told_so(daemon: Callable[..., Daemon]) ->
 system: s
 states: { A: {}, B: {} }
 events: { E: {} }
-external: any
+fromOutside: any
 initialState: A
 feedbacks:
   later: { onState: A, after: "${duration(string(now))}", emit: E }

@@ -29,7 +29,7 @@ TROUBLE = """\
 system: trouble
 states: { Ready: { n: int }, Stuck: {} }
 events: { Divide: { by: int }, Stick: {}, Run: {}, Odd: {} }
-external: any
+fromOutside: any
 initialState: { Ready: { n: 1 } }
 unhandled: warn
 supervision: { onFault: restart, delay: 10ms, limit: 1 per 1h }
@@ -277,7 +277,7 @@ def test_the_journal_may_begin_anew(explained: Container) -> None:
 def test_a_credential_is_in_no_field(system: Container) -> None:
     system.write(
         "/etc/mediatord/secret.yaml",
-        "system: secret\nstates: { A: {}, B: {} }\nevents: { Done: {} }\nexternal: any\ninitialState: A\nfeedbacks:\n"
+        "system: secret\nstates: { A: {}, B: {} }\nevents: { Done: {} }\nfromOutside: any\ninitialState: A\nfeedbacks:\n"
         "  tell:\n    onState: any\n    run: { command: [sh, -c, 'echo $KEY >&2; exit 1'], environment: { KEY: !credential key } }\n"
         "transitions: { any: { Done: B } }\n",
     )

@@ -19,7 +19,7 @@ CONFIGURATION = """\
 system: counter
 states: { Here: { value: int } }
 events: { Add: { by: int }, Ended: {} }
-external: any
+fromOutside: any
 initialState: { Here: { value: 0 } }
 health: { Here: healthy }
 mailbox: { limit: 50 }
@@ -36,7 +36,7 @@ transitions:
     Ended: stay
 ---
 buses:
-  values: { kind: currentValue, value: string, initial: "a\\"b\\\\c", external: both }
+  values: { kind: currentValue, value: string, initial: "a\\"b\\\\c", fromOutside: both }
 links:
   out: { attach: counter, to: values, onState: Here, when: state.value > 0, emitValue: "${string(state.value)}" }
 """
@@ -140,7 +140,7 @@ def test_over_http(one: Daemon) -> None:
 
 
 def test_a_failed_system_and_one_that_is_not_ready_are_told(daemon: Callable[..., Daemon]) -> None:
-    late = "system: late\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: Go\ninitialState: A\nready: B\n"
+    late = "system: late\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: Go\ninitialState: A\nready: B\n"
     late += "health: { B: failed }\ntransitions: { A: { Go: B } }\n"
     one = daemon({"a.yaml": late}, arguments=("--metrics", "127.0.0.1:0"), ready=False)
     assert get(one, "/readyz")[:2] == (503, "not ready\n")

@@ -277,7 +277,7 @@ feedbacks:
 system: hall
 kind: speeker
 ---
-buses: { volume: { kind: currentValue, value: string, initial: none, external: read } }
+buses: { volume: { kind: currentValue, value: string, initial: none, fromOutside: read } }
 links:
   a: { attach: kitchen, to: volume, onState: VolumeState, when: state.vlaue > 3, emitValue: high }
   b: { attach: kitchen, toSystem: kitchen, onState: VolumeState, emitEvent: IncreaseEvnt }

@@ -19,7 +19,7 @@ def counter(name: str, more: str = "", field: str = "count") -> str:
 system: {name}
 states: {{ Here: {{ {field}: int }} }}
 events: {{ Push: {{}} }}
-external: any
+fromOutside: any
 initialState: {{ Here: {{ {field}: 0 }} }}
 transitions: {{ Here: {{ Push: {{ to: Here, set: {{ {field}: "${{state.{field} + 1}}" }} }} }} }}
 {more}
@@ -115,7 +115,7 @@ def test_what_is_rejected_changes_nothing(daemon: Callable[..., Daemon]) -> None
 
 def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
-    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     for _ in range(3):
         one.signal(signal.SIGHUP)
@@ -126,7 +126,7 @@ def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daem
 
 def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "3"])
-    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\n"
+    slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     # The time limit is for a sign of life, not for the new systems.
     result = one.ctl("reload", "--timeout", "1", check=False)
@@ -137,7 +137,7 @@ def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., D
 
 
 SLOW = (
-    "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: A\nready: B\n"
+    "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\nready: B\n"
     "transitions: { A: { Go: B } }\n"
 )
 

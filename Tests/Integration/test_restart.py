@@ -21,15 +21,15 @@ COUNTER = """\
 system: counter
 states: { Idle: {}, Count: { n: int, since: timestamp } }
 events: { Add: { by: int } }
-external: any
+fromOutside: any
 initialState: Idle
 transitions:
   Idle: { Add: { to: Count, set: { n: "${event.by}", since: "${now}" } } }
   Count: { Add: { to: Count, set: { n: "${state.n + event.by}" } } }
 ---
 buses:
-  seen: { kind: currentValue, value: int, initial: -1, external: both }
-  wish: { kind: currentValue, value: { text: string, weight: double }, initial: { text: none, weight: 0.5 }, external: both }
+  seen: { kind: currentValue, value: int, initial: -1, fromOutside: both }
+  wish: { kind: currentValue, value: { text: string, weight: double }, initial: { text: none, weight: 0.5 }, fromOutside: both }
 links: { tell: { attach: counter, to: seen, onState: Count, emitValue: "${state.n}" } }
 """
 

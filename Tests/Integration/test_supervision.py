@@ -17,7 +17,7 @@ DIVIDER = """\
 system: {name}
 states: {{ Here: {{ value: int }} }}
 events: {{ Divide: {{ by: int }} }}
-external: Divide
+fromOutside: Divide
 initialState: {{ Here: {{ value: 100 }} }}
 supervision: {policy}
 feedbacks:
@@ -112,7 +112,7 @@ def test_a_watcher_of_a_reset_sees_it(daemon: Callable[..., Daemon]) -> None:
 
 
 def test_a_daemon_that_ends_since_a_system_is_late_was_never_ready(daemon: Callable[..., Daemon]) -> None:
-    late = "system: late\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nexternal: Go\ninitialState: A\n"
+    late = "system: late\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: Go\ninitialState: A\n"
     late += "ready: { in: B, within: 300ms, otherwise: escalate }\ntransitions: { A: { Go: B } }\n"
     one = daemon({"a.yaml": late}, ready=False)
     assert one.wait_exit() == ESCALATED
@@ -122,7 +122,7 @@ def test_a_daemon_that_ends_since_a_system_is_late_was_never_ready(daemon: Calla
 
 def test_a_computed_word_that_cannot_be_is_a_fault(daemon: Callable[..., Daemon]) -> None:
     speaker = "system: speaker\nstates: { Here: { level: string } }\nevents: { Set: { level: string } }\n"
-    speaker += "external: Set\ninitialState: { Here: { level: info } }\n"
+    speaker += "fromOutside: Set\ninitialState: { Here: { level: info } }\n"
     speaker += 'feedbacks: { say: { onState: any, log: { message: hello, level: "${state.level}" } } }\n'
     speaker += 'transitions: { Here: { Set: { to: Here, set: { level: "${event.level}" } } } }\n'
     one = daemon({"a.yaml": speaker})
@@ -132,7 +132,7 @@ def test_a_computed_word_that_cannot_be_is_a_fault(daemon: Callable[..., Daemon]
 
 
 def test_each_system_that_is_late_is_named_with_its_own_limit(daemon: Callable[..., Daemon]) -> None:
-    late = "system: {0}\nstates: {{ A: {{}}, B: {{}} }}\nevents: {{ Go: {{}} }}\nexternal: Go\ninitialState: A\n"
+    late = "system: {0}\nstates: {{ A: {{}}, B: {{}} }}\nevents: {{ Go: {{}} }}\nfromOutside: Go\ninitialState: A\n"
     late += "ready: {{ in: B, within: {1} }}\ntransitions: {{ A: {{ Go: B }} }}\n"
     one = daemon({"a.yaml": late.format("brisk", "200ms"), "b.yaml": late.format("calm", "1500ms")})
     line = one.wait_log("not everything is ready; going on without")

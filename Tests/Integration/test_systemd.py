@@ -221,7 +221,7 @@ def test_who_owns_the_directory_of_the_configuration_is_the_administrators_to_sa
 
 
 def test_a_change_of_a_link_is_written_only_where_the_unit_lets_it(system: Container) -> None:
-    system.write("/etc/mediatord/bus.yaml", "buses: { beats: { kind: passthrough, value: int, external: both } }\n")
+    system.write("/etc/mediatord/bus.yaml", "buses: { beats: { kind: passthrough, value: int, fromOutside: both } }\n")
     # The owner may write; the unit does not let it.
     system.run("chown", "mediatord", "/etc/mediatord")
     system.systemctl("start", UNIT)
@@ -310,7 +310,7 @@ def test_a_reload_fails_loudly_if_nothing_is_applied(system: Container) -> None:
 
 def test_a_reload_that_is_applied_late_says_so(system: Container) -> None:
     system.systemctl("start", UNIT)
-    cold = "system: cold\nstates: { Cold: {}, Warm: {} }\nevents: { Go: {} }\nexternal: any\ninitialState: Cold\n"
+    cold = "system: cold\nstates: { Cold: {}, Warm: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: Cold\n"
     cold += "ready: { in: Warm, within: 1s }\ntransitions: { Cold: { Go: Warm } }\n"
     system.write("/etc/mediatord/cold.yaml", cold)
     failed = system.systemctl("reload", UNIT, check=False)

@@ -38,7 +38,7 @@ states: { Waiting: { told: string }, Acting: { name: string, action: string } }
 events:
   Act: { name: string, action: string }
   Done: { text: string }
-external: [Act]
+fromOutside: [Act]
 initialState: { Waiting: { told: nothing } }
 feedbacks:
   act:

@@ -114,12 +114,12 @@ def trixie(system: Container) -> Container:
     system.write(
         "/etc/mediatord/door.yaml",
         "system: door\nstates: { Closed: {}, Open: { by: string } }\nevents: { Push: { by: string } }\n"
-        "initialState: Closed\nexternal: any\n"
+        "initialState: Closed\nfromOutside: any\n"
         'transitions: { Closed: { Push: { to: Open, set: { by: "${event.by}" } } } }\n',
     )
     system.write(
         "/etc/mediatord/bus.yaml",
-        "buses: { level: { kind: currentValue, value: int, initial: 1, external: both } }\n",
+        "buses: { level: { kind: currentValue, value: int, initial: 1, fromOutside: both } }\n",
     )
     system.systemctl("start", "mediatord")
     return system
@@ -257,7 +257,7 @@ def test_varlinkctl_manages_the_service(trixie: Container) -> None:
 def test_the_log_level_is_set_while_the_daemon_runs(daemon: Callable[..., Daemon]) -> None:
     one = daemon(
         {
-            "a.yaml": "system: a\nstates: { Off: {}, On: {} }\nevents: { Go: {}, Back: {} }\nexternal: any\n"
+            "a.yaml": "system: a\nstates: { Off: {}, On: {} }\nevents: { Go: {}, Back: {} }\nfromOutside: any\n"
             "initialState: Off\ntransitions: { Off: { Go: On }, On: { Back: Off } }\n"
         }
     )

@@ -70,7 +70,7 @@ struct GraphTests {
         states: { On: {}, Off: {} }
         events: { Up: {}, Down: {} }
         initialState: Off
-        external: any
+        fromOutside: any
         transitions: { Off: { Up: On }, On: { Down: Off } }
         ---
         buses:

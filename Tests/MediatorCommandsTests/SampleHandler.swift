@@ -245,7 +245,7 @@ final class SampleHandler: ControlHandler {
             limit: 1024,
             overflow: "dropOldest",
             links: name == "alarms" ? ["tell-full"] : [],
-            external: name == "alarms" ? "both" : nil
+            fromOutside: name == "alarms" ? "both" : nil
         )
     }
 

@@ -11,12 +11,12 @@ import Varlink
         system: lamp
         states: { Off: {}, On: {} }
         events: { Press: {} }
-        external: [Press]
+        fromOutside: [Press]
         initialState: Off
         transitions: { Off: { Press: On }, On: { Press: Off } }
         """
     static let broken = good.replacing("Press: Off", with: "Press: Of")
-    static let doubtful = good.replacing("external: [Press]\n", with: "")
+    static let doubtful = good.replacing("fromOutside: [Press]\n", with: "")
 
     @Test func `a valid configuration is summed up`() async {
         let result = await Bench.run(["validate", "-"], input: Self.good)

@@ -57,12 +57,12 @@ import Testing
     func `a difference is told by who may do what`(old: String, new: String, difference: String) throws {
         func rules(_ text: String) throws -> AccessRules {
             let whole = """
-                buses: { power: { kind: passthrough, value: int, external: both } }
+                buses: { power: { kind: passthrough, value: int, fromOutside: both } }
                 ---
                 system: door
                 states: { A: {} }
                 events: { E: {} }
-                external: any
+                fromOutside: any
                 initialState: A
                 transitions: { A: { E: stay } }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(result.diagnostics.map(\.code) == [.tooLarge])
     }
 
-    private static let wiring = "buses: { power: { kind: passthrough, value: int, external: both } }\n---\n"
+    private static let wiring = "buses: { power: { kind: passthrough, value: int, fromOutside: both } }\n---\n"
 
     @Test(arguments: [
         ("access: [adm]", "1:9: error: 'access' must be a mapping, not a list [wrong-shape]"),

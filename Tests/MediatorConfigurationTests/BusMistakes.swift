@@ -9,12 +9,12 @@ import Testing
         Mistake(
             "a value for a bus that there is not",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -31,12 +31,12 @@ import Testing
         Mistake(
             "a value of another type than the bus's",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -52,12 +52,12 @@ import Testing
         Mistake(
             "a fixed value of another type than the bus's",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -73,12 +73,12 @@ import Testing
         Mistake(
             "a publication without a value",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -94,12 +94,12 @@ import Testing
         Mistake(
             "a publication without parameters",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -116,12 +116,12 @@ import Testing
         Mistake(
             "a publication with a time limit",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -139,12 +139,12 @@ import Testing
         Mistake(
             "a value for a system",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -161,12 +161,12 @@ import Testing
         Mistake(
             "a publication in a state that there is not, on a bus that there is not",
             #"""
-            buses: { status: { kind: passthrough, value: int, external: read } }
+            buses: { status: { kind: passthrough, value: int, fromOutside: read } }
             ---
             system: disk
             states: { Normal: {}, Full: { used: int } }
             events: { Measured: { used: int } }
-            external: any
+            fromOutside: any
             initialState: Normal
             feedbacks:
               tell:
@@ -200,22 +200,22 @@ import Testing
             "an initial value that cannot be computed",
             #"""
             buses:
-              a: { kind: currentValue, value: int, initial: "${1 / 0}", external: both }
+              a: { kind: currentValue, value: int, initial: "${1 / 0}", fromOutside: both }
             """#,
             #"""
             a.yaml:2:52: error: 'initial' cannot be computed: 1 / 0: division by zero [invalid-expression]
-                a: { kind: currentValue, value: int, initial: "${1 / 0}", external: both }
+                a: { kind: currentValue, value: int, initial: "${1 / 0}", fromOutside: both }
                                                                  ^~~~~
             """#),
         Mistake(
             "an element of an initial value that cannot be computed",
             #"""
             buses:
-              b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], external: both }
+              b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], fromOutside: both }
             """#,
             #"""
             a.yaml:2:76: error: an element of 'initial' cannot be computed: "x" is not an int [invalid-expression]
-                b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], external: both }
+                b: { kind: currentValue, value: "list(string)", initial: [x, "a ${string(int('x'))}"], fromOutside: both }
                                                                                          ^~~~~~~~
             """#),
         Mistake(

@@ -31,7 +31,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     states: { A: {}, B: {} }
                     events: { E: {} }
                     initialState: A
-                    external: any
+                    fromOutside: any
                     feedbacks: { p: { onState: B, publish: { to: d0, value: 1 } } }
                     transitions: { A: { E: B }, B: { E: A } }
                     ---
@@ -55,7 +55,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     states: { A: {}, B: {} }
                     events: { E: {}, F: { n: int } }
                     initialState: A
-                    external: [E]
+                    fromOutside: [E]
                     transitions: { A: { E: B, F: stay }, B: { E: A, F: stay } }
                     ---
                     instances: { lamp@one: {}, lamp@two: {} }
@@ -106,9 +106,9 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     "links: { call: { attach: s4, toSystem: lamp@one, onState: B, emitEvent: { F: { n: 1 } }, loop: { limit: 3 per 1s } } }\n"
             }
             let parts = [
-                "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+                "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nfromOutside: any\n"
                     + "transitions: { A: { E: B }, B: { E: A } }\n",
-                "buses: { \(name): { kind: passthrough, value: int, external: both } }\n",
+                "buses: { \(name): { kind: passthrough, value: int, fromOutside: both } }\n",
                 "links: { \(name): { attach: s1, toSystem: s\(Int.random(in: 0..<count, using: &random)), onState: A, "
                     + "emitEvent: E, loop: { limit: 3 per 1s } } }\n",
                 "system: \(name)-2\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\n"
@@ -121,14 +121,14 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
 
         private static func buses(using random: inout Random) -> String {
             let type = chance(12, using: &random) ? "string, initial: x" : "int, initial: 0"
-            let uses = ["external: both", "external: write", "external: read", "description: some"]
+            let uses = ["fromOutside: both", "fromOutside: write", "fromOutside: read", "description: some"]
             let other = chance(8, using: &random) ? "string" : "int"
             return """
                 buses:
-                  d0: { kind: passthrough, value: \(other), external: both }
+                  d0: { kind: passthrough, value: \(other), fromOutside: both }
                   b0: { kind: currentValue, value: \(type), \(pick(uses, using: &random)) }
                   b1: { kind: passthrough, value: int, \(pick(uses, using: &random)) }
-                \(chance(4, using: &random) ? "  a9: { kind: passthrough, value: int, external: both }\n" : "")
+                \(chance(4, using: &random) ? "  a9: { kind: passthrough, value: int, fromOutside: both }\n" : "")
                 """
         }
 
@@ -145,7 +145,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                     "initialState: A", "initialState: B", "initialState: { C: { n: 1 } }",
                     "initialState: { C: { n: \"${now.getFullYear()}\" } }",
                 ], using: &random)
-            text += "\n" + pick(["external: any\n", "external: [E]\n", ""], using: &random)
+            text += "\n" + pick(["fromOutside: any\n", "fromOutside: [E]\n", ""], using: &random)
             if chance(3, using: &random) {
                 text +=
                     "feedbacks:\n  p: { onState: B, publish: { to: b1, value: \(Int.random(in: 0..<3, using: &random)) } }\n"
@@ -195,7 +195,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             let target = Int.random(in: 0..<24, using: &random) == 0 ? "stay" : "A"
             return ConfigurationFile(
                 path: "s\(index).yaml",
-                text: "system: s\(index)\nstates: { A: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+                text: "system: s\(index)\nstates: { A: {} }\nevents: { E: {} }\ninitialState: A\nfromOutside: any\n"
                     + "transitions: { A: { E: \(target) } }\n")
         }
         let links = (0..<count).map { index in
@@ -206,7 +206,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             return "  l\(index): { attach: s\(index), to: b, onState: A, emitValue: \(index) }\n"
                 + "  m\(index): { attach: s\(next), to: b, onValue: \(index), emitEvent: E }\n"
         }
-        let wiring = "buses: { b: { kind: passthrough, value: int, external: both } }\nlinks:\n\(links.joined())"
+        let wiring = "buses: { b: { kind: passthrough, value: int, fromOutside: both } }\nlinks:\n\(links.joined())"
         var sound: [ConfigurationFile]?
         var parts = CompiledParts()
         var loops = 0
@@ -239,7 +239,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             states: { A: {}, B: {} }
             events: { E: {} }
             initialState: A
-            external: any
+            fromOutside: any
             transitions: { A: { E: B }, B: { E: A } }
             ---
             links:
@@ -309,12 +309,12 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
     }
 
     private static let plain =
-        "system: src\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+        "system: src\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nfromOutside: any\n"
         + "transitions: { A: { E: B }, B: { E: A } }\n"
     private static let template =
-        "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {}, F: {} }\ninitialState: A\nexternal: [E]\n"
+        "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {}, F: {} }\ninitialState: A\nfromOutside: [E]\n"
         + "transitions: { A: { E: B, F: stay }, B: { E: A, F: stay } }\n---\n"
-    private static let bus = "buses: { b: { kind: passthrough, value: int, external: both } }\n"
+    private static let bus = "buses: { b: { kind: passthrough, value: int, fromOutside: both } }\n"
 
     private static let hidden = [
         Hidden(
@@ -331,7 +331,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             testDescription: "the type of a bus that a template without instances publishes on",
             rest: [
                 "o": plain,
-                "t": "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+                "t": "system: lamp@\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nfromOutside: any\n"
                     + "feedbacks: { p: { onState: B, publish: { to: b, value: 1 } } }\n"
                     + "transitions: { A: { E: B }, B: { E: A } }\n",
             ], before: bus, after: bus.replacing("int", with: "string"), codes: ["wrong-type"]),
@@ -375,7 +375,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             testDescription: "a system of a template's name, whose feedback of one name publishes, too",
             rest: [
                 "bus":
-                    "buses: { b: { kind: passthrough, value: int, external: both }, c: { kind: passthrough, value: int } }\n",
+                    "buses: { b: { kind: passthrough, value: int, fromOutside: both }, c: { kind: passthrough, value: int } }\n",
                 "t": publishing("lamp@", to: "b") + "---\ninstances: { lamp@one: {} }\n",
             ], before: "# Nothing\n", after: publishing("lamp", to: "c"), codes: ["unread-bus"]),
         Hidden(
@@ -406,7 +406,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
 
     /// A system whose feedback puts a value on a bus.
     private static func publishing(_ name: String, to bus: String) -> String {
-        "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nexternal: any\n"
+        "system: \(name)\nstates: { A: {}, B: {} }\nevents: { E: {} }\ninitialState: A\nfromOutside: any\n"
             + "feedbacks: { p: { onState: B, publish: { to: \(bus), value: 1 } } }\n"
             + "transitions: { A: { E: B }, B: { E: A } }\n"
     }
@@ -416,7 +416,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         let names = (0..<states).map { "S\($0)" } + ["Z"]
         let ways = names.dropLast().enumerated().map { "  \($1): { G: \(names[$0 + 1]) }\n" }.joined()
         return "system: \(name)\nstates: { \(names.map { "\($0): {}" }.joined(separator: ", ")) }\n"
-            + "events: { E: {}, G: {} }\ninitialState: S0\nexternal: any\ntransitions:\n\(ways)"
+            + "events: { E: {}, G: {} }\ninitialState: S0\nfromOutside: any\ntransitions:\n\(ways)"
             + "  \(any ? "any" : "Z"): { E: S0 }\n"
     }
 

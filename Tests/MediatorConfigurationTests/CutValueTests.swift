@@ -8,7 +8,7 @@ import Testing
         system: lamp
         states: { Off: { n: int, l: list(int), s: string }, On: {} }
         events: { Press: { n: int, t: string }, Other: {} }
-        external: any
+        fromOutside: any
         initialState: { Off: { n: 1, l: [], s: a } }
         transitions:
           On: { Press: stay, Other: stay }
@@ -38,7 +38,10 @@ import Testing
             #"Press: { when: event.t.split(",") == ['a'], to: On }"#, ",", #"'event.t.split(",") == [''a'']'"#
         ),
         ("Press: { when: event.n > 1 ? true : false, to: On }", ": ", #""event.n > 1 ? true : false""#),
-        ("Press: { when: event.n > 1 ? math.least(1, event.n) > 0 : false, to: On }", ",", #""event.n > 1 ? math.least(1, event.n) > 0 : false""#),
+        (
+            "Press: { when: event.n > 1 ? math.least(1, event.n) > 0 : false, to: On }", ",",
+            #""event.n > 1 ? math.least(1, event.n) > 0 : false""#
+        ),
         ("Press: { when: event.n in [1, 2], to: On }", "[", #""event.n in [1, 2]""#),
         ("Press: { when: [1, 2].exists(x, x == event.n), to: On }", nil, #""[1, 2].exists(x, x == event.n)""#),
         ("Press: { when: event.t in {'a': 1, 'b': 2}, to: On }", "{", #""event.t in {'a': 1, 'b': 2}""#),
@@ -68,7 +71,7 @@ import Testing
         let hint = try #require(first.hint)
         #expect(hint.contains(quoted), "\(hint)")
         #expect(first.location?.line == 10 && first.location?.column == Self.column(of: quoted, in: line))
-        // What is to be pasted is right.
+        // The line of the hint is sound.
         let pasted = Self.found(String(hint.dropFirst("write ".count))).filter { $0.severity == .error }
         #expect(pasted.isEmpty, "\(pasted.map { $0.rendered() }.joined(separator: "\n"))")
     }
@@ -113,7 +116,7 @@ import Testing
         ("when: [1, 2].exists(x, x == event.n)", #"when: "[1, 2].exists(x, x == event.n)""#),
         ("when: !event.t.contains('a') && event.n > 1", #"when: "!event.t.contains('a') && event.n > 1""#),
         ("when: !event.t.contains('a')", #"when: "!event.t.contains('a')""#),
-        ("when: !(event.n > 1)", #"when: "!(event.n > 1)""#),
+        ("when: !(event.n > 1)", #"when: "!(event.n > 1)""#), ("when: !value", #"when: "!value""#),
     ])
     func `outside of braces are told, too`(line: String, quoted: String) {
         let found = Self.found("Press:\n      \(line)\n      to: On")
@@ -124,7 +127,7 @@ import Testing
 
     @Test func `are told in drop-ins and templates`() {
         let text =
-            "system: lamp@\nparameters: { n: int }\nstates: { Off: {} }\nevents: { E: {} }\nexternal: any\n"
+            "system: lamp@\nparameters: { n: int }\nstates: { Off: {} }\nevents: { E: {} }\nfromOutside: any\n"
             + "initialState: Off\ntransitions: { Off: { E: { when: math.least(parameters.n, 1) > 1, to: Off } } }\n"
         let template = compile(text).diagnostics
         #expect(template.map(\.code) == [.syntax], "\(template.map { $0.rendered() }.joined(separator: "\n"))")
@@ -136,7 +139,7 @@ import Testing
         #expect(dropIn.map(\.code) == [.syntax], "\(dropIn.map { $0.rendered() }.joined(separator: "\n"))")
     }
 
-    /// What YAML takes whole, and what only looks like an expression.
+    /// Values that YAML takes whole, and texts that only look like expressions.
     @Test(arguments: [
         "Press: { when: event.n > 1 && (state.n > 2), to: On }", "Press: { when: (event.n > 1), to: On }",
         #"Press: { when: "event.n in [1, 2]", to: On }"#, "Press: { when: 'size([1, 2]) > 1', to: On }",

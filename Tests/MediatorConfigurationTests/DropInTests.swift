@@ -183,7 +183,7 @@ import Testing
                 system: other
                 states: { A: {} }
                 events: { Go: {} }
-                external: any
+                fromOutside: any
                 initialState: A
                 transitions: { A: { Go: look }, Idle: { Go: tell } }
 

@@ -200,13 +200,13 @@ import Musl
             states: { A: {} }
             events: { E: {} }
             initialState: A
-            external: any
+            fromOutside: any
             feedbacks:
               f: { onState: A, run: { command: [a], environment: { K: !credential "pw-${instance}" } }, onSuccess: E }
             ---
             instances: { t@one: {}, t@two: {} }
             ---
-            buses: { b@*: { for: t@*, kind: currentValue, value: string, initial: !env "B_${instance}", external: both } }
+            buses: { b@*: { for: t@*, kind: currentValue, value: string, initial: !env "B_${instance}", fromOutside: both } }
             links: { l: { attach: t@*, to: b@*, onState: A, emitValue: !env "L_${instance}" } }
             """
         func fingerprints(_ environment: [String: String]) throws -> [String] {
@@ -234,7 +234,7 @@ import Musl
                 states: { A: {} }
                 events: { E: {} }
                 initialState: A
-                external: any
+                fromOutside: any
                 transitions: { A: { E: { when: parameters.limit > 1, to: A } } }
                 ---
                 system: other
@@ -246,7 +246,7 @@ import Musl
                 instances: { t@one: { limit: \(limit), mark: \(mark) } }
                 ---
                 buses:
-                  b@*: { for: t@*, kind: currentValue, value: string, initial: "\(value)", external: both }
+                  b@*: { for: t@*, kind: currentValue, value: string, initial: "\(value)", fromOutside: both }
                 links:
                   l: { attach: t@*, to: b@*, onState: A, when: "\(when)", emitValue: x }
                   m: { attach: other, to: b@one, emitEvent: E }

@@ -81,6 +81,7 @@ import Testing
     /// Keys of few places.
     private static let others: Set<String> = [
         "value", "initial", "initialState", "attach", "maxDelay", "delay", "times", "onFault", "fields",
+        "fromOutside",
     ]
 
     @Test(arguments: ForeignWord.all)
@@ -197,7 +198,7 @@ import Testing
                 "f: { onState: Off, run: { command: [ls] } }",
                 with: "f: { onState: Off, \(effect.replacing("WORD", with: word)) }")
             let errors = compile(text).diagnostics.filter { $0.severity == .error }
-            // What is missing since it is called otherwise is told, too.
+            // A required parameter under another name is also reported as missing.
             let found = errors.filter { $0.code != .missingParameter }
             #expect(found.count == 1, "\(word): \(Self.shown(errors))")
             #expect(found.first?.hint?.contains(key) == true, "\(word): \(Self.shown(errors))")

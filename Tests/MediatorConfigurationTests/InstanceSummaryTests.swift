@@ -11,7 +11,7 @@ import Testing
           token: { type: string, default: none }
         states: { Up: {}, Down: { host: string } }
         events: { Lost: {}, Found: {} }
-        external: any
+        fromOutside: any
         initialState: Up
         feedbacks:
           probe:
@@ -22,7 +22,7 @@ import Testing
         transitions: { Up: { Lost: { to: Down, set: { host: "${parameters.gateway}" } } }, Down: { Found: Up } }
         ---
         instances: { uplink@a: { gateway: 192.0.2.1, token: !env TOKEN } }
-        buses: { b: { kind: passthrough, value: string, external: read } }
+        buses: { b: { kind: passthrough, value: string, fromOutside: read } }
         links: { tell: { attach: uplink@a, to: b, onState: Down, emitValue: "${state.host}" } }
 
         """

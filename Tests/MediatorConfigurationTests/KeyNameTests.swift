@@ -9,26 +9,26 @@ import Testing
         system: lamp
         states: { On: {}, Off: {} }
         events: { On: {}, Off: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions: { any: { On: { to: On }, Off: { to: Off } }, On: { Off: { to: Off } } }
         """,
         // States and events named as keys of systems and of rules.
         """
         system: system
-        states: { events: {}, transitions: { n: int }, states: {}, external: {} }
+        states: { events: {}, transitions: { n: int }, states: {}, fromOutside: {} }
         events: { to: {}, when: {}, set: { to: int }, on: {}, system: {} }
-        external: any
+        fromOutside: any
         initialState: events
         transitions:
-          events: { to: states, when: { to: transitions, set: { n: 1 } }, set: { to: external } }
+          events: { to: states, when: { to: transitions, set: { n: 1 } }, set: { to: fromOutside } }
           transitions: { set: { to: transitions, set: { n: "${event.to}" } }, to: { to: events } }
           states: { on: [{ when: now < now, to: events }, { to: stay }] }
-          external: { system: events }
+          fromOutside: { system: events }
         feedbacks:
           events: { onState: events, run: { command: [a] } }
           run: { onState: states, log: { message: a } }
-          log: { onState: external, log: b }
+          log: { onState: fromOutside, log: b }
           emit: { onState: transitions, emit: to }
         """,
         // A system without events, with states whose fields are nothing.
@@ -36,7 +36,7 @@ import Testing
         system: place
         states:
           internal:
-          external:
+          fromOutside:
         initialState: internal
         feedbacks:
           transitions: { onState: internal, log: { message: a } }
@@ -46,16 +46,16 @@ import Testing
         system: place
         states: { feedbacks: {}, Idle: {} }
         events: { Go: {} }
-        external: any
+        fromOutside: any
         initialState: Idle
         transitions: { feedbacks: { Go: { to: Idle } }, Idle: { Go: feedbacks } }
         """,
         // Buses, links and groups with the names of their keys and each other's.
         """
         buses:
-          links: { kind: passthrough, value: { to: string }, external: both }
-          to: { kind: currentValue, value: int, initial: 1, external: read }
-          groups: { kind: passthrough, value: string, external: both }
+          links: { kind: passthrough, value: { to: string }, fromOutside: both }
+          to: { kind: currentValue, value: int, initial: 1, fromOutside: read }
+          groups: { kind: passthrough, value: string, fromOutside: both }
         ---
         system: a
         states: { A: {} }

@@ -146,7 +146,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         let with = "with: { target: 1, place: !env PLACE }\n"
         let link = """
             ---
-            buses: { b: { kind: passthrough, value: string, external: both } }
+            buses: { b: { kind: passthrough, value: string, fromOutside: both } }
             links: { l: { attach: kitchen, to: b, emitEvent: { Source: { from: !env FROM } } } }
 
             """
@@ -293,7 +293,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
               tell: { onState: Playing, when: state.volume > parameters.target, log: "${instance}" }
             ---
             instances: { speaker@a: { target: 1 }, speaker@b: { target: 2 } }
-            buses: { volumes: { kind: passthrough, value: int, external: both } }
+            buses: { volumes: { kind: passthrough, value: int, fromOutside: both } }
             links:
               tell: { attach: speaker@*, to: volumes, onState: Playing, emitValue: "${state.\(field)}" }
               turn: { attach: speaker@*, to: volumes, when: value == parameters.target, emitEvent: { Louder: { by: 1 } }, loop: { limit: 1 per 1s } }
@@ -323,7 +323,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
                   tell: { onState: Playing, when: "state.title.orValue('') != ''", log: "${string(state.volume)}" }
                 ---
                 buses:
-                  titles: { kind: currentValue, value: string, initial: none, external: both }
+                  titles: { kind: currentValue, value: string, initial: none, fromOutside: both }
                 links:
                   a: { attach: kitchen, to: titles, onState: Playing, when: state.title.hasValue(), emitValue: "${state.title.value()} ${state.size.x}", loop: { limit: 1 per 1s } }
                   b: { attach: kitchen, to: titles, onValue: none, emitEvent: { Louder: { by: 1 } } }
@@ -373,7 +373,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
                 system: lamp
                 states: { Off: {}, On: {} }
                 events: { Press: {} }
-                external: any
+                fromOutside: any
                 initialState: Off
                 transitions: { Off: { Press: On }, On: { Press: Off } }
                 ---
@@ -446,7 +446,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
             head + """
                 ready: Playin
                 ---
-                buses: { b: { kind: passthrough, value: string, external: both } }
+                buses: { b: { kind: passthrough, value: string, fromOutside: both } }
                 links:
                   a: { attach: kitchen, to: b, onState: Mutd, emitValue: x }
                   b: { attach: kitchen, to: b, onValue: x, emitEvent: Loudr }
@@ -524,7 +524,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
               f: { onState: { Serving: { mode: fsat } }, after: 1s, log: x }
               g: { onState: Serving, after: 1s, emit: { Peer: { peer: { modes: [], port: 70000 } } } }
             ---
-            buses: { b: { kind: passthrough, value: uint, external: both } }
+            buses: { b: { kind: passthrough, value: uint, fromOutside: both } }
             links:
               l: { attach: a, to: b, emitEvent: { Peer: { peer: { modes: [slwo], port: "${value}" }, offset: 128 } } }
 

@@ -492,7 +492,7 @@ import Testing
             a.yaml:10:48: error: the link 'a' has no key 'emit' [unknown-key]
                 a: { attach: disk, to: status, onState: Ful, emit: full }
                                                              ^~~~
-              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+              hint: write emitValue: and a value for the bus, or emitEvent: and an event for a system
             """#),
         Mistake(
             "a foreign key in the place of onState",
@@ -512,7 +512,7 @@ import Testing
             a.yaml:10:34: error: the link 'a' has no key 'on' [unknown-key]
                 a: { attach: disk, to: status, on: Full, emitValue: full }
                                                ^~
-              hint: possible here: attach, to, toSystem, onState, onValue, when, emitValue, emitEvent, …
+              hint: a link looks at states or at values: write onState: and a state, and emitValue or emitEvent
             """#),
         Mistake(
             "a foreign key in the place of attach",

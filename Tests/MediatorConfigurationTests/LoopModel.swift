@@ -72,7 +72,7 @@ struct LoopModel {
         for (index, system) in systems.enumerated() {
             let states = system.rules.indices.map { "S\($0): {}" }.joined(separator: ", ")
             text += "system: s\(index)\nstates: { \(states) }\nevents: { E0: {}, E1: {} }\ninitialState: S0\n"
-            if system.isOpen { text += "external: any\n" }
+            if system.isOpen { text += "fromOutside: any\n" }
             let publications = links.enumerated().compactMap { number, link -> String? in
                 guard Self.isPublished(number), case .write(index, let state, let value) = link else { return nil }
                 return "  p\(number): { onState: S\(state), publish: { to: b, value: \(value) } }\n"
@@ -90,7 +90,7 @@ struct LoopModel {
             }
             text += rules.joined() == "" ? "---\n" : "transitions:\n\(rules.joined())---\n"
         }
-        text += "buses: { b: { kind: passthrough, value: int, external: both } }\nlinks:\n"
+        text += "buses: { b: { kind: passthrough, value: int, fromOutside: both } }\nlinks:\n"
         for (index, link) in links.enumerated() {
             switch link {
             case .direct(let system, let state, let target, let event):

@@ -9,7 +9,7 @@ import Testing
         system: \(name)
         states: { Off: {}, On: {} }
         events: { TurnOn: {}, TurnOff: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions:
           Off: { TurnOn: On }
@@ -38,7 +38,7 @@ import Testing
         system: echo
         states: { Low: {}, High: {} }
         events: { Up: {}, Down: {} }
-        external: any
+        fromOutside: any
         initialState: Low
         feedbacks:
           tell: { onState: any\(feedback), publish: { to: level, value: "${'x'}" } }
@@ -81,7 +81,7 @@ import Testing
             system: counter
             states: { On: { count: int } }
             events: { Go: { count: int } }
-            external: any
+            fromOutside: any
             initialState: { On: { count: 0 } }
             feedbacks:
               tell:
@@ -173,7 +173,7 @@ import Testing
             system: lamp
             states: { Off: {}, On: {} }
             events: { Press: {} }
-            external: [Press]
+            fromOutside: [Press]
             initialState: Off
             transitions: { Off: { Press: On }, On: { Press: Off } }
             ---
@@ -191,7 +191,7 @@ import Testing
             system: lamp\(number)
             states: { Off: {}, On: {} }
             events: { Press: {} }
-            external: [Press]
+            fromOutside: [Press]
             initialState: Off
             transitions: { Off: { Press: On }, On: { Press: Off } }
             ---
@@ -269,7 +269,7 @@ import Testing
         ---
         buses:
           questions: { kind: passthrough, value: int }
-          answers: { kind: passthrough, value: string, external: both }
+          answers: { kind: passthrough, value: string, fromOutside: both }
         links:
           ask: { attach: asker, to: questions, onState: Asking, emitValue: 1 }
           hear: { attach: replier, to: questions, emitEvent: { Question: { number: "${value}" } } }
@@ -301,7 +301,7 @@ import Testing
             system: a
             states: { Low: {}, High: {} }
             events: { Level: { value: int } }
-            external: any
+            fromOutside: any
             initialState: Low
             transitions:
               any:
@@ -342,14 +342,14 @@ import Testing
             system: pump
             states: { A: {}, B: {} }
             events: { Toggle: {} }
-            external: any
+            fromOutside: any
             initialState: A
             transitions: { A: { Toggle: B }, B: { Toggle: A } }
             ---
             system: latch
             states: { Open: {}, Shut: {} }
             events: { Close: {}, Reset: {} }
-            external: any
+            fromOutside: any
             initialState: Open
             transitions: { Open: { Close: Shut }, Shut: { Reset: Open } }
             ---
@@ -374,7 +374,7 @@ import Testing
             system: wheel
             states: { \(names) }
             events: { Press: {} }
-            external: any
+            fromOutside: any
             initialState: S0
             transitions: { \(rules) }
             ---
@@ -409,7 +409,7 @@ import Testing
                 system: s\(number)
                 states: { Off: {}, On: {} }
                 events: { Toggle: {} }
-                external: any
+                fromOutside: any
                 initialState: Off
                 transitions: { Off: { Toggle: On }, On: { Toggle: Off } }
                 ---
@@ -448,7 +448,7 @@ import Testing
             system: first
             states: { Open: {}, Shut: {} }
             events: { Close: {}, Reset: {} }
-            external: any
+            fromOutside: any
             initialState: Open
             transitions: { Open: { Close: Shut }, Shut: { Reset: Open } }
             ---

@@ -73,7 +73,7 @@ import Testing
 
     @Test func `of a long copy the first names are told, and how many others there are`() {
         let buses =
-            "buses:\n" + (1...20).map { "  b\($0): { kind: passthrough, value: string, external: both }\n" }.joined()
+            "buses:\n" + (1...20).map { "  b\($0): { kind: passthrough, value: string, fromOutside: both }\n" }.joined()
         let printed = messages(("a.yaml", buses), ("b.yaml", buses))
         #expect(printed.hasPrefix("b.yaml:2:3: error: there is a bus 'b1' already, at a.yaml:2:3 [duplicate-name]\n"))
         #expect(printed.contains("  note: b.yaml:10:3: there is a bus 'b9' already, at a.yaml:10:3\n"))

@@ -15,11 +15,11 @@ import Testing
             system: s
             states: { A: {}, B: {} }
             events: { E: {} }
-            external: any
+            fromOutside: any
             initialState: A
             transitions: { A: { E: B }, B: { E: A } }
             ---
-            buses: { b: { kind: passthrough, value: int, external: both } }
+            buses: { b: { kind: passthrough, value: int, fromOutside: both } }
             links:
               l: { to: c, onState: A, emitValue: 5 }
               m: { to: b, onState: A, emitValue: many }
@@ -75,7 +75,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: Wrong, after: 5x, run: [ls] }
@@ -98,7 +98,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f:
@@ -136,7 +136,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, when: nope, after: 5x, run: [ls] }
@@ -159,7 +159,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { when: 1 +, run: [ls] }
@@ -181,7 +181,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, run: { comand: [ls], timeout: 5x } }
@@ -204,7 +204,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f:
@@ -231,7 +231,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, run: [ls], onSuccess: [{ when: [1], emit: Ex }] }
@@ -270,7 +270,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: { when: 1 + }, F: { to: [B], when: nope } }
@@ -297,7 +297,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               Wrong: { Ex: { when: 1 +, to: Nowhere }, F: { to: B, set: { n: x, m: 1 } } }
@@ -332,12 +332,12 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: A, F: { to: B, set: { n: "${event.n}" } } }
             ---
-            buses: { b: { kind: passthrough, value: int, external: both } }
+            buses: { b: { kind: passthrough, value: int, fromOutside: both } }
             links:
               l: { attach: s, to: b, onState: A, when: nope, emitValue: text }
               m: { attach: s, to: b, onState: A, when: [1], emitValue: text }
@@ -367,7 +367,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { <<: *x, onState: A, run: [ls] }
@@ -386,7 +386,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: A, F: { to: B, set: { n: "${event.n}" } } }
@@ -407,7 +407,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: A, F: { to: B, set: { n: "${event.n}" } } }
@@ -426,13 +426,13 @@ import Testing
             "a type with a comma within braces",
             #"""
             buses:
-              b: { kind: passthrough, value: list(map(string, int)), external: both }
+              b: { kind: passthrough, value: list(map(string, int)), fromOutside: both }
             """#,
             #"""
             a.yaml:2:34: error: within { … } a ',' ends the value of 'value', so it needs quotes [syntax]
-                b: { kind: passthrough, value: list(map(string, int)), external: both }
+                b: { kind: passthrough, value: list(map(string, int)), fromOutside: both }
                                                ^~~~~~~~~~~~~~~~~~~~~~
-              hint: write b: { kind: passthrough, value: "list(map(string, int))", external: both }
+              hint: write b: { kind: passthrough, value: "list(map(string, int))", fromOutside: both }
             """#),
         Mistake(
             "a state that is ready twice",
@@ -440,7 +440,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             ready: [A, A]
             transitions:
@@ -457,15 +457,15 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: [E, F, E]
+            fromOutside: [E, F, E]
             initialState: A
             transitions:
               any: { E: A, F: { to: B, set: { n: "${event.n}" } } }
             """#,
             #"""
-            a.yaml:4:18: error: the event 'E' stands twice in this list [duplicate-name]
-              external: [E, F, E]
-                               ^
+            a.yaml:4:21: error: the event 'E' stands twice in this list [duplicate-name]
+              fromOutside: [E, F, E]
+                                  ^
             """#),
         Mistake(
             "a command without a name",
@@ -473,7 +473,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, run: [""] }
@@ -491,7 +491,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, run: { command: [ls], environment: { "A=B": c } } }
@@ -509,7 +509,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             feedbacks:
               f: { onState: A, run: { command: [ls], environment: { "": c } } }
@@ -527,7 +527,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: A, F: { to: B, set: { n: "${event.n / 0}" } } }
@@ -543,7 +543,7 @@ import Testing
             system: s
             states: { A: {}, B: { n: int } }
             events: { E: {}, F: { n: int } }
-            external: any
+            fromOutside: any
             initialState: A
             transitions:
               any: { E: A, F: { when: event.n % 0 == 1, to: B, set: { n: 1 } } }

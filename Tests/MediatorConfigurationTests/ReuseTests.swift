@@ -14,14 +14,14 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             [
                 """
                 buses:
-                  level: { kind: currentValue, value: int, initial: 0, external: both }
-                  "word@*": { for: pump@*, kind: passthrough, value: string, external: both }
+                  level: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+                  "word@*": { for: pump@*, kind: passthrough, value: string, fromOutside: both }
                 """,
-                "buses: { level: { kind: currentValue, value: int, initial: !env LEVEL, external: both } }",
+                "buses: { level: { kind: currentValue, value: int, initial: !env LEVEL, fromOutside: both } }",
                 """
                 buses:
-                  added: { kind: passthrough, value: string, external: both }
-                  level: { kind: currentValue, value: string, initial: none, external: both }
+                  added: { kind: passthrough, value: string, fromOutside: both }
+                  level: { kind: currentValue, value: string, initial: none, fromOutside: both }
                 """,
                 "buses: [level]",
             ]
@@ -34,7 +34,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 states: { Off: {}, On: { times: int } }
                 events: { Switch: { reason: string } }
                 initialState: Off
-                external: any
+                fromOutside: any
                 transitions:
                   Off: { Switch: { to: On, set: { times: 1 } } }
                   On: { Switch: Off }
@@ -44,7 +44,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 states: { On: { times: int }, Off: {} }
                 events: { Switch: { reason: string } }
                 initialState: Off
-                external: any
+                fromOutside: any
                 transitions: { Off: { Switch: { to: On, set: { times: !env TIMES } } }, On: { Switch: Off } }
                 """,
                 """
@@ -66,7 +66,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 states: { Idle: {}, Busy: { load: int } }
                 events: { Begin: {}, End: {} }
                 initialState: Idle
-                external: any
+                fromOutside: any
                 transitions:
                   Idle: { Begin: { to: Busy, set: { load: "${parameters.most}" } } }
                   Busy: { End: Idle }
@@ -77,7 +77,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 states: { Idle: {}, Busy: { load: int } }
                 events: { Begin: {}, End: {} }
                 initialState: Idle
-                external: any
+                fromOutside: any
                 transitions: { Idle: { Begin: { to: Busy, set: { load: "${parameters.most + 1}" } } }, Busy: { End: Idle } }
                 """,
                 """
@@ -226,7 +226,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 initialState: A
                 transitions: { A: { E: stay } }
                 ---
-                buses: { b: { kind: passthrough, value: int, external: write } }
+                buses: { b: { kind: passthrough, value: int, fromOutside: write } }
                 links:
                 \(links)
                 """)

@@ -11,7 +11,7 @@ import Testing
                 system: disk
                 states: { Full: { used: int, on: bool, since: timestamp, name: string, names: list(string) } }
                 events: { Go: {} }
-                external: any
+                fromOutside: any
                 initialState: { Full: { used: 0, on: true, since: "${now}", name: x, names: [] } }
                 feedbacks:
                   clean: { onState: Full, run: \(command) }

@@ -10,7 +10,7 @@ import Testing
                 system: lamp
                 states: { Off: { n: int, s: string }, On: { s: string } }
                 events: { Press: { by: string } }
-                external: any
+                fromOutside: any
                 initialState: { Off: { n: 1, s: a } }
                 transitions:
                   Off:
@@ -67,7 +67,7 @@ import Testing
             system: lamp
             states: { Off: { s: string } }
             events: { Press: {} }
-            external: any
+            fromOutside: any
             initialState: { Off: { s: "Prix\u{a0}: 3", k: 1 } }
             # Note\u{a0}: un commentaire
             transitions: { Off: { Pres: stay } }
@@ -95,7 +95,7 @@ import Testing
             system: lamp
             states: { Off: {} }
             events: { Press: {} }
-            external: any
+            fromOutside: any
             initialState: Off
             feedbacks: { f: { onState: Off, \(feedback) } }
             transitions: { Off: { Press: stay } }
@@ -108,7 +108,7 @@ import Testing
 
     @Test func `a long copy hides no other mistake`() {
         let buses =
-            "buses:\n" + (1...1_500).map { "  b\($0): { kind: passthrough, value: int, external: both }\n" }.joined()
+            "buses:\n" + (1...1_500).map { "  b\($0): { kind: passthrough, value: int, fromOutside: both }\n" }.joined()
         let link = "links: { l: { attach: nobody, to: b1, onState: A, emitValue: 1 } }\n"
         let found = ConfigurationCompiler.compile(files: [
             ConfigurationFile(path: "a.yaml", text: buses), ConfigurationFile(path: "b.yaml", text: buses + link),

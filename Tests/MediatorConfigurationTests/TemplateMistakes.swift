@@ -23,7 +23,7 @@ import Testing
             ---
             instances: { t@one: { n: 1 } }
             ---
-            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", external: both } }
+            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", fromOutside: both } }
             links: { l: { attach: t@*, to: r@*, onState: A, emitValue: "${instance}" } }
             """,
             """
@@ -41,7 +41,7 @@ import Testing
             ---
             instances: { t@one: { n: 1 } }
             ---
-            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", external: both } }
+            buses: { r@*: { for: t@*, kind: currentValue, value: string, initial: "${instance}", fromOutside: both } }
             links: { l: { attach: t@one, to: r@one, onState: A, emitValue: "x" } }
             """,
             """
@@ -58,11 +58,11 @@ import Testing
             states: { A: {} }
             events: { E: {} }
             initialState: A
-            external: any
+            fromOutside: any
             ---
             instances: { t@one: { n: 1 }, t@two: { n: 0 } }
             ---
-            buses: { r: { kind: passthrough, value: int, external: both } }
+            buses: { r: { kind: passthrough, value: int, fromOutside: both } }
             links: { l: { attach: t@*, to: r, onValue: "${2 / parameters.n}", emitEvent: E } }
             """,
             """

@@ -228,7 +228,7 @@ import Testing
         ---
         instances: { t@x: { wanted: true }, t@y: { wanted: false } }
         ---
-        buses: { b@*: { for: t@*, kind: passthrough, value: int, external: both } }
+        buses: { b@*: { for: t@*, kind: passthrough, value: int, fromOutside: both } }
         links: { l: { attach: t@*, to: b@*, when: "\(condition)", emitEvent: E } }
         """
     }
@@ -268,7 +268,7 @@ import Testing
             ---
             instances: { t@x: { e: !env E } }
             ---
-            buses: { b@*: { for: t@*, kind: currentValue, value: int, initial: "${int(parameters.e)}", external: both } }
+            buses: { b@*: { for: t@*, kind: currentValue, value: int, initial: "${int(parameters.e)}", fromOutside: both } }
             """
         func compiled(_ values: ExternalValues) -> [Diagnostic] {
             ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)], values: values)
@@ -318,8 +318,8 @@ import Testing
             initialState: Off
             ---
             buses:
-              status: { kind: currentValue, value: string, initial: unknown, external: both }
-              q@*: { for: t@*, kind: passthrough, value: string, external: both }
+              status: { kind: currentValue, value: string, initial: unknown, fromOutside: both }
+              q@*: { for: t@*, kind: passthrough, value: string, fromOutside: both }
             links:
               tell: { attach: lamp, to: statsu, onState: Off, emitValue: lit }
               each: { attach: t@*, to: qq@*, onState: A, emitValue: lit }

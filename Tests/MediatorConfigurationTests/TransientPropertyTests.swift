@@ -8,15 +8,15 @@ import Testing
         system: lamp
         states: { Off: { n: int }, On: { n: int } }
         events: { Press: {}, Dim: { by: int } }
-        external: any
+        fromOutside: any
         initialState: { Off: { n: 0 } }
         transitions:
           Off: { Press: On, Dim: stay }
           On: { Press: Off, Dim: stay }
         ---
         buses:
-          light: { kind: currentValue, value: int, initial: 0, external: both }
-          level: { kind: passthrough, value: int, external: both }
+          light: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+          level: { kind: passthrough, value: int, fromOutside: both }
 
         """
 

@@ -9,15 +9,15 @@ import Testing
         system: lamp
         states: { Off: { n: int }, On: { n: int } }
         events: { Press: {}, Dim: { by: int } }
-        external: any
+        fromOutside: any
         initialState: { Off: { n: 0 } }
         transitions:
           Off: { Press: On, Dim: stay }
           On: { Press: Off, Dim: stay }
         ---
         buses:
-          light: { kind: currentValue, value: string, initial: dark, external: both }
-          levels: { kind: passthrough, value: int, external: both }
+          light: { kind: currentValue, value: string, initial: dark, fromOutside: both }
+          levels: { kind: passthrough, value: int, fromOutside: both }
         links:
           tell: { attach: lamp, to: light, onState: On, emitValue: "lit ${state.n}" }
           dim: { attach: lamp, to: levels, when: value > 3, emitEvent: { Dim: { by: "${value}" } } }

@@ -91,7 +91,7 @@ struct DefinitionTests {
         limit: 16,
         overflow: "dropOldest",
         links: ["tell"],
-        external: "both"
+        fromOutside: "both"
     )
     static let linkSummary = LinkSummary(
         name: "tell",

@@ -24,19 +24,19 @@ import Varlink
           administer: { groups: [wheel] }
         ---
         buses:
-          power: { kind: passthrough, value: int, external: both }
+          power: { kind: passthrough, value: int, fromOutside: both }
         ---
         system: ups-1
         states: { A: {} }
         events: { E: {} }
-        external: any
+        fromOutside: any
         initialState: A
         transitions: { A: { E: stay } }
         ---
         system: exact
         states: { A: {} }
         events: { E: {} }
-        external: any
+        fromOutside: any
         initialState: A
         transitions: { A: { E: stay } }
         ---
@@ -44,7 +44,7 @@ import Varlink
         parameters: { n: int }
         states: { A: {} }
         events: { E: {} }
-        external: any
+        fromOutside: any
         initialState: A
         transitions: { A: { E: stay } }
         ---

@@ -17,21 +17,21 @@ import Varlink
         system: lamp
         states: { Off: {}, On: { level: int } }
         events: { Switch: { level: int }, Out: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions: { any: { Switch: { to: On, set: { level: "${event.level}" } }, Out: Off } }
         ---
         system: fragile
         states: { Ready: { quotient: int } }
         events: { Divide: { by: int } }
-        external: any
+        fromOutside: any
         initialState: { Ready: { quotient: 100 } }
         supervision: stop
         transitions: { Ready: { Divide: { to: Ready, set: { quotient: "${state.quotient / event.by}" } } } }
         ---
         buses:
-          light: { kind: currentValue, value: int, initial: 0, external: both }
-          told: { kind: passthrough, value: string, external: both }
+          light: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+          told: { kind: passthrough, value: string, fromOutside: both }
         links: { shine: { attach: lamp, to: light, onState: On, emitValue: "${state.level}" } }
 
         """

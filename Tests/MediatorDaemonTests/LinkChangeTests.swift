@@ -10,11 +10,11 @@ import Varlink
         system: lamp
         states: { Off: {}, On: { level: int } }
         events: { Switch: { level: int }, Out: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions: { any: { Switch: { to: On, set: { level: "${event.level}" } }, Out: Off } }
         ---
-        buses: { light: { kind: currentValue, value: int, initial: 0, external: both } }
+        buses: { light: { kind: currentValue, value: int, initial: 0, fromOutside: both } }
         links: { shine: { attach: lamp, to: light, onState: On, emitValue: "${state.level}" } }
 
         """

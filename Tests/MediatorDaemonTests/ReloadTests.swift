@@ -11,7 +11,7 @@ import Varlink
         system: lamp
         states: { Off: {}, On: {} }
         events: { Switch: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions: { Off: { Switch: On }, On: { Switch: Off } }
 
@@ -22,7 +22,7 @@ import Varlink
         system: holder
         states: { Holding: {} }
         events: { Poke: {} }
-        external: any
+        fromOutside: any
         initialState: Holding
         feedbacks: { hold: { onState: Holding, hold: held } }
         transitions: { Holding: { Poke: stay } }

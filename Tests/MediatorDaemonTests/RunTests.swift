@@ -15,7 +15,7 @@ import Varlink
         system: lamp
         states: { Off: {}, On: {} }
         events: { Switch: {} }
-        external: any
+        fromOutside: any
         initialState: Off
         transitions: { Off: { Switch: On }, On: { Switch: Off } }
 
@@ -142,7 +142,7 @@ import Varlink
                 system: fragile
                 states: { Ready: { quotient: int } }
                 events: { Divide: { by: int } }
-                external: any
+                fromOutside: any
                 initialState: { Ready: { quotient: 1 } }
                 supervision: escalate
                 transitions: { Ready: { Divide: { to: Ready, set: { quotient: "${state.quotient / event.by}" } } } }

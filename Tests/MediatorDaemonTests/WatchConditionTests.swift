@@ -29,7 +29,7 @@ import Testing
                 == "patterns: a pattern has 258 bytes, more than 256")
     }
 
-    private static let bus = "buses:\n  b0: { kind: passthrough, value: string, external: both }\n"
+    private static let bus = "buses:\n  b0: { kind: passthrough, value: string, fromOutside: both }\n"
 
     @Test func `a condition has few regular expressions, and small ones`() throws {
         let parts = try Self.graph(Self.bus).buses.map { WatchedPart.bus($0) }
@@ -47,7 +47,7 @@ import Testing
         var text = "buses:\n"
         for number in 0..<40 {
             let type = number.isMultiple(of: 2) ? "{ n: int, text: string }" : "int"
-            text += "  b\(number): { kind: passthrough, value: \(type), external: both }\n"
+            text += "  b\(number): { kind: passthrough, value: \(type), fromOutside: both }\n"
         }
         for number in 0..<20 {
             text += """
@@ -55,7 +55,7 @@ import Testing
                 system: s\(number)
                 states: { A: { n: int, text: string }, B: { n: int, text: string }, C: {} }
                 events: { E: {} }
-                external: any
+                fromOutside: any
                 initialState: { A: { n: 1, text: a } }
                 transitions: { A: { E: B }, B: { E: C }, C: { E: stay } }
 
@@ -79,9 +79,9 @@ import Testing
         let graph = try Self.graph(
             """
             buses:
-              text: { kind: passthrough, value: string, external: both }
-              number: { kind: passthrough, value: int, external: both }
-              both: { kind: passthrough, value: { n: int, text: string }, external: both }
+              text: { kind: passthrough, value: string, fromOutside: both }
+              number: { kind: passthrough, value: int, fromOutside: both }
+              both: { kind: passthrough, value: { n: int, text: string }, fromOutside: both }
 
             """)
         let parts = graph.buses.map { WatchedPart.bus($0) }

@@ -83,7 +83,7 @@ private struct RandomConfiguration {
             system: \(name)
             states: { \(states) }
             events: { \(events) }
-            external: any
+            fromOutside: any
             mailbox: { limit: \(1_000 + (Int.random(in: 0..<4, using: &dice) == 0 ? 1 : 0)) }
             initialState: { At: { n: \(first), bad: 0 } }
             transitions:

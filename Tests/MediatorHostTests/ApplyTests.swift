@@ -82,7 +82,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
     system: \(name)
     states: { Count: { n: int\(fields.isEmpty ? "" : ", \(fields): int") }, Done: {} }
     events: { Add: { by: int }, End: {} }
-    external: any
+    fromOutside: any
     initialState: { Count: { n: 0\(fields.isEmpty ? "" : ", \(fields): 0") } }
     transitions:
       Count:
@@ -174,7 +174,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             system: share
             states: { Idle: { n: int }, Much: {} }
             events: { Divide: { by: int }, Rest: {} }
-            external: any
+            fromOutside: any
             initialState: { Idle: { n: 0 } }
             feedbacks:
               look: { onState: Idle, when: 10 / state.n > 3, work: 1s, onDone: Rest }
@@ -187,7 +187,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
                 Rest: { to: Idle, set: { n: 1 } }
             ---
             buses:
-              parts: { kind: currentValue, value: int, initial: 5, external: both }
+              parts: { kind: currentValue, value: int, initial: 5, fromOutside: both }
               seed: { kind: currentValue, value: int, initial: 2 }
               shares: { kind: passthrough, value: int }
             ---
@@ -202,7 +202,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
               Much: {}
               Idle: { n: int }
             events: { Rest: {}, Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: { Idle: { n: 0 } }
             transitions:
               Much:
@@ -226,7 +226,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             buses:
               seed: { kind: currentValue, value: int, initial: 2 }
               shares: { kind: passthrough, value: int }
-              parts: { kind: currentValue, value: int, initial: 5, external: both }
+              parts: { kind: currentValue, value: int, initial: 5, fromOutside: both }
             """
         let fixture = try Fixture(before)
         let host = fixture.host
@@ -297,7 +297,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             system: share
             states: { Ready: { n: int }, Other: { n: int } }
             events: { Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: { Ready: { n: 0 } }
             transitions:
 
@@ -346,7 +346,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             system: job
             states: { There: {}, Here: { n: int } }
             events: { Done: {}, Go: { n: int } }
-            external: Go
+            fromOutside: Go
             initialState: There
             feedbacks: { works: { onState: Here, strategy: continueOnNewState, work: 20s } }
             transitions: { any: { Go: { to: Here, set: { n: "${event.n}" } } } }
@@ -391,7 +391,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
     }
 
     @Test func `a bus keeps its value where it can, and new links see it`() async throws {
-        let bus = "buses: { level: { kind: currentValue, value: int, initial: 1, external: both } }\n"
+        let bus = "buses: { level: { kind: currentValue, value: int, initial: 1, fromOutside: both } }\n"
         let link = "links: { down: { attach: a, to: level, emitEvent: { Add: { by: \"${value}\" } } } }\n"
         let fixture = try Fixture(counter("a") + bus)
         fixture.host.start()
@@ -400,7 +400,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         await fixture.settle()
         #expect(try fixture.state("a") == "Count 40")
         let applied = try await fixture.apply(
-            counter("a") + bus.replacing("external", with: "limit: 3, external") + link)
+            counter("a") + bus.replacing("fromOutside", with: "limit: 3, fromOutside") + link)
         #expect(
             applied.plan.withoutChanges.buses == [
                 .init(name: "level", fate: .change, value: .keep, reason: "its definition has changed")

@@ -56,7 +56,7 @@ import Testing
         system: a
         states: { Here: { n: int } }
         events: { Ask: {} }
-        external: any
+        fromOutside: any
         initialState: { Here: { n: 0 } }
         transitions: { Here: { Ask: { to: Here, set: { n: "${state.n + 1}" } } } }
         ---
@@ -153,7 +153,7 @@ import Testing
             system: \(name)
             states: { Here: { n: int } }
             events: { Ask: {} }
-            external: any
+            fromOutside: any
             initialState: { Here: { n: 0 } }
             transitions: { Here: { Ask: { to: Here, set: { n: "${state.n + 1}" } } } }
             ---

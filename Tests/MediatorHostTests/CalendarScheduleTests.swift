@@ -101,7 +101,7 @@ private final class WallClock: Sendable {
                 description: a bell \(description)
                 states: { Quiet: { rings: list(timestamp), plan: string }, Away: { rings: list(timestamp), plan: string } }
                 events: { Ring: {}, Go: {}, Come: { plan: string } }
-                external: [Go, Come]
+                fromOutside: [Go, Come]
                 initialState: { Quiet: { rings: [], plan: "12:00" } }
                 feedbacks:
                   ring:

@@ -122,7 +122,7 @@ private struct RecordingConfiguration {
             system: \(name)
             states: { A: { n: int, path: string }, B: { n: int, path: string } }
             events: { E: { n: int, path: string } }
-            external: any
+            fromOutside: any
             initialState: { A: { n: 0, path: "start/\(name).A" } }
             feedbacks:\(feedbacks.isEmpty ? " {}" : "\n" + feedbacks.joined(separator: "\n"))
             transitions:

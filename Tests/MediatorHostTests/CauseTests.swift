@@ -68,7 +68,7 @@ private let backup = """
     system: backup
     states: { Waiting: {}, Paused: { reason: string } }
     events: { Pause: { reason: string }, Start: {} }
-    external: any
+    fromOutside: any
     initialState: Waiting
     transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
 
@@ -79,7 +79,7 @@ private let uplink = """
     system: uplink
     states: { Up: {}, Down: { why: string } }
     events: { Lost: { why: string }, Back: {} }
-    external: any
+    fromOutside: any
     initialState: Up
     feedbacks:
       probe: { onState: Up, look: 3s, onLost: { Lost: { why: "${result.why}" } } }
@@ -92,14 +92,14 @@ private let uplink = """
 private let simple =
     backup + """
         ---
-        buses: { status: { kind: passthrough, value: string, external: write } }
+        buses: { status: { kind: passthrough, value: string, fromOutside: write } }
         links: { pause: { attach: backup, to: status, emitEvent: { Pause: { reason: "${value}" } } } }
         """
 
 private let bus = """
     ---
     buses:
-      uplink.status: { kind: currentValue, value: string, initial: up, external: write }
+      uplink.status: { kind: currentValue, value: string, initial: up, fromOutside: write }
     links:
       tell: { attach: uplink, to: uplink.status, onState: Down, emitValue: "${'down: ' + state.why}" }
       pause: { attach: backup, to: uplink.status, when: value != "up", emitEvent: { Pause: { reason: "${value}" } } }
@@ -241,7 +241,7 @@ private let bus = """
             system: divider
             states: { Ready: { n: int } }
             events: { Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: { Ready: { n: 1 } }
             supervision: { onFault: \(action)\(action == "restart" ? ", delay: 1s" : "") }
             transitions: { Ready: { Divide: { to: Ready, set: { n: "${state.n / event.by}" } } } }
@@ -340,7 +340,7 @@ private let bus = """
                 system: s\(number)
                 states: { \((0..<states).map { "S\($0): { n: int }" }.joined(separator: ", ")) }
                 events: { Go: { n: int } }
-                external: any
+                fromOutside: any
                 initialState: { S0: { n: \(hops) } }
                 transitions:
                 \(transitions.joined(separator: "\n"))
@@ -415,7 +415,7 @@ private let bus = """
                 system: s\(number)
                 states: { S: { n: int } }
                 events: { Go: { n: int } }
-                external: any
+                fromOutside: any
                 initialState: { S: { n: \(hops) } }
                 transitions: { S: { Go: { to: S, set: { n: "${event.n}" } } } }
                 ---
@@ -488,7 +488,7 @@ private let bus = """
                 system: a
                 states: { Off: {}, On: {} }
                 events: { Go: {} }
-                external: any
+                fromOutside: any
                 initialState: Off
                 transitions: { Off: { Go: On }, On: { Go: stay } }
                 ---

@@ -42,15 +42,15 @@ import Testing
         system: counter
         states: { Idle: {}, Count: { n: int, notes: list(string) } }
         events: { Add: { by: int } }
-        external: any
+        fromOutside: any
         initialState: Idle
         transitions:
           Idle: { Add: { to: Count, set: { n: "${event.by}", notes: [first] } } }
           Count: { Add: { to: Count, set: { n: "${state.n + event.by}" } } }
         ---
         buses:
-          seen: { kind: currentValue, value: int, initial: -1, external: both }
-          passing: { kind: passthrough, value: int, external: both }
+          seen: { kind: currentValue, value: int, initial: -1, fromOutside: both }
+          passing: { kind: passthrough, value: int, fromOutside: both }
         links: { tell: { attach: counter, to: seen, onState: Count, emitValue: "${state.n}" } }
 
         """
@@ -152,7 +152,7 @@ import Testing
             system: fragile
             states: { Here: { n: int } }
             events: { Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: { Here: { n: 1 } }
             supervision: stop
             transitions: { Here: { Divide: { to: Here, set: { n: "${10 / event.by}" } } } }

@@ -28,7 +28,7 @@ private struct BreachEffect: EffectImplementation {
             system: s
             states: { Begun: {}, Over: { count: int } }
             events: { Done: { count: int } }
-            external: Done
+            fromOutside: Done
             initialState: Begun
             feedbacks:
               f: { onState: Begun, breach: { key: \(key) }, onDone: { Done: { count: "${result.count}" } } }

@@ -114,7 +114,7 @@ private struct None: Codable {}
             system: source
             states: { Ready: { load: list(int) } }
             events: { Load: { load: list(int) }, Go: {} }
-            external: any
+            fromOutside: any
             initialState: { Ready: { load: [] } }
             transitions: { Ready: { Load: { to: Ready, set: { load: "${event.load}" } }, Go: Ready } }
             ---
@@ -181,7 +181,7 @@ private struct None: Codable {}
             system: worker
             kind: worker
             ---
-            buses: { results: { kind: passthrough, value: int, external: read } }
+            buses: { results: { kind: passthrough, value: int, fromOutside: read } }
             links: { tell: { attach: worker, to: results, onState: done, emitValue: "${state.number}" } }
             """, kinds: [kind])
         host.start()
@@ -275,7 +275,7 @@ private struct None: Codable {}
             system: a
             states: { Ready: {} }
             events: { Go: {} }
-            external: any
+            fromOutside: any
             initialState: Ready
             transitions: { Ready: { Go: Ready } }
             ---
@@ -285,7 +285,7 @@ private struct None: Codable {}
             initialState: Ready
             transitions: { any: { Hello: Greeted } }
             ---
-            buses: { told: { kind: passthrough, value: string, external: both } }
+            buses: { told: { kind: passthrough, value: string, fromOutside: both } }
             links:
               a-greet: { attach: a, toSystem: b, onState: Ready, emitEvent: Hello }
               b-block: { attach: a, to: told, onState: Ready, emitValue: blocked }

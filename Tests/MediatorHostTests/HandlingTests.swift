@@ -82,7 +82,7 @@ private final class Work: EffectImplementation, Sendable {
                 system: worker
                 states: { Here: { asked: string, log: list(string) } }
                 events: { Ask: { name: string }, Good: { name: string }, Bad: { name: string }, Late: { after: duration } }
-                external: Ask
+                fromOutside: Ask
                 initialState: { Here: { asked: "", log: [] } }
                 feedbacks:
                   work:

@@ -236,7 +236,7 @@ private let counter = """
             system: door
             states: { Shut: {}, Open: {} }
             events: { Open: {}, Slam: {} }
-            external: any
+            fromOutside: any
             unhandled: \(policy)
             initialState: Shut
             transitions: { Shut: { Open: Open }, Open: { Slam: Shut } }
@@ -264,7 +264,7 @@ private let counter = """
             system: door
             states: { Shut: {} }
             events: { Slam: {}, Knock: {} }
-            external: any
+            fromOutside: any
             unhandled: warn
             initialState: Shut
             """, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
@@ -593,7 +593,7 @@ private let counter = """
             system: valve
             states: { Auto: {}, Stuck: {}, Manual: {} }
             events: { Jam: {}, Take: {}, Free: {}, Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: Auto
             health: { Stuck: degraded, Manual: degraded }
             transitions: { any: { Jam: Stuck, Take: Manual, Free: Auto, Divide: { when: 1 / event.by == 1, to: Auto } } }
@@ -636,7 +636,7 @@ private let counter = """
             events: { Boom: {}, Divide: { by: int } }
             initialState: Here
             unhandled: fault
-            external: any
+            fromOutside: any
             transitions: { Here: { Divide: { when: 1 / event.by == 1, to: Here } } }
             """)
         let host = fixture.host
@@ -661,7 +661,7 @@ private let counter = """
             states: { Here: { sum: int } }
             events: { Divide: { number: int, by: int } }
             initialState: { Here: { sum: 0 } }
-            external: any
+            fromOutside: any
             transitions: { Here: { Divide: { to: Here, set: { sum: "${int(string(event.number) + 'x')}" } } } }
             """, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
         let host = fixture.host

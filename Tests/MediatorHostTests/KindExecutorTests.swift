@@ -49,7 +49,7 @@ private struct Where: CustomTestStringConvertible {
                 system: caller
                 states: { Ready: {}, Calling: {} }
                 events: { Call: {} }
-                external: any
+                fromOutside: any
                 initialState: Ready
                 transitions: { any: { Call: Calling } }
                 ---

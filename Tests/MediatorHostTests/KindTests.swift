@@ -100,11 +100,11 @@ private let speaker = """
             system: teller
             states: { Idle: {}, Told: { port: uint } }
             events: { Tell: { port: uint } }
-            external: any
+            fromOutside: any
             initialState: Idle
             transitions: { any: { Tell: { to: Told, set: { port: "${event.port}" } } } }
             ---
-            buses: { ports: { kind: passthrough, value: uint, external: both } }
+            buses: { ports: { kind: passthrough, value: uint, fromOutside: both } }
             links:
               hear: { attach: a, to: ports, emitEvent: { MoveEvent: { places: [{ port: "${value}", speeds: [fast] }] } } }
               told:

@@ -67,7 +67,7 @@ private let wiring = """
     system: backup
     states: { Waiting: {}, Paused: { reason: string } }
     events: { Pause: { reason: string }, Start: {}, Odd: {} }
-    external: any
+    fromOutside: any
     initialState: Waiting
     unhandled: warn
     transitions: { any: { Pause: { to: Paused, set: { reason: "${event.reason}" } }, Start: Waiting } }
@@ -75,7 +75,7 @@ private let wiring = """
     system: uplink
     states: { Up: {}, Down: { why: string } }
     events: { Lost: { why: string }, Back: {} }
-    external: any
+    fromOutside: any
     initialState: Up
     feedbacks:
       probe: { onState: Up, look: 3s, onLost: { Lost: { why: "${result.why}" } } }
@@ -84,7 +84,7 @@ private let wiring = """
       Down: { Back: Up }
     ---
     buses:
-      uplink.status: { kind: currentValue, value: string, initial: up, external: write }
+      uplink.status: { kind: currentValue, value: string, initial: up, fromOutside: write }
     links:
       tell: { attach: uplink, to: uplink.status, onState: Down, emitValue: "${'down: ' + state.why}" }
       pause: { attach: backup, to: uplink.status, when: value != "up", emitEvent: { Pause: { reason: "${value}" } } }
@@ -98,7 +98,7 @@ private let wiring = """
             system: disk
             states: { Good: {}, Low: {}, Gone: {}, Lost: {} }
             events: { Go: { to: int } }
-            external: any
+            fromOutside: any
             initialState: Good
             health: { Low: degraded, Gone: failed, Lost: failed }
             transitions:
@@ -131,7 +131,7 @@ private let wiring = """
             system: clock
             states: { At: { second: int }, Ahead: {} }
             events: { Tick: {}, Set: {} }
-            external: any
+            fromOutside: any
             initialState: { At: { second: 0 } }
             transitions: { At: { Tick: { to: At, set: { second: "${state.second + 1}" } }, Set: Ahead } }
 
@@ -168,7 +168,7 @@ private let wiring = """
             system: clock
             states: { At: { second: int } }
             events: { Tick: {} }
-            external: any
+            fromOutside: any
             initialState: { At: { second: 0 } }
             transitions: { At: { Tick: { to: At, set: { second: "${state.second + 1}" } } } }
 
@@ -251,7 +251,7 @@ private let wiring = """
             system: divider
             states: { Ready: { n: int } }
             events: { Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: { Ready: { n: 1 } }
             supervision: { onFault: restart, delay: 1s, limit: 1 per 1h }
             transitions: { Ready: { Divide: { to: Ready, set: { n: "${state.n / event.by}" } } } }
@@ -289,7 +289,7 @@ private let wiring = """
             system: backup
             states: { Waiting: {} }
             events: { Odd: {} }
-            external: any
+            fromOutside: any
             initialState: Waiting
             unhandled: warn
             """, logger: lines.logger)

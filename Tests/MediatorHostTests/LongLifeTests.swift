@@ -12,7 +12,7 @@ import Testing
             system: counter
             states: { Counting: { n: int } }
             events: { Next: {} }
-            external: Next
+            fromOutside: Next
             initialState: { Counting: { n: 0 } }
             mailbox: { limit: 100000 }
             transitions:

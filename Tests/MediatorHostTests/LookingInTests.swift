@@ -13,7 +13,7 @@ private func manySystems(_ count: Int) throws -> Host {
             system: s\(number)
             states: { Low: {}, High: {} }
             events: { Up: {}, Down: {} }
-            external: any
+            fromOutside: any
             initialState: Low
             transitions: { Low: { Up: High }, High: { Down: Low } }
             ---

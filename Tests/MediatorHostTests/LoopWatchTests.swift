@@ -70,7 +70,7 @@ private enum Work: String, Codable, CaseIterable {
         system: other
         states: { Here: {} }
         events: { Poke: {} }
-        external: Poke
+        fromOutside: Poke
         initialState: Here
         transitions: { Here: { Poke: stay } }
         """

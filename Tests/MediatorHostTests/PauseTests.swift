@@ -37,12 +37,12 @@ import Testing
         system: counter
         states: { Count: { n: int } }
         events: { Add: { by: int } }
-        external: any
+        fromOutside: any
         mailbox: { limit: 3, overflow: dropNewest }
         initialState: { Count: { n: 0 } }
         transitions: { Count: { Add: { to: Count, set: { n: "${state.n + event.by}" } } } }
         ---
-        buses: { seen: { kind: currentValue, value: int, initial: -1, external: read } }
+        buses: { seen: { kind: currentValue, value: int, initial: -1, fromOutside: read } }
         links: { tell: { attach: counter, to: seen, onState: Count, emitValue: "${state.n}" } }
 
         """
@@ -114,7 +114,7 @@ import Testing
             system: clock
             states: { Count: { n: int } }
             events: { Tick: {} }
-            external: any
+            fromOutside: any
             initialState: { Count: { n: 0 } }
             feedbacks: { tick: { onState: any, strategy: continueOnNewState, every: 10s, emit: Tick } }
             transitions: { Count: { Tick: { to: Count, set: { n: "${state.n + 1}" } } } }
@@ -209,7 +209,7 @@ import Testing
             system: slow
             states: { Waiting: {}, There: {} }
             events: { Come: {} }
-            external: any
+            fromOutside: any
             initialState: Waiting
             ready: { in: There, within: 10s, otherwise: stop }
             transitions: { Waiting: { Come: There } }

@@ -29,7 +29,7 @@ private let lamp = """
     description: A lamp.
     states: { Off: {}, On: { left: int, note: string } }
     events: { Press: {}, Expire: { early: bool } }
-    external: any
+    fromOutside: any
     initialState: Off
     mailbox: { limit: 5 }
     feedbacks:
@@ -49,7 +49,7 @@ private let lamp = """
 private let wiring = """
     buses:
       level: { kind: currentValue, value: int, initial: 0 }
-      news: { kind: passthrough, value: { a: int, b: string }, external: both }
+      news: { kind: passthrough, value: { a: int, b: string }, fromOutside: both }
     links:
       up: { attach: lamp, onState: { On: { note: x } }, to: level, emitValue: "${state.left}" }
       down: { attach: lamp, to: level, when: value > 3, emitEvent: Press }
@@ -191,7 +191,7 @@ private let wiring = """
     ])
     func `says what becomes of a bus's value`(bus: String, value: Plan.ValueFate?) throws {
         let old = "level: { kind: currentValue, value: int, initial: 0 }"
-        func file(_ bus: String) throws -> Graph { try graph("buses: { \(bus.dropLast()), external: both } }") }
+        func file(_ bus: String) throws -> Graph { try graph("buses: { \(bus.dropLast()), fromOutside: both } }") }
         let plan = Plan(from: try file(old), to: try file(bus))
         #expect(plan.buses.map(\.fate) == [.change])
         #expect(plan.buses.map(\.value) == [value])
@@ -239,7 +239,7 @@ private let wiring = """
             parameters: { limit: int, name: { type: string, default: a } }
             states: { S: { n: int } }
             events: { E: {} }
-            external: any
+            fromOutside: any
             initialState: { S: { n: "${parameters.limit}" } }
             transitions: { S: { E: S } }
             ---

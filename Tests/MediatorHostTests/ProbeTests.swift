@@ -88,7 +88,7 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
     system: watch
     states: { One: { told: string }, Two: { told: string } }
     events: { Up: {}, Down: {}, Turn: {} }
-    external: Turn
+    fromOutside: Turn
     initialState: { One: { told: "" } }
     feedbacks:
       ask: { onState: \(onState), strategy: \(strategy), every: 1s, probe: \(probe), onUp: Up, onDown: Down }

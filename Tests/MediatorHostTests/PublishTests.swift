@@ -46,7 +46,7 @@ private func meter(
     system: meter
     states: { Idle: {}, Counting: { n: int } }
     events: { Count: { n: int }, Rest: {} }
-    external: any
+    fromOutside: any
     initialState: Idle
     feedbacks:
       tell: { onState: Counting\(feedback), publish: { to: level, value: \(value) } }
@@ -55,7 +55,7 @@ private func meter(
         Count: { to: Counting, set: { n: "${event.n}" } }
         Rest: Idle
     ---
-    buses: { level: { kind: \(kind), value: \(type), initial: \(initial), external: read } }
+    buses: { level: { kind: \(kind), value: \(type), initial: \(initial), fromOutside: read } }
 
     """
 }
@@ -141,7 +141,7 @@ private func meter(
 
     @Test func `is held back by the breaker of its loop`() async throws {
         let text =
-            meter("", kind: "currentValue").replacing(", external: read", with: "")
+            meter("", kind: "currentValue").replacing(", fromOutside: read", with: "")
                 + """
                 links:
                   back:
@@ -172,8 +172,8 @@ private func meter(
             ---
             instances: { uplink@eth0: { name: cable }, uplink@wlan0: { name: radio } }
             buses:
-              status: { kind: passthrough, value: string, external: read }
-              own@*: { for: uplink@*, kind: currentValue, value: string, initial: none, external: read }
+              status: { kind: passthrough, value: string, fromOutside: read }
+              own@*: { for: uplink@*, kind: currentValue, value: string, initial: none, fromOutside: read }
 
             """
         let fixture = try Fixture(text)

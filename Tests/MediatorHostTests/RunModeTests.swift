@@ -72,7 +72,7 @@ private final class Works: EffectImplementation, Sendable {
         system: worker
         states: { Busy: { asked: int, done: int, last: int } }
         events: { Go: {}, Done: { number: int } }
-        external: Go
+        fromOutside: Go
         initialState: { Busy: { asked: 0, done: 0, last: 0 } }
         feedbacks:
           work:

@@ -112,7 +112,7 @@ private final class Works: EffectImplementation, Sendable {
         system: \(name)
         states: { Ready: { quotient: int } }
         events: { Divide: { by: int } }
-        external: Divide
+        fromOutside: Divide
         initialState: { Ready: { quotient: 100 } }
         \(keys)
         transitions:
@@ -129,7 +129,7 @@ private final class Works: EffectImplementation, Sendable {
             system: a
             states: { A: { n: int } }
             events: { Boom: {} }
-            external: any
+            fromOutside: any
             initialState:
               A: { n: "${now >= timestamp('2023-11-14T22:13:21Z') && now < timestamp('2023-11-14T22:13:30Z') ? 1 / (int(now) - int(now)) : 1}" }
             supervision: { onFault: restart, delay: 1s, maxDelay: 1m, limit: 10 per 10m }
@@ -312,7 +312,8 @@ private final class Works: EffectImplementation, Sendable {
         let fixture = try Fixture(
             Self.system(
                 "unhandled: fault\nsupervision: { onFault: restart, delay: 0s }"
-            ).replacing("events: {", with: "events: { Other: {},").replacing("external: Divide", with: "external: any")
+            ).replacing("events: {", with: "events: { Other: {},").replacing(
+                "fromOutside: Divide", with: "fromOutside: any")
         ).start()
         try fixture.host.emit("Other", to: "fragile", fields: [])
         try await fixture.until { $0.restarts == 1 && $0.loop.phase == .running }
@@ -328,7 +329,7 @@ private final class Works: EffectImplementation, Sendable {
             system: fragile
             states: { Ready: { number: int } }
             events: { Go: {} }
-            external: Go
+            fromOutside: Go
             mailbox: { limit: 100, overflow: fail }
             initialState: { Ready: { number: 0 } }
             \(policy)
@@ -362,7 +363,7 @@ private final class Works: EffectImplementation, Sendable {
             system: fragile
             states: { Ready: { seen: list(int) } }
             events: { See: { value: int }, Break: {} }
-            external: Break
+            fromOutside: Break
             initialState: { Ready: { seen: [] } }
             supervision: restart
             transitions:
@@ -371,9 +372,9 @@ private final class Works: EffectImplementation, Sendable {
                 Break: { to: Ready, set: { seen: "${[1 / (size(state.seen) - size(state.seen))]}" } }
             ---
             buses:
-              level: { kind: currentValue, value: int, initial: 1, external: write }
-              sizes: { kind: currentValue, value: int, initial: -1, external: read }
-              calls: { kind: passthrough, value: int, external: write }
+              level: { kind: currentValue, value: int, initial: 1, fromOutside: write }
+              sizes: { kind: currentValue, value: int, initial: -1, fromOutside: read }
+              calls: { kind: passthrough, value: int, fromOutside: write }
             links:
               in: { attach: fragile, to: level, emitEvent: { See: { value: "${value}" } } }
               call: { attach: fragile, to: calls, emitEvent: { See: { value: "${value}" } } }
@@ -594,7 +595,7 @@ private final class Works: EffectImplementation, Sendable {
             system: fragile
             states: { Ready: { seen: list(int) } }
             events: { See: { value: int }, Break: {} }
-            external: Break
+            fromOutside: Break
             initialState: { Ready: { seen: [] } }
             supervision: \(supervision)
             transitions:
@@ -602,7 +603,7 @@ private final class Works: EffectImplementation, Sendable {
                 See: { to: Ready, set: { seen: "${state.seen + [event.value]}" } }
                 Break: { to: Ready, set: { seen: "${[1 / (size(state.seen) - size(state.seen))]}" } }
             ---
-            buses: { level: { kind: currentValue, value: int, initial: 1, external: write } }
+            buses: { level: { kind: currentValue, value: int, initial: 1, fromOutside: write } }
             links: { in: { attach: fragile, to: level, emitEvent: { See: { value: "${value}" } } } }
             """
         }
@@ -626,7 +627,7 @@ private final class Works: EffectImplementation, Sendable {
         system: \(name)
         states: { Waiting: {}, Up: {} }
         events: { Go: {} }
-        external: Go
+        fromOutside: Go
         initialState: Waiting
         \(keys)
         transitions:

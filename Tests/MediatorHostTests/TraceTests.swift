@@ -9,7 +9,7 @@ private let guarded = """
     system: store
     states: { Filling: { used: int }, Full: {} }
     events: { Add: { by: int }, Empty: {}, Odd: {}, Divide: { by: int }, Nudge: {} }
-    external: any
+    fromOutside: any
     initialState: { Filling: { used: 80 } }
     mailbox: { limit: 3 }
     transitions:
@@ -71,7 +71,7 @@ private let guarded = """
             system: store
             states: { A: { n: int } }
             events: { Lost: { n: int } }
-            external: any
+            fromOutside: any
             initialState: { A: { n: 0 } }
             feedbacks:
               probe:
@@ -104,7 +104,7 @@ private let guarded = """
             system: store
             states: { A: { n: int }, B: {} }
             events: { S: {}, T: {}, U: {}, V: {}, X: { by: int }, Y: { of: string }, Go: {}, Back: {} }
-            external: any
+            fromOutside: any
             initialState: { A: { n: 1 } }
             transitions:
               A:
@@ -242,7 +242,7 @@ private let waiting = """
     system: backup
     states: { Waiting: {}, Paused: { retries: int }, Held: {} }
     events: { Start: {}, Pause: {}, Hold: { long: bool }, Never: {} }
-    external: any
+    fromOutside: any
     initialState: { Paused: { retries: 3 } }
     feedbacks:
       retry: { onState: Paused, when: state.retries < 3, after: 5m, emit: Start }
@@ -260,13 +260,13 @@ private let waiting = """
     system: uplink
     states: { Up: { speed: int }, Down: {} }
     events: { Change: {} }
-    external: any
+    fromOutside: any
     initialState: { Up: { speed: 1 } }
     transitions: { Up: { Change: Down } }
     ---
     buses:
-      status: { kind: currentValue, value: string, initial: down, external: write }
-      calls: { kind: passthrough, value: int, external: write }
+      status: { kind: currentValue, value: string, initial: down, fromOutside: write }
+      calls: { kind: passthrough, value: int, fromOutside: write }
     links:
       by-status: { attach: backup, to: status, when: value == "up", emitEvent: Start }
       by-value: { attach: backup, to: status, onValue: idle, emitEvent: Start }
@@ -334,7 +334,7 @@ private let waiting = """
             system: share
             states: { Idle: {}, Much: {}, Little: {} }
             events: { Divide: { by: int } }
-            external: any
+            fromOutside: any
             initialState: Idle
             transitions: { Idle: { Divide: [{ when: 100 / event.by > 5, to: Much }, { to: Little }] } }
             """)
@@ -357,7 +357,7 @@ private let waiting = """
             system: share
             states: { Idle: { rest: int }, Part: { name: string, of: list(int) } }
             events: { Divide: { by: int, who: string } }
-            external: any
+            fromOutside: any
             initialState: { Idle: { rest: 100 } }
             transitions:
               Idle:

@@ -12,7 +12,7 @@ struct WatchingTests {
         states: { Closed: {}, Open: { by: string } }
         events: { Push: { by: string }, Shut: {} }
         initialState: Closed
-        external: any
+        fromOutside: any
         transitions: { Closed: { Push: { to: Open, set: { by: "${event.by}" } } }, Open: { Shut: Closed } }
         ---
         buses:
@@ -29,7 +29,7 @@ struct WatchingTests {
         states: { Down: {}, Up: {} }
         events: { Lift: {}, Drop: {} }
         initialState: Down
-        external: any
+        fromOutside: any
         transitions: { Down: { Lift: Up }, Up: { Drop: Down } }
         """
 

@@ -51,9 +51,9 @@ transitions:
 
 WIRING = """\
 buses:
-  counts: { kind: passthrough, value: int, external: both }
-  numbers: { kind: passthrough, value: int, external: both }
-  last: { kind: currentValue, value: string, initial: nobody, external: both }
+  counts: { kind: passthrough, value: int, fromOutside: both }
+  numbers: { kind: passthrough, value: int, fromOutside: both }
+  last: { kind: currentValue, value: string, initial: nobody, fromOutside: both }
 links:
   tell: { attach: busy-0, to: counts, onState: Here, emitValue: "${state.count}" }
   add: { attach: busy-1, to: numbers, when: value > 3, emitEvent: { Add: { number: "${value}" } } }

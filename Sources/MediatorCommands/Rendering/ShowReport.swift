@@ -202,7 +202,7 @@ enum ShowReport: Report {
                 ("dropped", "\(summary.dropped) (limit \(bus.limit), \(PlainText.cleaned(bus.overflow)))"),
                 ("readers", String(summary.readers)),
                 ("writers", String(summary.writers)),
-                ("from outside", bus.external.map(Self.use)),
+                ("from outside", bus.fromOutside.map(Self.use)),
                 ("links", bus.links.isEmpty ? nil : PlainText.cleaned(bus.links.joined(separator: ", "))),
                 ("source", bus.source.map(PlainText.cleaned)),
             ]
@@ -210,12 +210,12 @@ enum ShowReport: Report {
     }
 
     /// What other programs do with a bus.
-    private static func use(_ external: String) -> String {
-        switch external {
+    private static func use(_ use: String) -> String {
+        switch use {
         case "write": "written to by other programs"
         case "read": "read by other programs"
         case "both": "written to and read by other programs"
-        default: PlainText.cleaned(external)
+        default: PlainText.cleaned(use)
         }
     }
 

@@ -67,7 +67,7 @@ final class AnalysedSystem: Sendable {
                 for rule in rules.values.joined() { caused[rule.event.event] = true }
             }
         }
-        switch written?.external {
+        switch written?.fromOutside {
         case nil: break
         case .any: return caused.map { _ in true }
         case .events(let names):

@@ -192,7 +192,7 @@ extension FeedbackDefinition {
 }
 
 extension FeedbackDefinition {
-    /// The event that it emits whenever a state is entered, whatever the data are; nil: there is none.
+    /// The event that it emits at each entry of a state, whatever the data are; nil if that is not certain.
     func certainEvent(in state: Int) -> Int? {
         guard emitsAtOnce, selector.states.contains(state), selector.equals.isEmpty, selector.conditions[state] == nil,
             let rule = outcomes[state]?[effect]?.first, rule.condition == nil

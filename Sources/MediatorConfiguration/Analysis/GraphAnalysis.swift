@@ -190,7 +190,7 @@ struct GraphAnalysis {
 
     /// Warns of side effects in states that are left as soon as they are entered: there is no time for them.
     ///
-    /// What `emit`, `publish` and `log` do is done all the same.
+    /// `emit`, `publish` and `log` are certain, so they are left out.
     private func checkHaste(_ index: Int) {
         let system = whole.systems[index]
         guard let definition = system.definition, let written = system.written, definition.kind == nil else { return }
@@ -242,11 +242,11 @@ struct GraphAnalysis {
 
     /// The states in which an event may arrive; nil: in any.
     ///
-    /// What a side effect reports that ends with its state arrives in that state, or is withdrawn.
+    /// A side effect that ends with its state reports in that state only: later reports are withdrawn.
     private func arrivals(of event: Int, at index: Int) -> Set<Int>? {
         let system = whole.systems[index]
         guard let definition = system.definition else { return nil }
-        switch system.written?.external {
+        switch system.written?.fromOutside {
         case .any: return nil
         case .events(let names) where names.contains { $0.text == definition.events[event].name }: return nil
         default: break
@@ -282,7 +282,7 @@ struct GraphAnalysis {
                 warn(
                     .uncausedEvent, in: written.source, at: record.name.span,
                     "nothing causes the event '\(name)': no feedback and no link emits it",
-                    hint: "if it comes from outside, such as by mediatorctl emit, add external: [\(name)]")
+                    hint: "if it comes from outside, such as by mediatorctl emit, add fromOutside: [\(name)]")
                 continue
             }
             let isDeaf = system.deaf[event].count == system.reachable.count { $0 }
@@ -339,7 +339,7 @@ struct GraphAnalysis {
         else { return }
         let writers = joints.writers[index].map { whole.links[$0] }
         let readers = joints.readers[index].map { whole.links[$0] }
-        let use = bus.written.external
+        let use = bus.written.fromOutside
         let isWritten = !writers.isEmpty || use == .write || use == .both
         let isRead = !readers.isEmpty || use == .read || use == .both
         let source = bus.written.source
@@ -351,12 +351,12 @@ struct GraphAnalysis {
                     ? "nothing puts a value on the bus '\(definition.name)'"
                     : "nothing uses the bus '\(definition.name)'",
                 hint: isRead
-                    ? "if values come from outside, such as by mediatorctl publish, add external: write"
-                    : "add links, or external: both if other programs use it")
+                    ? "if values come from outside, such as by mediatorctl publish, add fromOutside: write"
+                    : "add links, or fromOutside: both if other programs use it")
         } else if !isRead {
             warn(
                 .unreadBus, in: source, at: span, "nobody takes the values of the bus '\(definition.name)'",
-                hint: "if other programs watch it, add external: read")
+                hint: "if other programs watch it, add fromOutside: read")
         }
         if isWritten, isRead { checkMatches(definition, use, writers, readers) }
     }
@@ -432,7 +432,7 @@ struct GraphAnalysis {
                 at: value?.mark ?? reader.written.condition?.span ?? reader.written.name.span,
                 "no value that is put on the bus '\(bus.name)' fulfils this",
                 hint: near.map { "did you mean '\($0)'?" }
-                    ?? "if values come from outside too, add external: write to the bus")
+                    ?? "if values come from outside too, add fromOutside: write to the bus")
         }
     }
 }

@@ -112,7 +112,7 @@ struct FileReader {
         }
     }
 
-    /// What to write instead of a document that is no mapping.
+    /// The advice on a document that is no mapping.
     private static func hint(on root: Node) -> String {
         if case .sequence(let items) = root.content, items.contains(where: \.isMapping) {
             return

@@ -1,5 +1,5 @@
-/// Reports values that YAML ends too early, each line once, and takes them as they were meant, so that nothing else is told of
-/// them.
+/// Reports values that YAML ends too early, once for each line, and restores them as their author meant them. So no later
+/// check complains about them.
 struct CutValueMender {
     private let source: SourceText
     private let findings: Findings
@@ -76,7 +76,7 @@ struct CutValueMender {
     ///
     /// - Parameters:
     ///   - offset: Where it begins.
-    ///   - start: Where the outermost list or mapping in brackets begins in which it stands; nil: it stands in none.
+    ///   - start: The offset of the outermost brackets around it; nil if it stands outside of brackets.
     mutating func complainOfTag(at offset: Int, inFlowAt start: Int?) -> Bool {
         let cut = start.map { cuts(inFlowAt: $0)[offset] } ?? ValueScanner.cut(inLineAt: offset, of: source)
         guard let cut, cut.span.start == offset, cut.end == offset else { return false }

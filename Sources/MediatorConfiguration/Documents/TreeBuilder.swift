@@ -87,7 +87,7 @@ struct TreeBuilder: ~Copyable {
         flowStart = nil
     }
 
-    /// Where the outermost list or mapping in brackets or braces begins that is not closed yet.
+    /// The offset of the outermost open brackets or braces.
     private(set) var flowStart: Int?
 
     /// Where the innermost list or mapping that is not closed begins.

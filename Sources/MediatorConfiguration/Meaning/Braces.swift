@@ -13,7 +13,7 @@ enum Braces {
         return nil
     }
 
-    /// What stands between `{{` and `}}` in a text, in order, but where that is `${{`.
+    /// The parts of a text between `{{` and `}}`, in order, without those that begin with `${{`.
     static func parts(of text: String) -> [String] {
         guard text.utf8.count <= longest, text.holds("{{") else { return [] }
         var parts: [String] = []

@@ -248,8 +248,8 @@ struct DataCompiler {
 
     /// Warns of `{{ … }}`, which is text here, as if it were an expression; whether it has.
     ///
-    /// What goes to another program may be a template of that: there, what stands between the braces must name a value of this
-    /// configuration. A template of Go begins with '.' where it names data.
+    /// Text for another program may be a template of that program. There, only the name of a value of this configuration between
+    /// the braces counts. Go templates name data with a leading '.'.
     private func warnsOfBraces(_ scalar: Scalar, _ what: Subject, _ scope: VariableScope) -> Bool {
         let parts = Braces.parts(of: scalar.text)
         guard

@@ -45,7 +45,7 @@ struct SystemCompiler {
         let isWhole =
             feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
             && health.count == written.health.count
-        if case .events(let names) = written.external {
+        if case .events(let names) = written.fromOutside {
             checkUnique(names, "event")
             for name in names { _ = lookup.event(name, of: scope) }
         }

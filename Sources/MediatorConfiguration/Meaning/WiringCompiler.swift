@@ -89,7 +89,7 @@ struct WiringCompiler {
         let definition = BusDefinition(
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
-            initial: initial.value, buffer: written.buffer, external: written.external,
+            initial: initial.value, buffer: written.buffer, fromOutside: written.fromOutside,
             lazyFingerprint: Fingerprinter.of(written, session))
         return (scope, definition)
     }

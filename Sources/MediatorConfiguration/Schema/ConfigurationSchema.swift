@@ -213,7 +213,7 @@ public struct ConfigurationSchema: Sendable {
                 .described("What is done when something in it has failed."),
             "watchdog": fixedDuration.described(
                 "Within which time its loop is to turn; left out: half of what the service manager's watchdog allows."),
-            "external": oneOrMore.described("The events that come from outside; any: all of them."),
+            "fromOutside": oneOrMore.described("The events that come from outside; any: all of them."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance; it says the states, events and transitions."),
             "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],

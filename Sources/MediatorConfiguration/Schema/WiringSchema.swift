@@ -78,7 +78,7 @@ extension ConfigurationSchema {
                 .described("Which value is dropped beyond it."),
             "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
             "for": SchemaNode.reference("each").described("There is one for each instance of this template."),
-            "external": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
+            "fromOutside": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
         ],
         more: [
             ("if", ["properties": ["kind": ["const": .string(BusKind.currentValue.rawValue)]]]),

@@ -186,14 +186,13 @@ struct FeedbackDecoder {
         return !named.isEmpty
     }
 
-    /// Whether a key that is none may stand in the place of a side effect: as a word of another program for one, or since it is
-    /// like no other key.
+    /// Whether an unknown key may stand for a side effect: it is another program's word for one, or resembles no known key.
     private func isForEffect(_ word: String, among keys: [String]) -> Bool {
         if let foreign = ForeignWord[word, at: .feedback] { return effects[foreign.key] != nil }
         return nearestName(to: word, among: keys) == nil
     }
 
-    /// What to write instead of a word of another program; nil: it is none, or only called otherwise.
+    /// The advice on another program's word; nil if there is no advice, or a key has only another name here.
     private func foreignHint(_ word: String) -> String? {
         Names.isRenamed(word, among: effects.names) ? nil : ForeignWord[word, at: .feedback]?.hint
     }

@@ -24,7 +24,7 @@ struct HandlingDecoder {
         return handling
     }
 
-    /// What to write instead of a word within a side effect that means a key of the feedback; nil: it means none.
+    /// The advice on a word within a side effect that means a key of the feedback; nil if it means no key.
     static func misplaced(_ word: String, beside schema: EffectSchema) -> String? {
         let names = schema.parameters.map(\.name)
         guard Names.keyMeant(by: word, among: names) == nil else { return nil }

@@ -5,7 +5,7 @@ struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
         "system", "description", "parameters", "states", "events", "initialState", "ready", "health", "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "external", "kind", "with",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "kind", "with",
     ]
 
     /// The keys in whose values others are looked for that stand there by mistake.
@@ -103,12 +103,12 @@ struct SystemDecoder {
         if let node = keyed["unhandled"], let chosen: UnhandledPolicy = decoder.choice(node, "unhandled") {
             unhandled = chosen
         }
-        let external = keyed["external"].map(external) ?? .events([])
+        let fromOutside = keyed["fromOutside"].map(fromOutside) ?? .events([])
         let (feedbacks, strays) = keyed["feedbacks"].map { self.feedbacks($0, keyed, states, events) } ?? ([], [])
         let table =
             keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
         if keyed["events"] == nil, events != nil, let states,
-            complainOfMissingEvents(states, table, external)
+            complainOfMissingEvents(states, table, fromOutside)
         {
             events = nil
         }
@@ -128,7 +128,7 @@ struct SystemDecoder {
             health: health, mailbox: mailbox, unhandled: unhandled,
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
                 ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
-            external: external,
+            fromOutside: fromOutside,
             feedbacks: feedbacks, transitions: transitions)
     }
 
@@ -213,7 +213,7 @@ struct SystemDecoder {
     /// Reports, of a system without events, that it uses some: states that its transitions use as events, since the line with
     /// their key is missing above them, or the key itself. False if it uses none.
     private func complainOfMissingEvents(
-        _ states: [WrittenRecord], _ table: Node?, _ external: WrittenExternal
+        _ states: [WrittenRecord], _ table: Node?, _ fromOutside: WrittenExternal
     ) -> Bool {
         var used: [Scalar] = []
         if case .mapping(let rows)? = table?.content {
@@ -230,7 +230,7 @@ struct SystemDecoder {
             return true
         }
         used.removeAll { TransitionDecoder.keys.contains($0.text) || $0.text == "on" || $0.text == Names.any }
-        if case .events(let names) = external { used += names }
+        if case .events(let names) = fromOutside { used += names }
         var seen: Set<String> = []
         used = used.filter { Names.isIdentifier($0.text) && seen.insert($0.text).inserted }
         guard let first = used.first else { return false }
@@ -242,9 +242,9 @@ struct SystemDecoder {
     }
 
     /// The events that come from outside.
-    private func external(_ node: Node) -> WrittenExternal {
+    private func fromOutside(_ node: Node) -> WrittenExternal {
         if node.scalar?.text == Names.any { return .any }
-        return .events(decoder.names(node, "external", "event") ?? [])
+        return .events(decoder.names(node, "fromOutside", "event") ?? [])
     }
 
     /// How the system is in which state.

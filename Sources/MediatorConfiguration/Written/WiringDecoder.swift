@@ -5,7 +5,7 @@ struct WiringDecoder {
     /// The keys of such a document.
     static let keys = ["buses", "links", "instances", "groups", "loop", "access"]
     /// The keys of a bus.
-    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "external", "for"]
+    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "for"]
     /// The keys of a link.
     static let linkKeys = [
         "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
@@ -108,7 +108,7 @@ struct WiringDecoder {
         var what: String { "the bus '\(entry.key.text)'" }
         var bus = WrittenBus(
             source: decoder.source, name: entry.key, description: nil, kind: nil, value: nil, initial: nil,
-            initialKey: nil, buffer: .busDefault, external: nil, each: nil, span: entry.key.span)
+            initialKey: nil, buffer: .busDefault, fromOutside: nil, each: nil, span: entry.key.span)
         guard
             var keyed = decoder.keyed(
                 entry.value, what, known: Self.busKeys,
@@ -130,7 +130,7 @@ struct WiringDecoder {
         bus.value = decoder.required("value", of: keyed, what, hint: "write the type of its values, such as string")
         bus.initial = keyed["initial"]
         bus.initialKey = keyed.key("initial")
-        bus.external = keyed["external"].flatMap { decoder.choice($0, "external") }
+        bus.fromOutside = keyed["fromOutside"].flatMap { decoder.choice($0, "fromOutside") }
         bus.buffer = decoder.bufferPolicy(
             keyed, "a bus", default: .busDefault, overflows: BufferPolicy.Overflow.ofBuses)
         return bus

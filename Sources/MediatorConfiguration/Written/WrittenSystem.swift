@@ -26,7 +26,7 @@ final class WrittenSystem: Sendable {
     /// Within which time its loop is to turn; nil: within that of the daemon.
     let watchdog: TimeSpan?
     /// Events that come from outside.
-    let external: WrittenExternal
+    let fromOutside: WrittenExternal
     let feedbacks: [WrittenFeedback]
     let transitions: [WrittenTransitionList]
 
@@ -35,7 +35,7 @@ final class WrittenSystem: Sendable {
         source: SourceText, name: Scalar, description: String?, parameters: [WrittenParameter], kind: WrittenKind?,
         states: [WrittenRecord]?, events: [WrittenRecord]?, initialState: WrittenConstruct?, ready: [Scalar],
         readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
-        unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, external: WrittenExternal,
+        unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, fromOutside: WrittenExternal,
         feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList]
     ) {
         self.source = source
@@ -53,7 +53,7 @@ final class WrittenSystem: Sendable {
         self.unhandled = unhandled
         self.supervision = supervision
         self.watchdog = watchdog
-        self.external = external
+        self.fromOutside = fromOutside
         self.feedbacks = feedbacks
         self.transitions = transitions
     }

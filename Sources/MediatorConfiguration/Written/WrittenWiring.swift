@@ -23,7 +23,7 @@ struct WrittenBus: Sendable {
     var initialKey: Scalar?
     var buffer: BufferPolicy
     /// What is done with it from outside; nil: nothing.
-    var external: ExternalUse?
+    var fromOutside: ExternalUse?
     /// The template for each instance of which there is one: `uplink@*`.
     var each: Scalar?
     var span: Span
