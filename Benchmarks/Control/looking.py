@@ -36,7 +36,7 @@ system: s{number:05}
 description: Number {number} of many
 states: {{ Low: {{ level: int }}, High: {{ level: int }} }}
 events: {{ Up: {{ by: int }}, Down: {{}} }}
-external: any
+fromOutside: any
 initialState: {{ Low: {{ level: {number} }} }}
 feedbacks: {{ calm: {{ onState: High, after: 1h, emit: Down }} }}
 transitions:
