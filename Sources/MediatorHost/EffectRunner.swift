@@ -19,8 +19,10 @@ final class EffectRunner: Sendable {
     /// What events of it come from, by outcome; `emit` and `publish` have none.
     private let sources: [String: FeedbackSource]
     private let ownSource: FeedbackSource
-    /// Calls something when the system has taken what waits for it now.
-    private let afterPending: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Calls the first on the system's turn when it has taken what waits for it now, and has it take the event that this
+    /// returns at once. Calls the second in its stead if the system ends before.
+    typealias WhenDue = @Sendable (@escaping @Sendable () -> SystemEvent?, @escaping @Sendable () -> Void) -> Void
+    private let whenDue: WhenDue
     /// Puts on a bus what a state makes of the feedback, if that is what it does.
     private let publish: @Sendable (SystemState) -> Void
     private let figures: RunFigures
@@ -28,8 +30,6 @@ final class EffectRunner: Sendable {
     private let pause: PauseGate
     private let ticker: Ticker
     private let waits: Waits
-    /// When those runs are due that wait for their delay, at most ``RunGate``'s number.
-    private let delays = Mutex<[UInt64: Timestamp]>([:])
     private let turnstile = Turnstile()
     private let gate: RunGate
     private let pacer: Pacer
@@ -51,7 +51,7 @@ final class EffectRunner: Sendable {
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
         events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures, pause: PauseGate,
-        afterPending: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void,
         ended: @escaping @Sendable (EffectRun) -> Void
     ) {
@@ -67,7 +67,7 @@ final class EffectRunner: Sendable {
         self.publish = publish
         self.figures = figures
         self.pause = pause
-        self.afterPending = afterPending
+        self.whenDue = whenDue
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
@@ -80,8 +80,7 @@ final class EffectRunner: Sendable {
         gate = RunGate(mode: definition.mode, limit: definition.limit)
         waits = Waits(clock: time.clock)
         let isCalendar = if case .at = definition.schedule { true } else { false }
-        ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar, pause: pause) {
-            count in
+        ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar) { count in
             Self.log(count, to: logger)
         }
         pacer = Pacer(time: time, waits: waits)
@@ -92,80 +91,149 @@ final class EffectRunner: Sendable {
         waits.close()
     }
 
-    /// What a state asks for. Called for every state the system enters.
+    /// Returns what a state asks for. Called on the system's turn for every state that it enters.
     func effect(for state: SystemState) -> Effect<SystemEvent> {
-        var generation: UInt64 = 0
         do throws(EvaluationError) {
             var variables = Variables(state.data, .timestamp(time.now()))
             let isAsked: Bool
             do throws(EvaluationError) {
                 isAsked = try definition.selector.matches(state, &variables)
             } catch {
-                if hasTicks { _ = ticker.enter(isAsked: false) }
+                leave()
                 throw error
             }
-            if hasTicks { generation = ticker.enter(isAsked: isAsked) }
-            let stretch = stretch(isAsked)
-            guard isAsked else { return .nothing }
-            switch definition.schedule {
-            case .atOnce where implementation == nil && definition.pace == nil:
-                // An event emitted at once needs no task.
-                return .call { self.act(in: state) }
-            case .atOnce:
-                let key = try definition.key?[state.index]?.evaluate(&variables)
-                if let pace = definition.pace { return try paced(pace, key, state, stretch, &variables) }
-                return counted(key) { turn, send in await self.run(state, stretch, turn, send) }
-            case .after(let delays):
-                let key = try definition.key?[state.index]?.evaluate(&variables)
-                let delay = try duration(delays, state, &variables) + jitter(state, &variables) * time.random()
-                let due = time.elapsed() + delay
-                let moment = time.now().advanced(by: delay)
-                return counted(key) { turn, send in
-                    guard let ticket = self.waits.begin({ [time = self.time] in try await time.sleep(due) }) else {
-                        return
-                    }
-                    self.delays.withLock { $0[ticket.id] = moment }
-                    let isDue = await self.waits.finish(ticket)
-                    self.delays.withLock { _ = $0.removeValue(forKey: ticket.id) }
-                    guard isDue else { return }
-                    await self.run(state, stretch, turn, send)
-                }
-            case .every(let intervals):
-                let interval = try duration(intervals, state, &variables)
-                let jitter = try jitter(state, &variables)
-                return ticking(generation, .every(interval), jitter, state, stretch)
-            case .at(let times):
-                let expressions = try expressions(times[state.index] ?? [], &variables)
-                return ticking(generation, .at(expressions), try jitter(state, &variables), state, stretch)
+            guard isAsked else {
+                leave()
+                return .nothing
             }
+            return try ask(in: state, &variables)
         } catch {
+            // The wait that the state before has asked for is not this one's.
+            if hasWait { pacer.leave() }
             note(fault(error.message))
             return .nothing
+        }
+    }
+
+    /// The system has entered a state that does not ask for the side effect: what waits for it ends, whatever the strategy.
+    private func leave() {
+        if hasTicks { _ = ticker.enter(isAsked: false) }
+        if hasWait { pacer.leave() }
+        _ = stretch(false)
+    }
+
+    /// Asks for the side effect on behalf of a state that has just been entered.
+    private func ask(in state: SystemState, _ variables: inout Variables) throws(EvaluationError) -> Effect<SystemEvent> {
+        let generation = hasTicks ? ticker.enter(isAsked: true) : 0
+        let stretch = stretch(true)
+        switch definition.schedule {
+        case .atOnce where implementation == nil && definition.pace == nil:
+            // An event emitted at once needs no task.
+            return .call { self.act(in: state) }
+        case .atOnce:
+            let key = try definition.key?[state.index]?.evaluate(&variables)
+            guard let pace = definition.pace else { return counted(key, state, stretch) }
+            return try paced(pace, key, state, stretch, &variables)
+        case .after(let delays):
+            let key = try definition.key?[state.index]?.evaluate(&variables)
+            let delay = try duration(delays, state, &variables) + jitter(state, &variables) * time.random()
+            return putOff(pacer.delay(key, by: delay), key, state, stretch)
+        case .every(let intervals):
+            let interval = try duration(intervals, state, &variables)
+            return ticking(generation, .every(interval), try jitter(state, &variables), state, stretch)
+        case .at(let times):
+            let expressions = try expressions(times[state.index] ?? [], &variables)
+            return ticking(generation, .at(expressions), try jitter(state, &variables), state, stretch)
         }
     }
 
     /// Whether its schedule has ticks.
     private var hasTicks: Bool { definition.schedule.hasTicks }
 
-    /// When the side effect runs next, while that is waited for; nil too where it does not depend on the time alone.
-    var next: Timestamp? {
-        if case .after = definition.schedule { return delays.withLock { $0.values.min() } }
-        return ticker.next
+    /// Whether it may wait for its time, other than for a tick.
+    private var hasWait: Bool {
+        if case .after = definition.schedule { true } else { definition.pace != nil }
     }
 
-    /// A side effect that runs at each tick.
+    /// When the side effect runs next, while that is waited for.
+    var next: Timestamp? { hasWait ? pacer.next : ticker.next }
+
+    // MARK: Waiting
+
+    /// A side effect that runs at each tick. Each asks for a run of its own, so `key` does not matter.
     private func ticking(
         _ generation: UInt64, _ plan: Ticker.Plan, _ jitter: Duration, _ state: SystemState, _ stretch: UInt64
     ) -> Effect<SystemEvent> {
+        waiting(nil, state, stretch, repeats: true) { [ticker, time] in
+            // Looked up for calendar times only, and not on the turn: it may mean a look at a file.
+            let zone = if case .at = plan { time.zone() } else { ZoneOffsets.utc }
+            return { ticker.step(generation, plan, in: zone, jitter: jitter) }
+        }
+    }
+
+    /// A side effect that waits for its time once.
+    private func putOff(
+        _ request: Pacer.Request?, _ key: Value?, _ state: SystemState, _ stretch: UInt64
+    ) -> Effect<SystemEvent> {
+        guard let request else {
+            note(fault("there are more than \(Pacer.mostKeys) keys at a time; none was started"))
+            return .nothing
+        }
+        return waiting(key, state, stretch, repeats: false) { [pacer] in { pacer.step(request) } }
+    }
+
+    /// A side effect that waits for its time on behalf of a state.
+    ///
+    /// Each step is taken on the system's turn, when every event sent before has been taken. So a wait whose state has been
+    /// left by then has ended, even if its time had come.
+    ///
+    /// - Parameter prepare: returns a step, and is not called on the turn.
+    private func waiting(
+        _ key: Value?, _ state: SystemState, _ stretch: UInt64, repeats: Bool,
+        prepare: @escaping @Sendable () -> @Sendable () -> WaitStep
+    ) -> Effect<SystemEvent> {
         .run { [self] send in
-            await ticker.tick(generation, plan, jitter: jitter) {
-                // Each tick asks for a run of its own: what waits for its tick is in nobody's way, neither that of the same
-                // state entered anew.
-                if let turn = self.turn(nil) { await turn.perform { await self.run(state, stretch, turn, send) } }
-                // Where that leads to a new state, the next tick is that one's: another event of this one's would be
-                // withdrawn.
-                await withCheckedContinuation { continuation in self.afterPending { continuation.resume() } }
+            while !Task.isCancelled {
+                switch await onTurn(prepare(), key, state) {
+                case .ended: return
+                case .waits(let ticket):
+                    guard await waits.finish(ticket) else { return }
+                    continue
+                case .done: break
+                case .begins(let turn): await turn.perform { await self.run(state, stretch, turn, send) }
+                }
+                guard repeats else { return }
             }
+        }
+    }
+
+    /// A step of a wait, as it turned out.
+    private enum Step: Sendable {
+        case ended
+        case waits(Waits.Ticket)
+        /// It was due, and there is nothing more to do.
+        case done
+        /// It is due, and has its place among the runs.
+        case begins(RunTurn)
+    }
+
+    private func onTurn(
+        _ step: @escaping @Sendable () -> WaitStep, _ key: Value?, _ state: SystemState
+    ) async -> Step {
+        await withCheckedContinuation { continuation in
+            whenDue(
+                { [self] in
+                    var event: SystemEvent?
+                    switch waits.isClosed ? .ended : step() {
+                    case .ended: continuation.resume(returning: .ended)
+                    case .wait(let ticket): continuation.resume(returning: .waits(ticket))
+                    case .due where implementation == nil:
+                        event = act(in: state)
+                        continuation.resume(returning: .done)
+                    case .due: continuation.resume(returning: turn(key).map { .begins($0) } ?? .done)
+                    }
+                    return event
+                }, { continuation.resume(returning: .ended) })
         }
     }
 
@@ -230,12 +298,10 @@ final class EffectRunner: Sendable {
             ?? .zero
     }
 
-    /// A side effect that counts from the moment it is asked for, waiting included. Beyond the limit there is none.
-    private func counted(
-        _ key: Value?, _ body: @escaping @Sendable (RunTurn, Send<SystemEvent>) async -> Void
-    ) -> Effect<SystemEvent> {
+    /// A side effect that begins when it is its turn. Beyond the limit there is none.
+    private func counted(_ key: Value?, _ state: SystemState, _ stretch: UInt64) -> Effect<SystemEvent> {
         guard let turn = turn(key) else { return .nothing }
-        return .run { send in await turn.perform { await body(turn, send) } }
+        return .run { send in await turn.perform { await self.run(state, stretch, turn, send) } }
     }
 
     /// A side effect's place among those of its feedback; nil: there is to be none.
@@ -259,19 +325,13 @@ final class EffectRunner: Sendable {
     ) throws(EvaluationError) -> Effect<SystemEvent> {
         let request =
             switch pace {
-            case .debounce(let quiet): pacer.debounce(key, try duration(quiet, state, &variables))
+            case .debounce(let quiet): pacer.delay(key, by: try duration(quiet, state, &variables))
             case .throttle(let interval): pacer.throttle(key, try duration(interval, state, &variables))
             }
-        guard let request else {
-            note(
-                fault("there are more than \(Pacer.mostKeys) keys at a time; none was started"))
-            return .nothing
+        if let request, !request.isPutOff {
+            return implementation == nil ? .call { self.act(in: state) } : counted(key, state, stretch)
         }
-        guard request.isPutOff else { return counted(key) { turn, send in await self.run(state, stretch, turn, send) } }
-        return .run { [self] send in
-            guard await pacer.wait(request), let turn = turn(key) else { return }
-            await turn.perform { await self.run(state, stretch, turn, send) }
-        }
+        return putOff(request, key, state, stretch)
     }
 
     /// Runs the side effect, once or as often as it is to be tried.
@@ -281,11 +341,8 @@ final class EffectRunner: Sendable {
     private func run(
         _ state: SystemState, _ stretch: UInt64, _ turn: RunTurn, _ send: Send<SystemEvent>
     ) async {
+        guard let implementation else { return }
         await pause.pass()
-        guard let implementation else {
-            if !Task.isCancelled, !waits.isClosed, let event = act(in: state) { send(event) }
-            return
-        }
         let isExclusive = definition.strategy == .cancelOnNewState
         if isExclusive { guard await turnstile.enter() == .entered else { return } }
         defer { if isExclusive { turnstile.leave() } }

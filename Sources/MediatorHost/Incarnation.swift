@@ -112,8 +112,8 @@ final class Incarnation: Sendable {
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 figures: figures,
                 pause: gate,
-                afterPending: { [weak loop] body in
-                    if let loop { loop.afterPending(body) } else { body() }
+                whenDue: { [weak loop] body, ended in
+                    if let loop { loop.whenDue(body, ended: ended) } else { ended() }
                 },
                 publish: { [outlets] in outlets.show($0, by: feedback.name) },
                 note: report, ended: reports.ran)

@@ -2,10 +2,11 @@ import CommonExpression
 import MediatorConfiguration
 import Synchronization
 
-/// Keeps the runs of a feedback apart from each other: those that come too close together are put off, and of several that
-/// are put off only the last is made. Each key is for itself.
+/// The waits of a feedback with `after`, `debounce` or `throttle`: one for each key.
 ///
-/// It is decided on the system's turn who is put off, so that it does not depend on how tasks are scheduled.
+/// A wait belongs to the states that ask for it. A state that asks anew puts its own wait in the place of the one with the
+/// same key, and one that does not ask ends them all. That is decided on the system's turn, and so is whether a wait is
+/// due: the outcome does not depend on how tasks are scheduled.
 final class Pacer: Sendable {
     /// A run that has been asked for.
     struct Request: Sendable {
@@ -22,8 +23,16 @@ final class Pacer: Sendable {
         /// The request that is put off.
         var waiting: UInt64?
         var ticket: Waits.Ticket?
-        /// When a run began last, and until when none may begin.
+        /// When the calendar says so, it is due.
+        var moment: Timestamp?
+        /// Until when no run may begin.
         var rest: Duration = .zero
+
+        /// Nothing is waited for any more. Returns what was.
+        mutating func endWaiting() -> Waits.Ticket? {
+            (waiting, moment) = (nil, nil)
+            return ticket.take()
+        }
     }
 
     private struct Machine {
@@ -43,18 +52,23 @@ final class Pacer: Sendable {
         self.waits = waits
     }
 
-    /// A run is asked for that begins when there has been no other request for so long. `nil`: there are too many keys.
-    func debounce(_ key: Value?, _ quiet: Duration) -> Request? {
-        ask(key, rest: .zero) { elapsed, _ in elapsed + quiet }
+    /// When the first of the runs that wait is due, while one does.
+    var next: Timestamp? {
+        waits.isClosed ? nil : machine.withLock { $0.lanes.values.compactMap(\.moment).min() }
     }
 
-    /// A run is asked for that begins so long after the one before at the earliest. `nil`: there are too many keys.
+    /// Asks for a run that begins after a delay in which nobody asks for another. `nil`: there are too many keys.
+    func delay(_ key: Value?, by delay: Duration) -> Request? {
+        ask(key, rest: .zero) { elapsed, _ in elapsed + delay }
+    }
+
+    /// Asks for a run that begins so long after the one before at the earliest. `nil`: there are too many keys.
     func throttle(_ key: Value?, _ interval: Duration) -> Request? {
         ask(key, rest: interval) { elapsed, lane in max(elapsed, lane.rest) }
     }
 
     private func ask(_ key: Value?, rest: Duration, _ due: (Duration, Lane) -> Duration) -> Request? {
-        let elapsed = time.elapsed()
+        let (elapsed, now) = (time.elapsed(), time.now())
         let (request, old) = machine.withLock { machine -> (Request?, Waits.Ticket?) in
             if machine.lanes[key] == nil, machine.lanes.count >= Self.mostKeys {
                 machine.lanes = machine.lanes.filter { $0.value.waiting != nil || $0.value.rest > elapsed }
@@ -64,10 +78,12 @@ final class Pacer: Sendable {
             let due = due(elapsed, lane)
             let request = Request(number: machine.next, key: key, due: due, rest: rest, isPutOff: due > elapsed)
             machine.next += 1
-            let old = lane.ticket
-            lane.ticket = nil
-            lane.waiting = request.isPutOff ? request.number : nil
-            if !request.isPutOff { lane.rest = elapsed + rest }
+            let old = lane.endWaiting()
+            if request.isPutOff {
+                (lane.waiting, lane.moment) = (request.number, now.advanced(by: due - elapsed))
+            } else {
+                lane.rest = elapsed + rest
+            }
             machine.lanes[key] = lane
             return (request, old)
         }
@@ -75,37 +91,36 @@ final class Pacer: Sendable {
         return request
     }
 
-    /// Returns when a request that is put off is due; `false`: another has taken its place, it is cancelled, or the system
-    /// stops.
-    func wait(_ request: Request) async -> Bool {
-        while let ticket = begin(request) {
-            guard let ticket = ticket else { return true }
-            guard await waits.finish(ticket) else { break }
+    /// The system has entered a state that does not ask for the side effect: nothing is waited for any more.
+    func leave() {
+        let elapsed = time.elapsed()
+        let tickets = machine.withLock { machine -> [Waits.Ticket] in
+            guard !machine.lanes.isEmpty else { return [] }
+            var tickets: [Waits.Ticket] = []
+            for key in machine.lanes.keys {
+                if let ticket = machine.lanes[key]?.endWaiting() { tickets.append(ticket) }
+            }
+            machine.lanes = machine.lanes.filter { $0.value.rest > elapsed }
+            return tickets
         }
-        machine.withLock { machine in
-            guard machine.lanes[request.key]?.waiting == request.number else { return }
-            machine.lanes[request.key]?.waiting = nil
-            machine.lanes[request.key]?.ticket = nil
-        }
-        return false
+        for ticket in tickets { waits.interrupt(ticket) }
     }
 
-    /// Begins to wait for a request's time. `.some(nil)`: it has come; `nil`: it will not.
-    private func begin(_ request: Request) -> Waits.Ticket?? {
+    /// Takes a step of the wait of a request that is put off, on the system's turn.
+    func step(_ request: Request) -> WaitStep {
         let elapsed = time.elapsed()
-        return machine.withLock { machine -> Waits.Ticket?? in
-            guard var lane = machine.lanes[request.key], lane.waiting == request.number else { return .none }
-            if request.due > elapsed {
-                guard let ticket = waits.begin({ [time] in try await time.sleep(request.due) }) else { return .none }
+        return machine.withLock { machine in
+            guard var lane = machine.lanes[request.key], lane.waiting == request.number else { return .ended }
+            guard request.due <= elapsed else {
+                guard let ticket = waits.begin({ [time] in try await time.sleep(request.due) }) else { return .ended }
                 lane.ticket = ticket
                 machine.lanes[request.key] = lane
-                return .some(ticket)
+                return .wait(ticket)
             }
-            lane.waiting = nil
-            lane.ticket = nil
+            _ = lane.endWaiting()
             lane.rest = elapsed + request.rest
             machine.lanes[request.key] = lane
-            return .some(nil)
+            return .due
         }
     }
 }

@@ -30,29 +30,20 @@ final class Ticker: Sendable {
         var expressions: [CalendarExpression] = []
     }
 
-    private enum Step {
-        case leave
-        case run
-        case wait(Waits.Ticket)
-    }
-
     private let machine: Mutex<Machine>
     private let time: HostTime
     private let waits: Waits
-    private let pause: PauseGate
     private let report: @Sendable (MissedCount) -> Void
 
     /// - Parameters:
     ///   - isCalendar: whether there are ticks by the calendar, rather than by intervals.
-    ///   - pause: holds up its ticks; those that are missed meanwhile are dealt with as after any time asleep.
     ///   - report: is told of ticks that are left out.
     init(
         time: HostTime, waits: Waits, missed: MissedTicks = .once, isCalendar: Bool = false,
-        pause: PauseGate = PauseGate(), report: @escaping @Sendable (MissedCount) -> Void = { _ in }
+        report: @escaping @Sendable (MissedCount) -> Void = { _ in }
     ) {
         self.time = time
         self.waits = waits
-        self.pause = pause
         self.report = report
         machine = Mutex(
             Machine(
@@ -85,37 +76,17 @@ final class Ticker: Sendable {
         return generation
     }
 
-    /// Calls `run` at each tick until the state is left, the system stops, the task is cancelled, or there are none any
-    /// more.
+    /// Takes a step of a wait, on the system's turn: a tick is due, or it is to be waited for.
     ///
-    /// - Parameter jitter: how much later each may be, at random.
-    func tick(_ generation: UInt64, _ plan: Plan, jitter: Duration = .zero, run: () async -> Void) async {
-        while await wait(generation, plan, jitter) {
-            await run()
-        }
-    }
-
-    /// Waits for the next run; `false` if there is none.
-    private func wait(_ generation: UInt64, _ plan: Plan, _ jitter: Duration) async -> Bool {
-        while !Task.isCancelled {
-            await pause.pass()
-            switch step(generation, plan, jitter) {
-            case .leave: return false
-            case .run: return true
-            case .wait(let ticket): guard await waits.finish(ticket) else { return false }
-            }
-        }
-        return false
-    }
-
-    private func step(_ generation: UInt64, _ plan: Plan, _ jitter: Duration) -> Step {
+    /// - Parameters:
+    ///   - zone: the time zone of those calendar times that name none.
+    ///   - jitter: how much later each tick may be, at random.
+    func step(_ generation: UInt64, _ plan: Plan, in zone: ZoneOffsets, jitter: Duration = .zero) -> WaitStep {
         let (elapsed, now) = (time.elapsed(), time.now())
-        // Looked up for calendar times only: it may mean a look at a file.
-        let zone = if case .at = plan { time.zone() } else { ZoneOffsets.utc }
         let random = jitter > .zero ? jitter * time.random() : .zero
         var missed: [MissedCount] = []
-        let step: Step = machine.withLock { machine in
-            guard machine.generation == generation else { return .leave }
+        let step: WaitStep = machine.withLock { machine in
+            guard machine.generation == generation else { return .ended }
             machine.waiting = nil
             machine.next = nil
             let extra = machine.extra ?? random
@@ -126,7 +97,7 @@ final class Ticker: Sendable {
                 machine.cadence = .interval(cadence)
                 guard case .wait(let due) = step else { break }
                 let moment = IntervalCadence.gathered(due, interval)
-                guard let ticket = waits.begin({ [time] in try await time.sleep(moment) }) else { return .leave }
+                guard let ticket = waits.begin({ [time] in try await time.sleep(moment) }) else { return .ended }
                 machine.waiting = ticket
                 machine.next = now.advanced(by: due - elapsed)
                 return .wait(ticket)
@@ -138,18 +109,18 @@ final class Ticker: Sendable {
                     at: now, extra: extra, next: { Self.next(expressions, after: $0, in: zone) }
                 ) { missed.append($0) }
                 machine.cadence = .calendar(cadence)
-                if case .never = step { return .leave }
+                if case .never = step { return .ended }
                 guard case .wait(let tick) = step else { break }
                 guard let due = tick.advanced(by: extra),
                     let ticket = waits.begin({ [time] in try await time.sleepUntil(due) })
-                else { return .leave }
+                else { return .ended }
                 machine.waiting = ticket
                 machine.next = due
                 return .wait(ticket)
             default: preconditionFailure("a feedback has one schedule")
             }
             machine.extra = nil
-            return .run
+            return .due
         }
         for count in missed { report(count) }
         return step

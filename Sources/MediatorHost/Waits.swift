@@ -69,3 +69,13 @@ final class Waits: Sendable {
         for task in tasks { task.cancel() }
     }
 }
+
+/// The outcome of one step of a wait.
+enum WaitStep: Sendable {
+    /// Nothing is waited for any more.
+    case ended
+    /// There is nothing to do until then.
+    case wait(Waits.Ticket)
+    /// Its time has come, and it counts as begun.
+    case due
+}

@@ -154,6 +154,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.afterPending(body)
     }
 
+    /// Calls `body` on the loop's turn when every event sent before has been taken, and takes the event that it returns
+    /// before any other. Nothing comes between the decision and the event. A loop that is paused calls it when it is
+    /// resumed. A loop that ends before calls `ended` instead, on any thread.
+    package func whenDue(_ body: @escaping @Sendable () -> Event?, ended: @escaping @Sendable () -> Void) {
+        core.whenDue(body, ended: ended)
+    }
+
     /// Cancels the side effect of this name, if one runs, and withdraws what it has emitted and the loop not taken.
     @inlinable
     public func cancelEffect(_ id: EffectID) {

@@ -412,6 +412,16 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         if needsTurn { schedule() }
     }
 
+    /// Calls `body` on the loop's turn when every event sent before has been taken, and takes the event that it returns at
+    /// once. A loop that ends before calls `ended` instead.
+    @usableFromInline
+    func whenDue(_ body: @escaping @Sendable () -> Event?, ended: @escaping @Sendable () -> Void) {
+        guard let needsTurn = withMailbox({ $0.machine.addDue(Machine.Due(body: body, ended: ended)) }) else {
+            return ended()
+        }
+        if needsTurn { schedule() }
+    }
+
     /// Cancels the side effect of this name, if one runs, and withdraws what it has emitted and the loop not taken.
     @usableFromInline
     func cancelEffect(_ id: EffectID) {
@@ -650,10 +660,17 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
                     step = .reduce
                     continue
                 }
-                if let rare = other { carryOut(rare, observer) }
-                other = nil
+                let rare = other.take()
                 step = .notTaken
                 left -= 1
+                if case .due(let due) = rare {
+                    guard let emitted = due.body() else { continue }
+                    guarded.withLock { $0.machine.noteDueEvent() }
+                    event = emitted
+                    step = .reduce
+                } else if let rare {
+                    carryOut(rare, observer)
+                }
             case .notTaken:
                 if left <= 0, let executor { return goOnLater(executor) }
                 step = guarded.withLock { next(&$0.machine, &event, &other) }
@@ -712,7 +729,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         case .waited(let event, _, let tell):
             observer?.base.loopDidWithdraw(event)
             tell(.dropped(.cancelled))
-        case .release: break
+        case .due, .release: break  // The turn itself takes what is due.
         }
     }
 

@@ -161,6 +161,23 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case waiting(Event, Origin?, @Sendable (SendResult) -> Void)
         /// An event that goes before the others, and does not count against the limit.
         case first(Event)
+        /// Something that may be due. It keeps its place among the events, and does not count against the limit.
+        case due(Due)
+    }
+
+    /// Something that the turn decides on when every event sent before has been taken.
+    @usableFromInline
+    package struct Due: Sendable {
+        /// Returns the event to take at once, if there is one.
+        @usableFromInline let body: @Sendable () -> Event?
+        /// Called in its stead if the loop ends before.
+        @usableFromInline let ended: @Sendable () -> Void
+
+        @usableFromInline
+        init(body: @escaping @Sendable () -> Event?, ended: @escaping @Sendable () -> Void) {
+            self.body = body
+            self.ended = ended
+        }
     }
 
     /// The mailbox.
@@ -501,6 +518,18 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
+    /// Queues something that may be due. Answers whether a turn must be scheduled; `nil` if the loop has been cancelled or
+    /// has stopped.
+    @usableFromInline
+    package mutating func addDue(_ due: Due) -> Bool? {
+        switch phase {
+        case .cancelling, .stopped: return nil
+        case .notStarted, .running, .stopping:
+            mailbox.append(.control(.due(due)))
+            return wake()
+        }
+    }
+
     // MARK: Turning
 
     /// What the turn has to do next. It has no payload: copying one of a generic type costs more than the step itself.
@@ -531,6 +560,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case watch(Watcher, State)
         /// Call it.
         case marker(@Sendable () -> Void)
+        /// Call it, and reduce the event that it returns.
+        case due(Due)
         /// Tell the sender, who waits, and reduce the event, unless it was withdrawn.
         case waited(Event, isWithdrawn: Bool, @Sendable (SendResult) -> Void)
         /// Release it.
@@ -592,7 +623,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             switch item {
             case .control(.introduce), .control(.watch), .control(.marker): return item
             case .control(.first): first.append(item)
-            case .control(.waiting), .event: held?.append(item)
+            case .control(.waiting), .control(.due), .event: held?.append(item)
             }
         }
         return nil
@@ -609,6 +640,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             return .watch(watcher, state)
         case .marker(let body):
             return .marker(body)
+        case .due(let due):
+            return .due(due)
         case .first(let event):
             counters.events += 1
             return .waited(event, isWithdrawn: false) { _ in }
@@ -710,6 +743,12 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
         entered = noteEntered()
         return .notTaken
+    }
+
+    /// The turn takes an event that something due has returned.
+    @usableFromInline
+    package mutating func noteDueEvent() {
+        counters.events += 1
     }
 
     /// No rule handled the event.
@@ -1159,6 +1198,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
                 closing.discarded.append(event)
                 noteTaken(origin)
             case .control(.marker(let body)): closing.markers.append(body)
+            case .control(.due(let due)): closing.markers.append(due.ended)
             case .control(.waiting(let event, let origin, let tell)):
                 counters.refused += 1
                 closing.discarded.append(event)
@@ -1209,6 +1249,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         ((held ?? []) + mailbox).compactMap { item in
             switch item {
             case .control(.marker(let body)): body
+            case .control(.due(let due)): due.ended
             case .control(.waiting(_, _, let tell)): { tell(.dropped(.stopped)) }
             default: nil
             }
