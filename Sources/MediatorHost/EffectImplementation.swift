@@ -28,6 +28,22 @@ extension EffectImplementation {
     public func shutDown() async {}
 }
 
+/// A side effect that is done in no time and has no outcomes, such as to write a line to the log.
+///
+/// The host has it act on the system's turn, as soon as a state asks for it, in order with what the state emits and
+/// publishes. So it is done even if the state is left at once.
+public protocol ImmediateEffect: EffectImplementation {
+    /// Acts, without waiting for anything.
+    ///
+    /// - Parameter arguments: by parameter name; optional ones may be missing.
+    func act(_ arguments: [String: Value], in context: EffectContext)
+}
+
+extension ImmediateEffect {
+    /// Acts.
+    public func run(_ arguments: [String: Value], in context: EffectContext) async { act(arguments, in: context) }
+}
+
 /// What a side effect may use while it runs.
 public struct EffectContext: Sendable {
     /// The system it runs for.

@@ -34,6 +34,8 @@ final class EffectRunner: Sendable {
     private let gate: RunGate
     private let pacer: Pacer
     private let schema: EffectSchema?
+    /// Whether it acts at once, on the system's turn, instead of running.
+    private let isImmediate: Bool
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
     private let probe: ProbeWatch?
@@ -71,6 +73,7 @@ final class EffectRunner: Sendable {
         self.definition = definition
         self.implementation = implementation
         schema = implementation?.schema
+        isImmediate = implementation == nil || implementation is any ImmediateEffect
         probe = schema?.isProbe == true ? ProbeWatch() : nil
         self.system = system
         self.events = events
@@ -127,8 +130,8 @@ final class EffectRunner: Sendable {
         let generation = hasTicks ? ticker.enter(isAsked: true) : 0
         let stretch = stretch(true)
         switch definition.schedule {
-        case .atOnce where implementation == nil && definition.pace == nil:
-            // An event emitted at once needs no task.
+        case .atOnce where isImmediate && definition.pace == nil:
+            // Without a task, which might be cancelled before it begins.
             return .call { self.act(in: state) }
         case .atOnce:
             let key = try definition.key?[state.index]?.evaluate(&variables)
@@ -227,7 +230,7 @@ final class EffectRunner: Sendable {
                     switch waits.isClosed ? .ended : step() {
                     case .ended: continuation.resume(returning: .ended)
                     case .wait(let ticket): continuation.resume(returning: .waits(ticket))
-                    case .due where implementation == nil:
+                    case .due where isImmediate:
                         event = act(in: state)
                         continuation.resume(returning: .done)
                     case .due: continuation.resume(returning: turn(key).map { .begins($0) } ?? .done)
@@ -329,7 +332,7 @@ final class EffectRunner: Sendable {
             case .throttle(let interval): pacer.throttle(key, try duration(interval, state, &variables))
             }
         if let request, !request.isPutOff {
-            return implementation == nil ? .call { self.act(in: state) } : counted(key, state, stretch)
+            return isImmediate ? .call { self.act(in: state) } : counted(key, state, stretch)
         }
         return putOff(request, key, state, stretch)
     }
@@ -352,26 +355,10 @@ final class EffectRunner: Sendable {
             guard await beginLasting(isExclusive) else { return }
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
-        var arguments: [String: Value] = [:]
-        var limit: Duration?
-        do {
-            var variables = Variables(state.data, .timestamp(time.now()))
-            for (name, program) in definition.arguments[state.index] ?? [:] {
-                arguments[name] = try program.evaluate(&variables)
-            }
-            if let programs = definition.timeout { limit = try duration(programs, state, &variables) }
-        } catch {
-            note(fault(error.message))
-            return
-        }
-        if let problem = schema?.problems(with: arguments).first {
-            note(fault(problem.message))
-            return
-        }
+        guard let (arguments, limit) = given(in: state) else { return }
         let run = Run(
             state: state, stretch: stretch, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send
         )
-        let given = arguments
         let begin = time.elapsed()
         figures.begin()
         defer {
@@ -383,21 +370,58 @@ final class EffectRunner: Sendable {
                     outcomes: outcomes, others: others, isCancelled: Task.isCancelled))
         }
         guard schema?.isLasting == true else {
-            return await attempts(limit, run, given) { await implementation.run(given, in: $0) }
+            return await attempts(limit, run, arguments) { await implementation.run(arguments, in: $0) }
         }
-        let context = context(of: state, given) { [self] in hear($0, $1, run) }
+        let context = context(of: state, arguments) { [self] in hear($0, $1, run) }
         // It has to end as soon as the system is to stop.
-        guard let ticket = waits.begin({ await implementation.run(given, in: context) }) else { return }
+        guard let ticket = waits.begin({ await implementation.run(arguments, in: context) }) else { return }
         _ = await waits.finish(ticket)
     }
 
-    /// Does what the host does itself: the event that is emitted, if that is it.
+    /// The arguments of the side effect in a state, and how long it may take; nil if there is a fault in them.
+    private func given(in state: SystemState) -> (arguments: [String: Value], limit: Duration?)? {
+        var arguments: [String: Value] = [:]
+        var limit: Duration?
+        do {
+            var variables = Variables(state.data, .timestamp(time.now()))
+            for (name, program) in definition.arguments[state.index] ?? [:] {
+                arguments[name] = try program.evaluate(&variables)
+            }
+            if let programs = definition.timeout { limit = try duration(programs, state, &variables) }
+        } catch {
+            note(fault(error.message))
+            return nil
+        }
+        if let problem = schema?.problems(with: arguments).first {
+            note(fault(problem.message))
+            return nil
+        }
+        return (arguments, limit)
+    }
+
+    /// Does at once, on the system's turn, what needs no run. Returns the event that is emitted, if that is it.
     private func act(in state: SystemState) -> SystemEvent? {
+        if let effect = implementation as? any ImmediateEffect {
+            carryOut(effect, in: state)
+            return nil
+        }
         guard definition.effect == EffectSchema.publish.name else {
             return event(for: EffectSchema.emit.name, .null, in: state, begun: nil).event
         }
         publish(state)
         return nil
+    }
+
+    private func carryOut(_ effect: any ImmediateEffect, in state: SystemState) {
+        guard let arguments = given(in: state)?.arguments else { return }
+        let (begun, begin) = (time.now(), time.elapsed())
+        figures.begin()
+        effect.act(arguments, in: context(of: state, arguments) { _, _ in false })
+        figures.end(after: time.elapsed() - begin)
+        ended(
+            EffectRun(
+                feedback: definition.name, record: state.record, begun: begun, ended: time.now(), outcomes: [],
+                others: 0, isCancelled: false))
     }
 
     /// What a run is given that a state has asked for.

@@ -5,7 +5,7 @@ public import MediatorHost
 import Systemd
 
 /// `log`: writes a line to the daemon's log, and fields of their own where that is the journal.
-public struct LogEffect: EffectImplementation {
+public struct LogEffect: ImmediateEffect {
     /// Its name and parameters.
     public var schema: EffectSchema { .log }
 
@@ -13,7 +13,7 @@ public struct LogEffect: EffectImplementation {
     public init() {}
 
     /// Writes the line.
-    public func run(_ arguments: [String: Value], in context: EffectContext) async {
+    public func act(_ arguments: [String: Value], in context: EffectContext) {
         guard case .string(let message)? = arguments["message"] else { return }
         var level = Logger.Level.info
         if case .string(let name)? = arguments["level"], let known = Logger.Level(rawValue: name) { level = known }
