@@ -463,8 +463,8 @@ final class EffectRunner: Sendable {
         figures.report(outcome)
         run.outcomes.note(outcome, told(result), at: time.now())
         // Before the outcome itself: what that leads to may withdraw what comes behind it.
-        if !run.turn.isReplaced, let level = probe?.count(outcome, of: run.stretch, run.thresholds) {
-            tell(level, result, run)
+        if !run.turn.isReplaced, let report = probe?.count(outcome, of: run.stretch, run.thresholds) {
+            tell(report, result, run)
         }
         let (hasRule, event) = event(for: outcome, result, in: run.state, begun: run.begun)
         if let event, !run.turn.isReplaced { run.send(event) }
@@ -472,12 +472,15 @@ final class EffectRunner: Sendable {
     }
 
     /// Tells what several outcomes in a row have come to, if there are rules for that.
-    private func tell(_ level: String, _ result: Value, _ run: Run) {
-        let (hasRule, event) = event(for: level, result, in: run.state, begun: run.begun)
+    ///
+    /// The event is not one of this run, which a new state may withdraw, but one of the feedback: the system takes it if it is
+    /// by then in a state that asks for the side effect.
+    private func tell(_ report: ProbeWatch.Report, _ result: Value, _ run: Run) {
+        let (hasRule, event) = event(for: report.outcome, result, in: run.state, begun: run.begun)
         guard hasRule else { return }
-        figures.report(level)
-        run.outcomes.note(level, told(result), at: time.now())
-        if let event { run.send(event) }
+        figures.report(report.outcome)
+        run.outcomes.note(report.outcome, told(result), at: time.now())
+        if let event { whenDue({ [probe] in probe?.holds(report) == true ? event : nil }, {}) }
     }
 
     /// One run: of what, and where its outcomes go.
@@ -535,13 +538,13 @@ final class EffectRunner: Sendable {
             type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
         let message = "its time was up, after \(limit)"
         // For a probe that is a failure like others.
-        if let level = probe?.count("onFailure", of: run.stretch, run.thresholds), !run.turn.isReplaced,
-            let type = schema?.outcomes.first(where: { $0.name == level })?.result
+        if let report = probe?.count("onFailure", of: run.stretch, run.thresholds), !run.turn.isReplaced,
+            let type = schema?.outcomes.first(where: { $0.name == report.outcome })?.result
         {
             let fields = type.fields.map { field in
                 field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
             }
-            tell(level, .structure(Structure(type: type, fields: fields)), run)
+            tell(report, .structure(Structure(type: type, fields: fields)), run)
         }
         let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
         guard !isTold, !isCounted("onFailure", in: run.state) else { return }

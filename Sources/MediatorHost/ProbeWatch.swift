@@ -67,17 +67,23 @@ package struct LevelCounter: Sendable {
     }
 }
 
-/// What the runs of a feedback that probes have shown so far, and what of it is to be told.
+/// What the runs of a feedback that probes have shown so far.
 ///
-/// A change of the level is told once. But with `cancelOnNewState` an event that waits when another leads to a new state
-/// is withdrawn; so in each new state the level is told again by the first run that confirms it. In a state that does not
-/// ask for the side effect all is forgotten: what was so then says nothing of how it is later.
+/// It belongs to the feedback, not to a run or a state: a change of the level is told once, whatever states follow. But a
+/// state that does not ask for the side effect makes it forget: what was so then says nothing of how it is later.
 final class ProbeWatch: Sendable {
+    /// A change of the level.
+    struct Report: Sendable {
+        /// The outcome that tells it.
+        let outcome: String
+        fileprivate let period: UInt64
+    }
+
     private struct Machine {
         var counter = LevelCounter()
-        /// Whether the level has been told.
-        var isTold = false
-        /// The stretch of the system's life to which that belongs.
+        /// Counts the times in which states ask for the side effect, one after the other.
+        var period: UInt64 = 0
+        /// The stretch of the system's life of which runs count.
         var stretch: UInt64 = 0
     }
 
@@ -90,28 +96,26 @@ final class ProbeWatch: Sendable {
     ///   - endsRuns: whether a new state ends the runs of the one before.
     func enter(isAsked: Bool, endsRuns: Bool) -> UInt64 {
         machine.withLock { machine in
-            if !isAsked { machine.counter = LevelCounter() }
-            if !isAsked || endsRuns {
-                machine.isTold = false
-                machine.stretch += 1
+            if !isAsked {
+                machine.counter = LevelCounter()
+                machine.period += 1
             }
+            if !isAsked || endsRuns { machine.stretch += 1 }
             return machine.stretch
         }
     }
 
-    /// Counts an outcome of a run; the outcome that is to be told because of it, if any. What comes from a stretch that is
+    /// Counts an outcome of a run; the change that is to be told because of it, if any. What comes from a stretch that is
     /// over does not count: nobody hears of it.
-    func count(_ outcome: String, of stretch: UInt64, _ thresholds: Thresholds) -> String? {
+    func count(_ outcome: String, of stretch: UInt64, _ thresholds: Thresholds) -> Report? {
         guard outcome == "onSuccess" || outcome == "onFailure" else { return nil }
         let hasFailed = outcome == "onFailure"
         return machine.withLock { machine in
-            guard stretch == machine.stretch else { return nil }
-            let isNew = machine.counter.count(hasFailed: hasFailed, thresholds)
-            guard let level = machine.counter.level, hasFailed == (level == .down), isNew || !machine.isTold else {
-                return nil
-            }
-            machine.isTold = true
-            return level == .up ? "onUp" : "onDown"
+            guard stretch == machine.stretch, machine.counter.count(hasFailed: hasFailed, thresholds) else { return nil }
+            return Report(outcome: hasFailed ? "onDown" : "onUp", period: machine.period)
         }
     }
+
+    /// Whether a change still says something: no state has been entered since that does not ask for the side effect.
+    func holds(_ report: Report) -> Bool { machine.withLock { $0.period == report.period } }
 }

@@ -13,6 +13,8 @@ private final class ToldProbe: EffectImplementation {
     let ended = AwaitedValue(0)
     /// Whether it does not come to an end by itself.
     let hangs = Atomic(false)
+    /// How many seconds a run takes.
+    let lasts = Atomic(0)
 
     let schema = EffectSchema(
         name: "probe", parameters: [.init(name: "number", type: .int, default: .int(0))],
@@ -27,6 +29,8 @@ private final class ToldProbe: EffectImplementation {
             try? await context.clock.sleep(for: .seconds(1_000_000))
             return
         }
+        let seconds = lasts.load(ordering: .relaxed)
+        if seconds > 0 { try? await context.clock.sleep(for: .seconds(seconds)) }
         let succeeds = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         let number = runs.add(1, ordering: .relaxed).newValue
         guard let succeeds else { return }
@@ -135,16 +139,40 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
-    @Test func `tells it again in each new state where that may have withdrawn what it told`() async throws {
-        let fixture = try Fixture(system("cancelOnNewState", "{ failureThreshold: 2, successThreshold: 2 }"))
+    @Test(arguments: ["continueOnNewState", "cancelOnNewState"])
+    func `tells each change once, whatever states follow`(strategy: String) async throws {
+        let fixture = try Fixture(system(strategy, "{ failureThreshold: 2, successThreshold: 2 }"))
         #expect(try await fixture.probe("++") == "u")
-        // It told so itself, which led to a new state: there it tells it once more, and so on at its own pace.
-        #expect(try await fixture.probe("+") == "uu")
-        // What contradicts the level does not tell it, and is counted from state to state.
-        #expect(try await fixture.probe("-") == "uu")
+        // It told so itself, which led to a new state: there, nothing has changed.
+        #expect(try await fixture.probe("+++") == "u")
         try fixture.host.emit("Turn", to: "watch", fields: [])
-        #expect(try await fixture.told() == "uu")
-        #expect(try await fixture.probe("-") == "uud")
+        #expect(try await fixture.probe("+") == "u")
+        // What it has counted goes on from state to state.
+        #expect(try await fixture.probe("-") == "u")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        #expect(try await fixture.told() == "u")
+        #expect(try await fixture.probe("-") == "ud")
+        #expect(try await fixture.probe("---") == "ud")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
+    /// A new state withdraws what a run has told and the system has not taken, but the level is not of one run.
+    @Test(arguments: [("any", "u"), ("One", "")])
+    func `tells a change though a new state comes before it, where that asks for the probe, too`(
+        states: String, told: String
+    ) async throws {
+        let fixture = try Fixture(system("cancelOnNewState", "{}", onState: states))
+        fixture.probe.lasts.store(5, ordering: .relaxed)
+        fixture.probe.answers.withLock { $0.append(true) }
+        fixture.host.start()
+        await fixture.clock.sleepers(atLeast: 1)
+        try fixture.host.pause("watch", by: 0, named: nil)
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        fixture.probe.lasts.store(0, ordering: .relaxed)
+        fixture.clock.advance(by: .seconds(5))
+        await fixture.probe.ended.wait { $0 >= 1 }
+        try fixture.host.resume("watch")
+        #expect(try await fixture.told() == told)
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
