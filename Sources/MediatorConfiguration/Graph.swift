@@ -467,8 +467,8 @@ public struct FeedbackDefinition: Sendable {
 /// How close together the runs of a feedback may be that states ask for. Durations by state index; variables: `state`,
 /// `now`.
 public enum Pace: Sendable {
-    /// A run begins when none other has been asked for so long.
-    case debounce([Int: DataProgram])
+    /// A run begins when none other has been asked for so long, and at the latest so long after the first that was put off.
+    case debounce([Int: DataProgram], maxWait: [Int: DataProgram]?)
     /// A run begins at least so long after the one before; of those asked for meanwhile, the last.
     case throttle([Int: DataProgram])
 }

@@ -328,7 +328,12 @@ final class EffectRunner: Sendable {
     ) throws(EvaluationError) -> Effect<SystemEvent> {
         let request =
             switch pace {
-            case .debounce(let quiet): pacer.delay(key, by: try duration(quiet, state, &variables))
+            case .debounce(let quiet, let maxWait):
+                pacer.delay(
+                    key, by: try duration(quiet, state, &variables),
+                    maxWait: try maxWait.map { programs throws(EvaluationError) in
+                        try duration(programs, state, &variables)
+                    })
             case .throttle(let interval): pacer.throttle(key, try duration(interval, state, &variables))
             }
         if let request, !request.isPutOff {

@@ -25,12 +25,14 @@ final class Pacer: Sendable {
         var ticket: Waits.Ticket?
         /// When the calendar says so, it is due.
         var moment: Timestamp?
+        /// When the first of the requests was put off of which this is the last.
+        var since: Duration?
         /// Until when no run may begin.
         var rest: Duration = .zero
 
         /// Nothing is waited for any more. Returns what was.
         mutating func endWaiting() -> Waits.Ticket? {
-            (waiting, moment) = (nil, nil)
+            (waiting, moment, since) = (nil, nil, nil)
             return ticket.take()
         }
     }
@@ -58,8 +60,13 @@ final class Pacer: Sendable {
     }
 
     /// Asks for a run that begins after a delay in which nobody asks for another. `nil`: there are too many keys.
-    func delay(_ key: Value?, by delay: Duration) -> Request? {
-        ask(key, rest: .zero) { elapsed, _ in elapsed + delay }
+    ///
+    /// - Parameter maxWait: how long after the first request that was put off it begins at the latest.
+    func delay(_ key: Value?, by delay: Duration, maxWait: Duration? = nil) -> Request? {
+        ask(key, rest: .zero) { elapsed, lane in
+            let due = elapsed + delay
+            return maxWait.map { min(due, (lane.since ?? elapsed) + $0) } ?? due
+        }
     }
 
     /// Asks for a run that begins so long after the one before at the earliest. `nil`: there are too many keys.
@@ -78,9 +85,11 @@ final class Pacer: Sendable {
             let due = due(elapsed, lane)
             let request = Request(number: machine.next, key: key, due: due, rest: rest, isPutOff: due > elapsed)
             machine.next += 1
+            let since = lane.since ?? elapsed
             let old = lane.endWaiting()
             if request.isPutOff {
                 (lane.waiting, lane.moment) = (request.number, now.advanced(by: due - elapsed))
+                lane.since = since
             } else {
                 lane.rest = elapsed + rest
             }

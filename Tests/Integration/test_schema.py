@@ -27,7 +27,8 @@ SHAPES |= {"unknown-type", "out-of-range", "missing-parameter"}
 UNSEEN = {
     "feedback-every-too-short", "feedback-onstate-any-among-others", "feedback-timeout-zero", "link-loop-limit-no-time",
     "link-loop-limit-zero", "system-field-type-too-deep", "system-initial-any",
-    "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero",
+    "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero", "handling-maxwait-too-short",
+    "handling-maxwait-zero",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
     # Names that may be those of states and events.
     "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out", "events-missing",

@@ -202,6 +202,35 @@ private let goesOn = "strategy: continueOnNewState"
         await fixture.end()
     }
 
+    @Test(arguments: ["3s", "\"${duration('3s')}\""])
+    func `of a debounce comes to its end though its source keeps changing`(maxWait: String) async throws {
+        let fixture = try Fixture("debounce: 1s, maxWait: \(maxWait), \(goesOn)")
+        for round in 0..<3 {
+            let begin = round * 3_000
+            // The first change is put off, and so are the next five, each before the delay is over.
+            for number in 1...6 {
+                try await fixture.emit("Go", .int(Int64(number)))
+                await fixture.pass(500, until: min(begin + number * 500 + 500, begin + 3_000))
+            }
+            #expect(await fixture.next() == 6)
+        }
+        // After a run, and after its state, the longest wait begins anew.
+        try await fixture.emit("Go", .int(7))
+        await fixture.pass(900, until: 10_000)
+        try await fixture.emit("Back")
+        for number in 8...11 {
+            try await fixture.emit("Go", .int(Int64(number)))
+            await fixture.pass(900, until: min(9_900 + (number - 8) * 900 + 1_000, 12_900))
+        }
+        #expect(await fixture.next() == 11)
+        await fixture.end()
+    }
+
+    @Test(arguments: ["2s", "48h", "\"${duration(string(state.n) + 'h')}\""])
+    func `of a debounce may have any limit that is no shorter`(maxWait: String) throws {
+        _ = try Fixture("debounce: 2s, maxWait: \(maxWait), \(goesOn)")
+    }
+
     /// At most so many keys wait at once, as many as are told apart.
     @Test func `of one key too many is a fault`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn), key: \"${state.n}\"")

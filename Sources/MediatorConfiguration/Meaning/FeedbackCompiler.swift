@@ -46,7 +46,8 @@ struct FeedbackCompiler {
         definition.jitter = jitter.value
         definition.retry = written.handling.retry
         definition.text = FeedbackText(
-            schedule: written.schedule, effect: effect, constants: ShownConstants(lookup.session))
+            schedule: written.schedule, handling: written.handling, effect: effect,
+            constants: ShownConstants(lookup.session))
         return FeedbackChecker(written, effect, lookup).check(definition) ? definition : nil
     }
 

@@ -1,6 +1,7 @@
 /// How a feedback is written, from which is told what it does.
 struct FeedbackText: Sendable {
     private let schedule: WrittenFeedback.Schedule
+    private let handling: WrittenHandling
     private let name: String
     private let argument: Node
     private let constants: ShownConstants?
@@ -8,23 +9,36 @@ struct FeedbackText: Sendable {
     /// The text of a feedback that runs a side effect when its schedule says.
     ///
     /// - Parameter constants: those whose values are shown.
-    init(schedule: WrittenFeedback.Schedule, effect: WrittenEffect, constants: ShownConstants?) {
+    init(
+        schedule: WrittenFeedback.Schedule, handling: WrittenHandling, effect: WrittenEffect,
+        constants: ShownConstants?
+    ) {
         self.constants = constants
         self.schedule = schedule
+        self.handling = handling
         name = effect.schema.name
         argument = effect.argument
     }
 
     /// One line: when, what, and with what.
     var summary: String {
-        func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
         let time =
             switch schedule {
-            case .atOnce, .broken: ""
+            case .atOnce, .broken: pace
             case .after(let node): "after \(text(node)): "
             case .every(let node): "every \(text(node)): "
             case .at(let nodes): "at \(nodes.map(text).joined(separator: ", ")): "
             }
         return time + name + (argument.isNull ? "" : " " + text(argument))
+    }
+
+    private func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
+
+    /// How close together its runs may be.
+    private var pace: String {
+        let parts = [
+            ("debounce", handling.debounce), ("maxWait", handling.maxWait), ("throttle", handling.throttle),
+        ].compactMap { name, node in node.map { "\(name) \(text($0))" } }
+        return parts.isEmpty ? "" : parts.joined(separator: ", ") + ": "
     }
 }

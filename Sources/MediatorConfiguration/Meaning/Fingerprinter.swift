@@ -253,8 +253,8 @@ struct Fingerprinter {
 
     private mutating func add(_ handling: WrittenHandling) {
         for (name, node) in [
-            ("debounce", handling.debounce), ("throttle", handling.throttle), ("timeout", handling.timeout),
-            ("jitter", handling.jitter),
+            ("debounce", handling.debounce), ("maxWait", handling.maxWait), ("throttle", handling.throttle),
+            ("timeout", handling.timeout), ("jitter", handling.jitter),
         ] {
             guard let node else { continue }
             print.add(name)

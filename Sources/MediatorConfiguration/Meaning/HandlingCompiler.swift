@@ -20,9 +20,29 @@ struct HandlingCompiler {
 
     /// How close together its runs may be.
     func pace(_ states: [Int]?) -> Part<Pace>? {
-        if let node = written.debounce { return delay(node, "debounce", states).map { Part(value: .debounce($0)) } }
+        if let node = written.debounce { return debounce(node, states).map { Part(value: $0) } }
         if let node = written.throttle { return delay(node, "throttle", states).map { Part(value: .throttle($0)) } }
         return Part()
+    }
+
+    /// A delay that begins anew with each request, and its limit.
+    private func debounce(_ node: Node, _ states: [Int]?) -> Pace? {
+        let quiet = delay(node, "debounce", states)
+        guard let limit = written.maxWait else { return quiet.map { .debounce($0, maxWait: nil) } }
+        let longest = delay(limit, "maxWait", states)
+        guard let quiet, let longest else { return nil }
+        for (state, program) in quiet.sorted(by: { $0.key < $1.key }) {
+            guard case .constant(.duration(let quiet)) = program,
+                case .constant(.duration(let longest))? = longest[state],
+                longest.swiftDuration < quiet.swiftDuration
+            else { continue }
+            lookup.report(
+                .conflictingKeys, at: limit.mark,
+                "'maxWait' is \(longest), which is less than 'debounce', \(quiet)",
+                hint: "write a longer 'maxWait', or leave it out")
+            return nil
+        }
+        return .debounce(quiet, maxWait: longest)
     }
 
     /// How long a run may take.

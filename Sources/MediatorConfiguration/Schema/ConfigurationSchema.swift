@@ -283,6 +283,8 @@ public struct ConfigurationSchema: Sendable {
             "jitter": SchemaNode.reference("duration").described("Up to this much later than the schedule says."),
             "debounce": SchemaNode.reference("duration")
                 .described("It runs when no other run has been asked for so long."),
+            "maxWait": SchemaNode.reference("duration")
+                .described("With 'debounce': how long after the first request it runs at the latest."),
             "throttle": SchemaNode.reference("duration")
                 .described("It runs at most once in this time; of what is asked for meanwhile, the last."),
             "key": [
@@ -338,7 +340,10 @@ public struct ConfigurationSchema: Sendable {
                 ("dependentSchemas", .object(strangers + company)),
                 (
                     "dependentRequired",
-                    SchemaNode.object([(EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")]))])
+                    SchemaNode.object([
+                        (EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")])),
+                        ("maxWait", SchemaNode.array([.string("debounce")])),
+                    ])
                 ),
             ])
     }

@@ -5,7 +5,7 @@ struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = [
         "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "jitter", "debounce",
-        "throttle", "key", "timeout", "retry",
+        "maxWait", "throttle", "key", "timeout", "retry",
     ]
 
     /// The keys of a retry.

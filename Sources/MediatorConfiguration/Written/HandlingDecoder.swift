@@ -12,6 +12,7 @@ struct HandlingDecoder {
     func handling(_ keyed: Keyed, _ strategy: Strategy, _ schema: EffectSchema?) -> WrittenHandling {
         var handling = WrittenHandling()
         handling.debounce = duration(keyed, "debounce")
+        handling.maxWait = duration(keyed, "maxWait")
         handling.throttle = duration(keyed, "throttle")
         handling.timeout = duration(keyed, "timeout")
         handling.jitter = duration(keyed, "jitter")
@@ -92,6 +93,10 @@ struct HandlingDecoder {
             complain(
                 key, "with 'cancelOnNewState' each new state ends the waiting, as with 'after'",
                 "write 'after', or add strategy: continueOnNewState")
+        }
+        if let key = keyed.key("maxWait"), keyed["debounce"] == nil, !keyed.hasMisspelt("debounce") {
+            complain(
+                key, "'maxWait' is about the wait of 'debounce', and there is none", "leave it out, or add 'debounce'")
         }
         if let key = keyed.key("jitter"), schedule == nil {
             complain(

@@ -147,6 +147,7 @@ struct WrittenFeedback: Sendable {
 /// How the runs of a feedback are handled, as written.
 struct WrittenHandling: Sendable {
     var debounce: Node?
+    var maxWait: Node?
     var throttle: Node?
     var key: Scalar?
     var timeout: Node?
