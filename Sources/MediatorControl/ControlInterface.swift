@@ -644,6 +644,7 @@ public enum ControlInterface {
           dropped,
           fault,
           run,
+          skipped,
           paused,
           resumed
         )
@@ -652,17 +653,19 @@ public enum ControlInterface {
         type TraceGuard (condition: string, source: string, holds: bool, reason: string)
 
         # What a side effect has reported, and when; text is the same in words, without the
-        # time.
+        # time. retried: it was made again on account of that, which led to no event.
         type TraceOutcome (
           name: string,
           result: ?[string]object,
           time: string,
+          retried: ?bool,
           text: string
         )
 
         # Something that a system did: it began, or took an event (event, data) in a state, and
         # entered another one or not; it did not take an event; something failed; a side effect
-        # of a feedback ran from time to ended, and reported outcomes, and more before these;
+        # of a feedback ran from time to ended, and reported outcomes, and more before these, or
+        # was not begun, since one ran (skipped);
         # somebody paused or resumed it.
         # Data that is longer than 4096 bytes is left out. text is the same in words, without
         # the time and the conditions.

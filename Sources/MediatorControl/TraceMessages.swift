@@ -164,6 +164,8 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     case fault
     /// A side effect ran.
     case run
+    /// A side effect was not begun, since one ran, and there is to be one at a time.
+    case skipped
     /// Somebody paused the system.
     case paused
     /// Somebody let it go on.
@@ -198,14 +200,17 @@ public struct TraceOutcome: Codable, Sendable, Hashable {
     public var result: JSONObject?
     /// When (RFC 3339, UTC).
     public var time: String
+    /// Whether the side effect was made again on account of it, so that it led to no event; nil: it was not.
+    public var retried: Bool?
     /// The same in words, without the time.
     public var text: String
 
     /// An outcome.
-    public init(name: String, result: JSONObject? = nil, time: String, text: String) {
+    public init(name: String, result: JSONObject? = nil, time: String, retried: Bool? = nil, text: String) {
         self.name = name
         self.result = result
         self.time = time
+        self.retried = retried
         self.text = text
     }
 }

@@ -107,7 +107,9 @@ extension MediatorControl.TraceStep {
             },
             feedback: step.feedback,
             outcomes: step.outcomes.map {
-                TraceOutcome(name: $0.name, result: Bounded.fields(of: $0.result), time: "\($0.time)", text: $0.text)
+                TraceOutcome(
+                    name: $0.name, result: Bounded.fields(of: $0.result), time: "\($0.time)",
+                    retried: $0.isRetried ? true : nil, text: $0.text)
             },
             more: step.otherOutcomes, reason: step.reason, text: step.text)
     }
@@ -123,6 +125,7 @@ extension TraceKind {
         case .dropped: self = .dropped
         case .fault: self = .fault
         case .run: self = .run
+        case .skipped: self = .skipped
         case .paused: self = .paused
         case .resumed: self = .resumed
         }

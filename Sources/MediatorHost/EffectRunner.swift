@@ -14,13 +14,13 @@ final class EffectRunner: Sendable {
     private let time: HostTime
     private let logger: Logger
     private let note: @Sendable (Fault) -> Void
-    /// Told of each run of the side effect that has ended.
-    private let ended: @Sendable (EffectRun) -> Void
+    /// Told of each run of the side effect that has ended, and of each that was not begun.
+    private let happened: @Sendable (Happening) -> Void
     /// What events of it come from, by outcome; `emit` and `publish` have none.
     private let sources: [String: FeedbackSource]
     private let ownSource: FeedbackSource
-    /// Calls the first on the system's turn when it has taken what waits for it now, and has it take the event that this
-    /// returns at once. Calls the second in its stead if the system ends before.
+    /// Calls the first function on the system's turn, behind the events sent before, and has the system take the event that
+    /// it returns. Calls the second function if the system ends before.
     typealias WhenDue = @Sendable (@escaping @Sendable () -> SystemEvent?, @escaping @Sendable () -> Void) -> Void
     private let whenDue: WhenDue
     /// Puts on a bus what a state makes of the feedback, if that is what it does.
@@ -55,9 +55,9 @@ final class EffectRunner: Sendable {
         events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures, pause: PauseGate,
         whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void,
-        ended: @escaping @Sendable (EffectRun) -> Void
+        happened: @escaping @Sendable (Happening) -> Void
     ) {
-        self.ended = ended
+        self.happened = happened
         let isTick = definition.schedule.hasTicks
         let isLasting = implementation?.schema.isLasting ?? false
         ownSource = FeedbackSource(definition.name, outcome: nil, isTick: isTick)
@@ -126,7 +126,8 @@ final class EffectRunner: Sendable {
     }
 
     /// Asks for the side effect on behalf of a state that has just been entered.
-    private func ask(in state: SystemState, _ variables: inout Variables) throws(EvaluationError) -> Effect<SystemEvent> {
+    private func ask(in state: SystemState, _ variables: inout Variables) throws(EvaluationError) -> Effect<SystemEvent>
+    {
         let generation = hasTicks ? ticker.enter(isAsked: true) : 0
         let stretch = stretch(true)
         switch definition.schedule {
@@ -233,7 +234,7 @@ final class EffectRunner: Sendable {
                     case .due where isImmediate:
                         event = act(in: state)
                         continuation.resume(returning: .done)
-                    case .due: continuation.resume(returning: turn(key).map { .begins($0) } ?? .done)
+                    case .due: continuation.resume(returning: turn(key, in: state).map { .begins($0) } ?? .done)
                     }
                     return event
                 }, { continuation.resume(returning: .ended) })
@@ -303,17 +304,20 @@ final class EffectRunner: Sendable {
 
     /// A side effect that begins when it is its turn. Beyond the limit there is none.
     private func counted(_ key: Value?, _ state: SystemState, _ stretch: UInt64) -> Effect<SystemEvent> {
-        guard let turn = turn(key) else { return .nothing }
+        guard let turn = turn(key, in: state) else { return .nothing }
         return .run { send in await turn.perform { await self.run(state, stretch, turn, send) } }
     }
 
     /// A side effect's place among those of its feedback; nil: there is to be none.
-    private func turn(_ key: Value?) -> RunTurn? {
+    private func turn(_ key: Value?, in state: SystemState) -> RunTurn? {
         do throws(RunGate.Refusal) {
             return try gate.enter(key)
         } catch {
             switch error {
-            case .busy: logger.debug("not begun, since it runs still")
+            case .busy:
+                figures.skip()
+                happened(Happening(.skipped(definition.name), state.record, nil, at: time.now()))
+                logger.debug("not begun, since it runs still")
             case .full:
                 let limit = definition.limit
                 note(fault("\(limit) of its side effects run or wait already; no other was started"))
@@ -369,10 +373,11 @@ final class EffectRunner: Sendable {
         defer {
             figures.end(after: time.elapsed() - begin)
             let (outcomes, others) = run.outcomes.all
-            ended(
-                EffectRun(
-                    feedback: definition.name, record: state.record, begun: run.begun, ended: time.now(),
-                    outcomes: outcomes, others: others, isCancelled: Task.isCancelled))
+            happened(
+                Happening(
+                    EffectRun(
+                        feedback: definition.name, record: state.record, begun: run.begun, ended: time.now(),
+                        outcomes: outcomes, others: others, isCancelled: Task.isCancelled)))
         }
         guard schema?.isLasting == true else {
             return await attempts(limit, run, arguments) { await implementation.run(arguments, in: $0) }
@@ -423,10 +428,11 @@ final class EffectRunner: Sendable {
         figures.begin()
         effect.act(arguments, in: context(of: state, arguments) { _, _ in false })
         figures.end(after: time.elapsed() - begin)
-        ended(
-            EffectRun(
-                feedback: definition.name, record: state.record, begun: begun, ended: time.now(), outcomes: [],
-                others: 0, isCancelled: false))
+        happened(
+            Happening(
+                EffectRun(
+                    feedback: definition.name, record: state.record, begun: begun, ended: time.now(), outcomes: [],
+                    others: 0, isCancelled: false)))
     }
 
     /// What a run is given that a state has asked for.
@@ -478,8 +484,8 @@ final class EffectRunner: Sendable {
 
     /// Tells what several outcomes in a row have come to, if there are rules for that.
     ///
-    /// The event is not one of this run, which a new state may withdraw, but one of the feedback: the system takes it if it is
-    /// by then in a state that asks for the side effect.
+    /// The event belongs to the feedback, not to this run, so that a new state does not withdraw it. The system takes it if
+    /// it is by then in a state that asks for the side effect.
     private func tell(_ report: ProbeWatch.Report, _ result: Value, _ run: Run) {
         let (hasRule, event) = event(for: report.outcome, result, in: run.state, begun: run.begun)
         guard hasRule else { return }
@@ -516,13 +522,19 @@ final class EffectRunner: Sendable {
             let context = context(of: run.state, arguments) { [self] outcome, result in
                 switch attempt.take(outcome) {
                 case .tell: return hear(outcome, result, run)
-                case .keep: return true
+                case .retry: run.outcomes.note(outcome, told(result), at: time.now(), isRetried: true)
+                case .keep: break
                 }
+                return true
             }
             let isInTime = await finishes(within: limit, attempt) { await body(context) }
             guard !Task.isCancelled else { return }
             if left > 0, attempt.hasFailed || !isInTime, let retry = definition.retry {
                 left -= 1
+                if !isInTime, let limit {
+                    run.outcomes.note(
+                        EffectSchema.timeoutOutcome.name, Self.timeoutResult(limit), at: time.now(), isRetried: true)
+                }
                 let pause = delay * (1 + retry.jitter * (2 * time.random() - 1))
                 delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
                 logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
@@ -537,23 +549,26 @@ final class EffectRunner: Sendable {
 
     /// A run's time was up: an event where the configuration says which, else a fault.
     private func tellTimeout(_ limit: Duration, _ run: Run) {
-        let (seconds, attoseconds) = limit.components
-        let span = TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
-        let result = Structure(
-            type: EffectSchema.timeoutOutcome.result, fields: [span.map { .duration($0) } ?? .null])
+        let result = Self.timeoutResult(limit)
         let message = "its time was up, after \(limit)"
         // For a probe that is a failure like others.
         if let report = probe?.count("onFailure", of: run.stretch, run.thresholds), !run.turn.isReplaced,
             let type = schema?.outcomes.first(where: { $0.name == report.outcome })?.result
         {
             let fields = type.fields.map { field in
-                field.name == "error" ? .string(message) : field.name == "took" ? result.fields[0] : field.type.blank
+                field.name == "error"
+                    ? .string(message) : field.name == "took" ? .duration(after: limit) : field.type.blank
             }
             tell(report, .structure(Structure(type: type, fields: fields)), run)
         }
-        let isTold = deliver(EffectSchema.timeoutOutcome.name, .structure(result), run)
+        let isTold = deliver(EffectSchema.timeoutOutcome.name, result, run)
         guard !isTold, !isCounted("onFailure", in: run.state) else { return }
         note(fault(message))
+    }
+
+    /// What `onTimeout` tells.
+    private static func timeoutResult(_ limit: Duration) -> Value {
+        .structure(Structure(type: EffectSchema.timeoutOutcome.result, fields: [.duration(after: limit)]))
     }
 
     /// Whether something ends within a limit; past it, it is cancelled, and waited for. `nil`: there is no limit.
@@ -678,6 +693,8 @@ extension StateSelector {
 private final class Attempt: Sendable {
     enum Verdict {
         case tell
+        /// It is a failure, after which there is another attempt.
+        case retry
         /// It is not to be known.
         case keep
     }
@@ -721,8 +738,17 @@ private final class Attempt: Sendable {
             machine.isFinished = true
             guard outcome == "onFailure", mayFail else { return .tell }
             machine.hasFailed = true
-            return .keep
+            return .retry
         }
+    }
+}
+
+extension Value {
+    /// A time that has passed.
+    fileprivate static func duration(after limit: Duration) -> Value {
+        let (seconds, attoseconds) = limit.components
+        return TimeSpan(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000)).map { .duration($0) }
+            ?? .null
     }
 }
 

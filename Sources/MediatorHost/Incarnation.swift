@@ -18,8 +18,8 @@ final class Incarnation: Sendable {
         var unhandled: @Sendable (SystemState, SystemEvent) -> Void
         /// It has dropped an event.
         var dropped: @Sendable (SystemEvent, DropReason) -> Void
-        /// A side effect has ended.
-        var ran: @Sendable (EffectRun) -> Void
+        /// A side effect has ended, or was not begun.
+        var happened: @Sendable (Happening) -> Void
         /// It got an event that it must handle, and did not.
         var failed: @Sendable (Fault) -> Void
         /// Its loop has failed, and is being cancelled.
@@ -116,7 +116,7 @@ final class Incarnation: Sendable {
                     if let loop { loop.whenDue(body, ended: ended) } else { ended() }
                 },
                 publish: { [outlets] in outlets.show($0, by: feedback.name) },
-                note: report, ended: reports.ran)
+                note: report, happened: reports.happened)
             runners.append(runner)
             loop.add(
                 Feedback(
@@ -276,7 +276,7 @@ final class ReportBox: Sendable {
             dropped: { [self] event, reason in
                 tell(.traced(Happening(.dropped(reason), nil, event, at: now()), of: number))
             },
-            ran: { [self] run in tell(.traced(Happening(run), of: number)) },
+            happened: { [self] in tell(.traced($0, of: number)) },
             failed: { [self] in tell(.fault($0, of: number, isFailure: true)) },
             broke: { [self] in tell(.broke($0, of: number)) },
             wasReset: { [self] in tell(.wasReset(number)) },

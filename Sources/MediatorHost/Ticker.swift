@@ -99,7 +99,7 @@ final class Ticker: Sendable {
                 let moment = IntervalCadence.gathered(due, interval)
                 guard let ticket = waits.begin({ [time] in try await time.sleep(moment) }) else { return .ended }
                 machine.waiting = ticket
-                machine.next = now.advanced(by: due - elapsed)
+                machine.next = now.advanced(by: moment - elapsed)
                 return .wait(ticket)
             case (.calendar(var cadence), .at(let expressions)):
                 // At other times it was not waited for these.

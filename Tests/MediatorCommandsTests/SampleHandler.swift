@@ -211,7 +211,7 @@ final class SampleHandler: ControlHandler {
                         effect: "every 5s: run df --output=pcent",
                         running: 1,
                         waiting: 2,
-                        next: "2026-11-21T12:00:04Z",
+                        next: "2026-11-21T12:00:03.2Z",
                         outcomes: [
                             FeedbackOutcome(
                                 outcome: "onSuccess", event: "Measured", condition: "result.exitCode == 0"),

@@ -160,6 +160,29 @@ private final class Work: EffectImplementation, Sendable {
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `its attempts are in the trace`() async throws {
+        let fixture = try Fixture(
+            Self.continuing + "timeout: 5s\nonTimeout: { Late: { after: \"${result.after}\" } }\nretry: 2")
+        fixture.work.failures = 1
+        try await fixture.ask("a")
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.work.isEndless = true
+        await fixture.pass(.seconds(1))
+        await fixture.pass(.seconds(5), waiting: 2)
+        while fixture.work.cancelled == 0 { await Task.yield() }
+        fixture.work.isEndless = false
+        await fixture.pass(.seconds(2))
+        try await fixture.until(["good a"])
+        await fixture.host.stop(within: .seconds(1))
+        let run = try #require(try fixture.host.trace("worker").first { $0.kind == .run })
+        #expect(run.outcomes.map(\.name) == ["onFailure", "onTimeout", "onSuccess"])
+        #expect(run.outcomes.map(\.isRetried) == [true, true, false])
+        #expect(
+            run.text == "the feedback work in Here { asked: \"a\", log: [] } came after 0 ms to "
+                + "onFailure { name: \"a\" } and was made again, onTimeout { after: duration(\"5s\") } and was made again, "
+                + "onSuccess { name: \"a\" }")
+    }
+
     @Test func `one that fails each time is a failure in the end`() async throws {
         let fixture = try Fixture(Self.continuing + "retry: 2")
         fixture.work.failures = 3

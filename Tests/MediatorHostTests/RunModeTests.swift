@@ -154,6 +154,16 @@ private final class Works: EffectImplementation, Sendable {
         fixture.works.finish(4)
         #expect(try await fixture.done(2) == 4)
         #expect(try fixture.status().faults == 0 && fixture.works.most == 1)
+        // Those that did not begin have left a trace.
+        let skipped = try fixture.host.trace("worker").filter { $0.kind == .skipped }
+        #expect(
+            skipped.map(\.text)
+                == [2, 3].map {
+                    "the feedback work in Busy { asked: \($0), done: 0, last: 0 } did not begin, since its last run goes on"
+                })
+        #expect(skipped.allSatisfy { $0.feedback == "work" })
+        let figures = fixture.host.snapshot.metrics.prometheusText.split(separator: "\n")
+        #expect(figures.contains { $0.hasPrefix("mediatord_feedback_skipped_total{") && $0.hasSuffix("} 2") })
         await fixture.host.stop(within: .seconds(1))
     }
 

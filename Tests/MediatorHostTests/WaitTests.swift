@@ -29,7 +29,8 @@ private struct Fixture {
 
             """
         host = try Host(
-            graph: try graph(text), effects: EffectCatalogue([]), time: .manual(clock),
+            graph: try graph(text), effects: EffectCatalogue([]),
+            time: HostTime(clock: clock) { [clock] in Self.begin.advanced(by: clock.now.offset) ?? Self.begin },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         values = try host.watchBus("b")
         host.start()
@@ -70,11 +71,13 @@ private struct Fixture {
 
     /// When the feedback runs next.
     var due: Duration? {
-        get throws {
-            let begin = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
-            return try host.systemStatus("a").nextRuns["tell"]?.span(since: begin)
-        }
+        get throws { try host.systemStatus("a").nextRuns["tell"]?.span(since: Self.begin) }
     }
+
+    private static let begin: Timestamp = {
+        guard let time = Timestamp(seconds: 1_700_000_000, nanoseconds: 0) else { preconditionFailure("it is in 2023") }
+        return time
+    }()
 }
 
 private let goesOn = "strategy: continueOnNewState"
@@ -229,6 +232,18 @@ private let goesOn = "strategy: continueOnNewState"
     @Test(arguments: ["2s", "48h", "\"${duration(string(state.n) + 'h')}\""])
     func `of a debounce may have any limit that is no shorter`(maxWait: String) throws {
         _ = try Fixture("debounce: 2s, maxWait: \(maxWait), \(goesOn)")
+    }
+
+    /// Ticks that are due at about the same time wake the daemon once, a little later.
+    @Test func `for a tick is told with the moment at which that comes`() async throws {
+        let fixture = try Fixture("every: 10s, \(goesOn)")
+        fixture.clock.advance(by: .milliseconds(123))
+        try await fixture.emit("Go", .int(1))
+        #expect(await fixture.next() == 1)
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline?.offset == .milliseconds(10_150))
+        #expect(try fixture.due == .milliseconds(10_150))
+        await fixture.end()
     }
 
     /// At most so many keys wait at once, as many as are told apart.

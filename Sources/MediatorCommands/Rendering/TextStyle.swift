@@ -1,3 +1,4 @@
+import CommonExpression
 import MediatorControl
 
 /// How text looks for people: colours, width, times.
@@ -96,9 +97,10 @@ struct TextStyle: Sendable {
         return "\(clock(seconds)) (\(ago(seconds)))"
     }
 
-    /// A moment that is to come: it is never just gone.
+    /// A moment that is to come: it is never just gone, and rounded up, so that it is never told too early.
     func coming(_ text: String) -> String {
-        guard let seconds = Timestamp.seconds(text) else { return PlainText.cleaned(text) }
+        guard let time = CommonExpression.Timestamp(rfc3339: text) else { return PlainText.cleaned(text) }
+        let seconds = time.seconds + (time.nanoseconds > 0 ? 1 : 0)
         return "\(clock(seconds)) (\(seconds > now ? ago(seconds) : "now"))"
     }
 

@@ -157,7 +157,7 @@ struct TraceReport: Report {
         switch kind {
         case .fault: .red
         case .unhandled, .dropped, .paused, .resumed: .yellow
-        case .stay, .run: .dim
+        case .stay, .run, .skipped: .dim
         case .began, .transition: nil
         }
     }

@@ -180,6 +180,7 @@ package struct Trace {
             case .paused: -1
             case .resumed: -2
             case .ran(let run): 6 &+ (run.feedback.hashValue & Int.max >> 1)
+            case .skipped(let feedback): -4 &- (feedback.hashValue & Int.max >> 1)
             }
         }
     }
@@ -229,6 +230,8 @@ final class Happening: Sendable {
         case failed
         /// A side effect ran.
         case ran(EffectRun)
+        /// The side effect of this feedback was not begun, since one ran, and there is to be one at a time.
+        case skipped(String)
         /// Somebody paused it, whose name is told.
         case paused(by: String)
         /// Somebody let it go on, after so long.
@@ -299,6 +302,15 @@ final class Happening: Sendable {
     }
 }
 
+/// An outcome that a run has reported.
+struct RunOutcome: Sendable {
+    let name: String
+    let result: Value
+    let time: Timestamp
+    /// Whether the run was made again on account of it, so that it leads to no event.
+    let isRetried: Bool
+}
+
 /// A run of a side effect.
 struct EffectRun: Sendable {
     let feedback: String
@@ -306,8 +318,8 @@ struct EffectRun: Sendable {
     var record: StateRecord
     let begun: Timestamp
     let ended: Timestamp
-    /// What it reported, the last of it, and when.
-    let outcomes: [(name: String, result: Value, time: Timestamp)]
+    /// What it reported, the last of it.
+    let outcomes: [RunOutcome]
     /// How often it reported something before.
     let others: Int
     /// Whether it was told to end.
@@ -319,11 +331,11 @@ final class OutcomeLog: Sendable {
     /// How many are kept.
     static let capacity = 4
 
-    private let outcomes = Mutex<(last: [(name: String, result: Value, time: Timestamp)], others: Int)>(([], 0))
+    private let outcomes = Mutex<(last: [RunOutcome], others: Int)>(([], 0))
 
-    func note(_ name: String, _ result: Value, at time: Timestamp) {
+    func note(_ name: String, _ result: Value, at time: Timestamp, isRetried: Bool = false) {
         let forgotten = outcomes.withLock { outcomes -> Value? in
-            outcomes.last.append((name, result, time))
+            outcomes.last.append(RunOutcome(name: name, result: result, time: time, isRetried: isRetried))
             guard outcomes.last.count > Self.capacity else { return nil }
             outcomes.others += 1
             return outcomes.last.removeFirst().result
@@ -331,5 +343,5 @@ final class OutcomeLog: Sendable {
         withExtendedLifetime(forgotten) {}
     }
 
-    var all: (last: [(name: String, result: Value, time: Timestamp)], others: Int) { outcomes.withLock { $0 } }
+    var all: (last: [RunOutcome], others: Int) { outcomes.withLock { $0 } }
 }

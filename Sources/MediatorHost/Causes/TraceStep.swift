@@ -20,6 +20,8 @@ public struct TraceStep: Sendable {
         case fault
         /// A side effect ran.
         case run
+        /// A side effect was not begun, since one ran, and there is to be one at a time.
+        case skipped
         /// Somebody paused it.
         case paused
         /// Somebody let it go on.
@@ -46,6 +48,8 @@ public struct TraceStep: Sendable {
         public let result: Value
         /// When it was reported.
         public let time: Timestamp
+        /// Whether the side effect was made again on account of it, so that it led to no event.
+        public let isRetried: Bool
         /// The same in words, without the time.
         public let text: String
     }
@@ -189,21 +193,28 @@ private struct TraceTeller {
         case .ran(let run):
             let subject = "the feedback \(run.feedback)\(place)"
             func after(_ time: Timestamp) -> String { "after \(Shown.text(time.span(since: run.begun)))" }
-            let outcomes = run.outcomes.map { Shown.text($0.name, $0.result) }
+            let outcomes = run.outcomes.map { outcome in
+                Shown.text(outcome.name, outcome.result) + (outcome.isRetried ? " and was made again" : "")
+            }
             let end =
                 run.outcomes.isEmpty
                 ? (run.isCancelled ? "was ended" : "ended without a word") + " \(after(run.ended))"
                 : "came \(after(run.told)) to \(outcomes.joined(separator: ", "))"
+                    + (run.isCancelled && run.outcomes.last?.isRetried == true ? ", then was ended" : "")
             let more = run.others > 0 ? " (and \(run.others) before)" : ""
             var told = step(.run, "\(subject) \(end)\(more)", at: run.begun)
             told.feedback = run.feedback
             told.ended = run.ended
             told.outcomes = zip(run.outcomes, outcomes).map { outcome, text in
                 TraceStep.Outcome(
-                    name: outcome.name, result: outcome.result, time: outcome.time,
+                    name: outcome.name, result: outcome.result, time: outcome.time, isRetried: outcome.isRetried,
                     text: "\(subject) came \(after(outcome.time)) to \(text)")
             }
             told.otherOutcomes = run.others
+            return told
+        case .skipped(let feedback):
+            var told = step(.skipped, "the feedback \(feedback)\(place) did not begin, since its last run goes on")
+            told.feedback = feedback
             return told
         case .paused(let who): return step(.paused, "paused by \(who)")
         case .resumed(let who, let span): return step(.resumed, "resumed by \(who) after \(Shown.text(span))")

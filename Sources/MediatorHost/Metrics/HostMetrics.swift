@@ -33,6 +33,8 @@ private struct SystemMetrics {
     private var pending = Metric(
         "mediatord_feedback_waiting", .gauge, "Side effects that wait for their time or their turn.")
     private var outcomes = Metric("mediatord_feedback_outcomes_total", .counter, "Outcomes of side effects.")
+    private var skipped = Metric(
+        "mediatord_feedback_skipped_total", .counter, "Side effects that were not begun, since one ran still.")
     private var retries = Metric("mediatord_feedback_retries_total", .counter, "Side effects that were made again.")
     private var durations = Metric(
         "mediatord_feedback_run_seconds", .histogram, "How long side effects took, with the pauses between attempts.")
@@ -43,7 +45,7 @@ private struct SystemMetrics {
         return [
             all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
             all.resets, all.paused, all.waiting, all.limit, all.bytes, all.bytesLimit, all.running, all.pending,
-            all.outcomes, all.retries,
+            all.outcomes, all.retries, all.skipped,
             all.durations,
         ]
     }
@@ -86,6 +88,7 @@ private struct SystemMetrics {
             outcomes.add(count, labels + [.init("outcome", outcome)])
         }
         if counts.retries > 0 { retries.add(counts.retries, labels) }
+        if counts.skipped > 0 { skipped.add(counts.skipped, labels) }
         let ended = counts.ended.reduce(0, +)
         guard ended > 0 else { return }
         var sum: UInt64 = 0

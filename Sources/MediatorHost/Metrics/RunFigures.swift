@@ -18,6 +18,8 @@ final class RunFigures: Sendable {
         var outcomes: [String: UInt64] = [:]
         /// How often a run was made again.
         var retries: UInt64 = 0
+        /// How many were not begun, since one ran and there is to be one at a time.
+        var skipped: UInt64 = 0
         /// How many are at work: those that only wait for their time or turn are not.
         var atWork = 0
     }
@@ -45,6 +47,11 @@ final class RunFigures: Sendable {
     /// There was an outcome.
     func report(_ outcome: String) {
         counts.withLock { $0.outcomes[outcome, default: 0] += 1 }
+    }
+
+    /// A run that was asked for is not begun.
+    func skip() {
+        counts.withLock { $0.skipped += 1 }
     }
 
     /// A run is made again.
