@@ -44,6 +44,8 @@ public struct CauseHop: Codable, Sendable, Hashable {
     public var system: String?
     /// The name of its state.
     public var state: String?
+    /// Of a state, the name of the state that was left for it.
+    public var previous: String?
     /// The name of its event.
     public var event: String?
     /// The data of the state or the event; nil too where that is too long to be told.
@@ -69,8 +71,9 @@ public struct CauseHop: Codable, Sendable, Hashable {
 
     /// A step.
     public init(
-        kind: CauseKind, time: String? = nil, system: String? = nil, state: String? = nil, event: String? = nil,
-        data: JSONObject? = nil, link: String? = nil, bus: String? = nil, value: JSONValue? = nil,
+        kind: CauseKind, time: String? = nil, system: String? = nil, state: String? = nil,
+        previous: String? = nil, event: String? = nil, data: JSONObject? = nil, link: String? = nil, bus: String? = nil,
+        value: JSONValue? = nil,
         feedback: String? = nil, outcome: String? = nil, sent: String? = nil, who: String? = nil,
         replayed: Bool = false, text: String
     ) {
@@ -78,6 +81,7 @@ public struct CauseHop: Codable, Sendable, Hashable {
         self.time = time
         self.system = system
         self.state = state
+        self.previous = previous
         self.event = event
         self.data = data
         self.link = link

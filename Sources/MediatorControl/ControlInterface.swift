@@ -559,13 +559,15 @@ public enum ControlInterface {
         # A step of the story why a system is in its state. value is that of the bus, or the
         # result of the side effect; data is that of the state or the event. Either is left
         # out where it is longer than 4096 bytes. sent is when the event was sent, where it
-        # waited for a second or longer before it was taken. replayed: the bus had the value already when
+        # waited for a second or longer before it was taken. previous is, of a state, the state
+        # that was left for it. replayed: the bus had the value already when
         # the link was shown it. text is the same in words, without the time.
         type CauseHop (
           kind: CauseKind,
           time: ?string,
           system: ?string,
           state: ?string,
+          previous: ?string,
           event: ?string,
           data: ?[string]object,
           link: ?string,

@@ -37,7 +37,8 @@ extension MediatorControl.CauseHop {
     init(_ hop: MediatorHost.CauseHop) {
         self.init(
             kind: CauseKind(hop.kind), time: hop.time.map { "\($0)" }, system: hop.system, state: hop.state,
-            event: hop.event, data: hop.data.flatMap(Bounded.fields), link: hop.link, bus: hop.bus,
+            previous: hop.previous, event: hop.event, data: hop.data.flatMap(Bounded.fields), link: hop.link,
+            bus: hop.bus,
             value: hop.value.flatMap(Bounded.json), feedback: hop.feedback, outcome: hop.outcome,
             sent: hop.sent.map { "\($0)" },
             who: hop.client.map { "uid \($0.userID), process \($0.processID)" }, replayed: hop.isReplay, text: hop.text)

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The waits of a feedback with `after`, `debounce` or `throttle`: one for each key.
 ///
-/// A wait belongs to the states that ask for it. A state that asks anew puts its own wait in the place of the one with the
-/// same key, and one that does not ask ends them all. That is decided on the system's turn, and so is whether a wait is
+/// A wait belongs to the states that ask for it. A state that asks anew replaces the wait with the same key. A state that
+/// does not ask ends every wait. That is decided on the system's turn, and so is whether a wait is
 /// due: the outcome does not depend on how tasks are scheduled.
 final class Pacer: Sendable {
     /// A run that has been asked for.

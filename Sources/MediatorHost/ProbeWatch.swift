@@ -69,8 +69,8 @@ package struct LevelCounter: Sendable {
 
 /// What the runs of a feedback that probes have shown so far.
 ///
-/// It belongs to the feedback, not to a run or a state: a change of the level is told once, whatever states follow. But a
-/// state that does not ask for the side effect makes it forget: what was so then says nothing of how it is later.
+/// It belongs to the feedback, not to a run or a state: it reports a change of the level once, whatever states follow. A
+/// state that does not ask for the side effect resets it.
 final class ProbeWatch: Sendable {
     /// A change of the level.
     struct Report: Sendable {
@@ -105,13 +105,15 @@ final class ProbeWatch: Sendable {
         }
     }
 
-    /// Counts an outcome of a run; the change that is to be told because of it, if any. What comes from a stretch that is
-    /// over does not count: nobody hears of it.
+    /// Counts an outcome of a run, and returns the change of the level that it brings about. Outcomes of a stretch that is
+    /// over do not count.
     func count(_ outcome: String, of stretch: UInt64, _ thresholds: Thresholds) -> Report? {
         guard outcome == "onSuccess" || outcome == "onFailure" else { return nil }
         let hasFailed = outcome == "onFailure"
         return machine.withLock { machine in
-            guard stretch == machine.stretch, machine.counter.count(hasFailed: hasFailed, thresholds) else { return nil }
+            guard stretch == machine.stretch, machine.counter.count(hasFailed: hasFailed, thresholds) else {
+                return nil
+            }
             return Report(outcome: hasFailed ? "onDown" : "onUp", period: machine.period)
         }
     }

@@ -124,8 +124,9 @@ struct DefinitionTests {
         file: WrittenFile(path: "a.yaml", text: "links: {}"))
 
     static let hop = CauseHop(
-        kind: .feedback, time: "2026-01-02T03:04:05Z", system: "disk", state: "Full", event: "Measured",
-        data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe", outcome: "onSuccess",
+        kind: .feedback, time: "2026-01-02T03:04:05Z", system: "disk", state: "Full", previous: "Low",
+        event: "Measured", data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe",
+        outcome: "onSuccess",
         sent: "2026-01-02T03:04:05Z", who: "uid 0, process 7", replayed: true, text: "it did")
     static let candidate = Candidate(
         from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
@@ -135,7 +136,8 @@ struct DefinitionTests {
     )
     static let traceGuard = TraceGuard(condition: "true", source: "a.yaml:1:2", holds: true, reason: "it is true")
     static let outcome = TraceOutcome(
-        name: "onSuccess", result: ["output": "all"], time: "2026-01-02T03:04:05Z", text: "it did")
+        name: "onSuccess", result: ["output": "all"], time: "2026-01-02T03:04:05Z", retried: true,
+        text: "it did")
     static let traceStep = TraceStep(
         kind: .run, time: "2026-01-02T03:04:05Z", ended: "2026-01-02T03:04:06Z", state: state, event: "Measured",
         data: ["percent": 97], entered: state, guards: [traceGuard], feedback: "probe", outcomes: [outcome], more: 1,

@@ -147,7 +147,7 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         #expect(try await fixture.probe("+++") == "u")
         try fixture.host.emit("Turn", to: "watch", fields: [])
         #expect(try await fixture.probe("+") == "u")
-        // What it has counted goes on from state to state.
+        // The count goes on from state to state.
         #expect(try await fixture.probe("-") == "u")
         try fixture.host.emit("Turn", to: "watch", fields: [])
         #expect(try await fixture.told() == "u")

@@ -23,7 +23,7 @@ private struct LineHandler: LogHandler {
     }
 }
 
-/// What is done as soon as a state is entered, even if that is left at once.
+/// A host with a system that leaves a state as soon as it has entered it.
 private final class Fixture: Sendable {
     let clock = ManualClock()
     let lines = Mutex<[String]>([])

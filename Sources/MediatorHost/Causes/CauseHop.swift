@@ -56,6 +56,8 @@ public struct CauseHop: Sendable {
     public internal(set) var system: String?
     /// The name of its state.
     public internal(set) var state: String?
+    /// Of a state, the name of the state that was left for it; nil: the system began with it.
+    public internal(set) var previous: String?
     /// The name of its event.
     public internal(set) var event: String?
     /// The data of the state or the event.
@@ -102,11 +104,17 @@ private struct Story {
     /// Tells how a state came about; whether there was more.
     mutating func tell(_ state: SystemState) -> Bool {
         var record = state.record
+        // Whether it is told of as the state in which a side effect began that has outlasted it.
+        var isBeginning = false
         while true {
-            tellState(record)
+            let wasBeginning = isBeginning
+            isBeginning = record.cause.map { $0.outlasted(before: record) } ?? false
+            tellState(record, wasBeginning: wasBeginning)
             guard !record.isCut else { return true }
             let cause = record.cause
-            if let event = record.event, !event.isReset { tell(event, of: record, cause) }
+            if let event = record.event, !event.isReset {
+                tell(event, of: record, cause, in: isBeginning ? record.nameOfPrevious : nil)
+            }
             guard let cause else {
                 add(.inside, at: record.since) { hop in
                     hop.system = record.definition.name
@@ -120,23 +128,33 @@ private struct Story {
         }
     }
 
-    private mutating func tellState(_ record: StateRecord) {
+    /// Tells of a state.
+    ///
+    /// - Parameter wasBeginning: whether a side effect began in it that has outlasted it, and led to the state told before.
+    private mutating func tellState(_ record: StateRecord, wasBeginning: Bool) {
         let verb = hops.isEmpty ? "is" : "was"
         add(.state, at: record.since) { hop in
             hop.system = record.definition.name
             hop.state = record.definition.states[record.index].name
             hop.data = record.data
-            hop.text = "\(record.definition.name) \(verb) in \(Self.described(record))"
+            hop.previous = record.nameOfPrevious
+            hop.text =
+                (wasBeginning ? "when that side effect began, " : "")
+                + "\(record.definition.name) \(verb) in \(Self.described(record))"
         }
     }
 
-    private mutating func tell(_ event: SystemEvent, of record: StateRecord, _ cause: Cause?) {
+    /// Tells of an event.
+    ///
+    /// - Parameter previous: the state in which it was taken, where the story does not go on with that.
+    private mutating func tell(_ event: SystemEvent, of record: StateRecord, _ cause: Cause?, in previous: String?) {
         add(.event, at: record.since) { hop in
             let name = record.definition.eventName(event.index)
             hop.system = record.definition.name
             hop.event = name
             hop.data = event.data
-            hop.text = "by the event \(Shown.text(name, event.data))"
+            hop.text =
+                "by the event \(Shown.text(name, event.data))" + (previous.map { ", which it took in \($0)" } ?? "")
             // What a link was shown that joined later was no event before.
             guard event.via?.isReplay != true, let sent = cause?.sent else { return }
             let wait = record.since.span(since: sent)
@@ -249,7 +267,20 @@ private struct Story {
     }
 }
 
+extension StateRecord {
+    /// The name of the state that was left for it.
+    fileprivate var nameOfPrevious: String? {
+        previous.flatMap { definition.states.indices.contains($0) ? definition.states[$0].name : nil }
+    }
+}
+
 extension Cause {
+    /// Whether it is a side effect that began in a state that the system had left before it led to another one.
+    fileprivate func outlasted(before record: StateRecord) -> Bool {
+        guard origin is FeedbackOrigin, let seen = self.record else { return false }
+        return record.previous != nil && seen.serial + 1 < record.serial
+    }
+
     /// When what it brought about was sent; nil: that is not known, and was taken soon.
     fileprivate var sent: Timestamp? {
         if let time { return time }

@@ -318,7 +318,7 @@ struct EffectRun: Sendable {
     var record: StateRecord
     let begun: Timestamp
     let ended: Timestamp
-    /// What it reported, the last of it.
+    /// The last few outcomes that it reported.
     let outcomes: [RunOutcome]
     /// How often it reported something before.
     let others: Int

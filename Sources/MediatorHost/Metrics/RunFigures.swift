@@ -18,7 +18,7 @@ final class RunFigures: Sendable {
         var outcomes: [String: UInt64] = [:]
         /// How often a run was made again.
         var retries: UInt64 = 0
-        /// How many were not begun, since one ran and there is to be one at a time.
+        /// The number of runs that `mode: single` did not begin.
         var skipped: UInt64 = 0
         /// How many are at work: those that only wait for their time or turn are not.
         var atWork = 0
