@@ -45,9 +45,18 @@ extension UISystem {
 
 extension StateSequence {
     /// The system as a cold publisher: each subscription makes a loop of its own, starts it, and cancels it when the
-    /// subscription is cancelled.
+    /// subscription is cancelled, also from within a turn of the loop.
     public var publisher: AnyPublisher<State, Never> {
-        Deferred { makeLoop().publisher }.eraseToAnyPublisher()
+        Deferred {
+            let loop = makeLoop()
+            return OrderedPublisher(owner: loop, begin: { loop.start() }) { see, end in
+                let watching = loop.watch(see, finish: end)
+                return FeedbackKit.Subscription {
+                    watching.cancel()
+                    loop.cancel()
+                }
+            }
+        }.eraseToAnyPublisher()
     }
 }
 

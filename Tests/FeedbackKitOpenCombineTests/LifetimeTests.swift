@@ -3,6 +3,29 @@ import FeedbackKitOpenCombine
 import OpenCombine
 import Testing
 
+/// A subscriber that cancels with the third value.
+private final class ThreeValues: Subscriber {
+    private let seen: Log<Int>
+    private var subscription: (any OpenCombine.Subscription)?
+
+    init(_ seen: Log<Int>) {
+        self.seen = seen
+    }
+
+    func receive(subscription: any OpenCombine.Subscription) {
+        self.subscription = subscription
+        subscription.request(.unlimited)
+    }
+
+    func receive(_ input: Int) -> Subscribers.Demand {
+        seen.add(input)
+        if seen.entries.count == 3 { subscription?.cancel() }
+        return .none
+    }
+
+    func receive(completion: Subscribers.Completion<Never>) {}
+}
+
 @Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
     @Test func `a released subscription ends, and the system goes on for whoever keeps it`() {
@@ -125,5 +148,24 @@ struct LifetimeTests {
             #expect(seen.entries == [0, 1, 2, 3])
             subscription.cancel()
         }
+    }
+
+    /// Answers each state at once. Not for ever, so that a loop that does not stop fails the test instead of hanging it.
+    private static let answering = Feedback<Int, Int>(effects: { (state: Int) -> AnyPublisher<Int, Never> in
+        state < 1_000 ? Just(1).eraseToAnyPublisher() : Empty().eraseToAnyPublisher()
+    })
+
+    @Test func `a subscriber that cancels stops a cold system on the sender's thread`() {
+        let (reduced, seen) = (Log<Int>(), Log<Int>())
+        let described = FeedbackKit.system(
+            initial: 0,
+            reduce: { (state: inout Int, event: Int) in
+                state += event
+                reduced.add(state)
+            },
+            feedbacks: [Self.answering], executor: .sendersThread)
+        described.publisher.subscribe(ThreeValues(seen))
+        #expect(seen.entries == [0, 1, 2])
+        #expect(reduced.entries == [1, 2])
     }
 }
