@@ -121,7 +121,7 @@ final class Incarnation: Sendable {
             loop.add(
                 Feedback(
                     name: feedback.name,
-                    cancellation: feedback.strategy == .cancelOnNewState ? .onNewState : .never
+                    cancellation: feedback.strategy == .cancelOnNewState ? .boundToState : .never
                 ) { state, _ in
                     runner.effect(for: state)
                 })

@@ -94,6 +94,8 @@ import Testing
                         await gate.opened()
                         send(7)
                         sent.open()
+                        // Goes on until it is cancelled.
+                        try? await ContinuousClock().sleep(for: .seconds(3_600))
                     }
                 }
             ])

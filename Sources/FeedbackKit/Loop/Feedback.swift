@@ -1,8 +1,10 @@
 /// What a new state does to the side effects of a feedback that still run.
 @frozen
 public enum CancellationRule<S: Sendable>: Sendable {
-    /// Every new state cancels them.
+    /// Every new state cancels them, and withdraws their events that the loop has not taken.
     case onNewState
+    /// The same, and every new state also withdraws the waiting events of effects that have ended.
+    case boundToState
     /// They go on until they end by themselves.
     case never
     /// A new state for which this holds cancels them.
@@ -89,9 +91,24 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     /// Whether every new state ends its side effects.
     @inlinable
     package var endsOnNewState: Bool {
+        switch rule {
+        case .onNewState, .boundToState: true
+        case .never, .when, nil: false
+        }
+    }
+
+    /// A Boolean value that indicates whether a new state also withdraws the events of effects that have ended.
+    @inlinable
+    package var isBoundToState: Bool {
+        if case .boundToState = rule { true } else { false }
+    }
+
+    /// Its rule, if it answers states.
+    @inlinable
+    var rule: CancellationRule<S>? {
         switch kind {
-        case .answer(.onNewState, _), .reaction(.onNewState, _): true
-        default: false
+        case .answer(let rule, _), .reaction(let rule, _), .memory(let rule, _): rule
+        case .source, .group: nil
         }
     }
 

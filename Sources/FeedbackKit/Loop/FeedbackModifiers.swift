@@ -1,11 +1,13 @@
 import Synchronization
 
 extension Feedback {
-    /// Says where the side effects run; otherwise it is where the loop's executor says.
+    /// Says where the side effects run; otherwise it is where the loop's executor says. Said twice, the innermost counts:
+    /// that is the first one.
     ///
     /// Async functions run on the executor's task executor, if it has one, else on the shared pool; a quick function is
     /// called wherever the executor says.
     public func execute(on executor: some LoopExecutor) -> Feedback {
+        guard self.executor == nil else { return self }
         var copy = self
         copy.executor = ExecutorBox(executor)
         return copy
@@ -147,6 +149,7 @@ extension CancellationRule {
     func pullback<Whole: Sendable>(_ part: @escaping @Sendable (Whole) -> S?) -> CancellationRule<Whole> {
         switch self {
         case .onNewState: .onNewState
+        case .boundToState: .boundToState
         case .never: .never
         case .when(let holds): .when { part($0).map(holds) ?? false }
         }

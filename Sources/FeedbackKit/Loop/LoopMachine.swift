@@ -17,19 +17,22 @@ public import Synchronization
 /// would cost twenty times as much.
 @usableFromInline
 package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: Sendable {
-    /// Which feedback emitted an event, for which state, and in which run of a named effect (0: none): how the machine
-    /// knows that an event is to be withdrawn.
+    /// The source of an event: the feedback, the state, and the run (0: none). It decides whether the machine withdraws the
+    /// event.
     @usableFromInline
     package struct Origin: Sendable {
         @usableFromInline let feedback: Int
         @usableFromInline let serial: UInt64
         @usableFromInline let run: UInt64
+        /// Whether the run can be cancelled by itself, so that nothing is accepted from it once it is forgotten.
+        @usableFromInline let isApart: Bool
 
         @inlinable
-        init(feedback: Int, serial: UInt64, run: UInt64) {
+        init(feedback: Int, serial: UInt64, run: UInt64, isApart: Bool) {
             self.feedback = feedback
             self.serial = serial
             self.run = run
+            self.isApart = isApart
         }
     }
 
@@ -65,6 +68,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline let isGuard: Bool
         @usableFromInline var handle: Handle?
         @usableFromInline var isCancelled = false
+        /// A Boolean value that indicates whether its events that wait are withdrawn.
+        @usableFromInline var isWithdrawn = false
         /// Whether its own part has ended; runs within it may go on.
         @usableFromInline var hasEnded = false
         @usableFromInline var isOver = false
@@ -77,7 +82,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline var isListed = true
         /// Whether the observer has been told that it has started.
         @usableFromInline var isAnnounced = true
-        /// How many of its events wait; counted where they can be withdrawn for it alone.
+        /// The number of its events that wait.
         @usableFromInline var waiting = 0
         /// Those within it that are not forgotten.
         @usableFromInline var inner: [RunID] = []
@@ -122,6 +127,14 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             if case .when(let condition) = rule { self.condition = condition } else { condition = nil }
         }
 
+        /// The same with an executor.
+        init(_ other: Member, on executor: ExecutorBox) {
+            label = other.label
+            kind = other.kind
+            condition = other.condition
+            self.executor = executor
+        }
+
         /// Its name, for observers and snapshots.
         @usableFromInline var name: String { label.text }
     }
@@ -129,7 +142,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     /// What changes about a feedback while the loop runs.
     @usableFromInline
     struct FeedbackStatus: Sendable {
-        /// Events emitted for states before this one are withdrawn.
+        /// The first state whose effects may still send events; those of earlier states have been cancelled.
         @usableFromInline var validFrom: UInt64 = 0
         /// Those that run and have not been cancelled by ``cancelRuns(of:)``.
         @usableFromInline var running: [RunID] = []
@@ -137,10 +150,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline var ending: Int32 = 0
         /// Whether every new state ends what it runs.
         @usableFromInline let endsOnNewState: Bool
+        /// A Boolean value that indicates whether a new state also withdraws the events of effects that have ended.
+        @usableFromInline let isBoundToState: Bool
 
         @inlinable
-        init(endsOnNewState: Bool) {
+        init(endsOnNewState: Bool, isBoundToState: Bool) {
             self.endsOnNewState = endsOnNewState
+            self.isBoundToState = isBoundToState
         }
     }
 
@@ -277,7 +293,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.refused += 1
             return Sent(.dropped(.notStarted))
         case .notStarted, .running:
-            if let origin, isOver(origin) {
+            if let origin, isRefused(origin) {
                 counters.withdrawn += 1
                 return Sent(.dropped(.cancelled))
             }
@@ -352,7 +368,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         guard mayWait, isFull(for: event), phase == .notStarted || phase == .running else {
             return (send(event, origin: origin, holdBeforeStart: true), false)
         }
-        if let origin, isOver(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
+        if let origin, isRefused(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
         if let origin, origin.run != 0 { runs[RunID(rawValue: origin.run)]?.waiting += 1 }
         mailbox.append(.control(.waiting(event, origin, tell)))
         noteWaiting(event)
@@ -461,7 +477,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     mutating func append(_ feedback: Feedback<State, Event>) {
         guard let member = Member(feedback) else { return }
         feedbacks.append(member)
-        statuses.append(FeedbackStatus(endsOnNewState: feedback.endsOnNewState))
+        statuses.append(
+            FeedbackStatus(endsOnNewState: feedback.endsOnNewState, isBoundToState: feedback.isBoundToState))
     }
 
     /// Adds a watcher, who sees the state that is current when the mailbox has been read up to here, then every later
@@ -573,7 +590,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @inlinable
     package mutating func takeAtOnce(origin: Origin?) -> Bool {
         guard phase == .running, !isTurning, held == nil else { return false }
-        if let origin, isOver(origin) { return false }
+        if let origin, isRefused(origin) { return false }
         isTurning = true
         counters.events += 1
         return true
@@ -654,22 +671,26 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
-    /// Whether what comes from there is to be withdrawn.
+    /// Returns `true` if the loop accepts no events from a source any more. An effect that has ended, and that only its
+    /// feedback can cancel, may send until its feedback cancels something.
     @inlinable
-    func isOver(_ origin: Origin) -> Bool {
+    func isRefused(_ origin: Origin) -> Bool {
         if origin.serial < statuses[origin.feedback].validFrom { return true }
-        return origin.run != 0 && runs[RunID(rawValue: origin.run)]?.isCancelled != false
+        guard origin.run != 0 else { return false }
+        return runs[RunID(rawValue: origin.run)]?.isCancelled ?? origin.isApart
     }
 
-    /// Whether an event that is being taken is to be withdrawn.
+    /// Returns `true` if the loop must withdraw an event that it takes: its effect was cancelled, or belongs to a state that
+    /// is over.
     @inlinable
     mutating func isStale(_ origin: Origin) -> Bool {
-        let isStale = isOver(origin)
-        noteTaken(origin)
-        return isStale
+        defer { noteTaken(origin) }
+        let status = statuses[origin.feedback]
+        if status.isBoundToState, origin.serial < status.validFrom { return true }
+        return origin.run != 0 && runs[RunID(rawValue: origin.run)]?.isWithdrawn == true
     }
 
-    /// An event of a named effect no longer waits.
+    /// An event of a run no longer waits.
     @inlinable
     mutating func noteTaken(_ origin: Origin?) {
         guard let origin, origin.run != 0 else { return }
@@ -788,7 +809,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline
     package mutating func replaceRuns(of feedback: Int, within outer: RunID?) -> [Ending] {
         var endings: [Ending] = []
-        // What the feedback has sent for this very state is withdrawn, too.
+        // Effects that the feedback has started for this very state end, too.
         serial += 1
         guard let outer else {
             cancelRuns(of: feedback, into: &endings)
@@ -817,10 +838,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// Cancels a run and those within it.
+    ///
+    /// - Parameter withdraws: also withdraws the events that they have emitted.
     @inlinable
-    mutating func cancel(_ run: RunID, into endings: inout [Ending]) {
+    mutating func cancel(_ run: RunID, withdraws: Bool = true, into endings: inout [Ending]) {
         guard let known = runs[run], !known.isCancelled else { return }
         runs[run]?.isCancelled = true
+        runs[run]?.isWithdrawn = withdraws
         if !known.isOver {
             let isEffect = known.outer == nil
             if isEffect { counters.effectsCancelled += 1 }
@@ -828,15 +852,15 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             if mustTell { runs[run]?.pieces += 1 }
             endings.append(Ending(run: run, feedback: known.feedback, handle: known.handle, mustTell: mustTell))
         }
-        for inner in known.inner { cancel(inner, into: &endings) }
+        for inner in known.inner { cancel(inner, withdraws: withdraws, into: &endings) }
     }
 
     // MARK: Side effects
 
     /// Where events come from that a feedback emits now, within a run or within none.
     @inlinable
-    package func origin(of feedback: Int, within run: RunID? = nil) -> Origin {
-        Origin(feedback: feedback, serial: serial, run: run?.rawValue ?? 0)
+    package func origin(of feedback: Int, within run: RunID? = nil, isApart: Bool = true) -> Origin {
+        Origin(feedback: feedback, serial: serial, run: run?.rawValue ?? 0, isApart: isApart)
     }
 
     /// What starting a side effect came to.
@@ -910,9 +934,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             counters.effectsStarted += 1
             if isObserved { runs[run]?.isAnnounced = false }
         }
-        // Events of an effect that only its feedback can cancel need not be told apart.
         return Opened(
-            run: run, origin: origin(of: feedback, within: id == nil && outer == nil ? nil : run), endings: endings)
+            run: run, origin: origin(of: feedback, within: run, isApart: id != nil || outer != nil), endings: endings)
     }
 
     /// The observer has been told that the effect has started. `true`: it has been cancelled meanwhile, and that is to
@@ -942,7 +965,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         var endings: [Ending] = []
         cancel(run, into: &endings)
         // Of now: what has taken the place of others meanwhile has spared this run.
-        let origin = Origin(feedback: origin.feedback, serial: serial, run: known.outer?.rawValue ?? 0)
+        let origin = Origin(
+            feedback: origin.feedback, serial: serial, run: known.outer?.rawValue ?? 0, isApart: known.outer != nil)
         // Under the policy that makes senders wait, it has a place beyond the limit, and waits there.
         return (sendWaiting(event, origin: origin, always: false, tell: { _ in }).sent, endings)
     }
@@ -1153,7 +1177,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             if held != nil { discardMailbox(into: &closing) }
             phase = .stopping
             for run in orderedRuns where runs[run]?.endsAtStop == true {
-                cancel(run, into: &closing.endings)
+                cancel(run, withdraws: false, into: &closing.endings)
             }
         case .stopping, .cancelling, .stopped:
             return closing

@@ -24,7 +24,7 @@ extension LoopCore {
         let (machine, surroundings) = guarded.withLock { ($0.machine, $0.surroundings) }
         guard machine.phase == .notStarted else { return nil }
         let feedbacks = zip(machine.feedbacks, machine.statuses).map { member, status in
-            member.feedback(endsOnNewState: status.endsOnNewState)
+            member.feedback(endsOnNewState: status.endsOnNewState, isBoundToState: status.isBoundToState)
         }
         return LoopParts(
             initial: machine.state, feedbacks: feedbacks, reduce: reduce,
@@ -34,8 +34,17 @@ extension LoopCore {
 
 extension LoopMachine.Member {
     /// The feedback it was made of.
-    fileprivate func feedback(endsOnNewState: Bool) -> Feedback<State, Event> {
-        let rule: CancellationRule<State> = endsOnNewState ? .onNewState : condition.map { .when($0) } ?? .never
+    fileprivate func feedback(endsOnNewState: Bool, isBoundToState: Bool) -> Feedback<State, Event> {
+        let rule: CancellationRule<State> =
+            if isBoundToState {
+                .boundToState
+            } else if endsOnNewState {
+                .onNewState
+            } else if let condition {
+                .when(condition)
+            } else {
+                .never
+            }
         switch kind {
         case .receive(let receive): return Feedback(label: label, kind: .reaction(rule, receive), executor: executor)
         case .answer(let answer): return Feedback(label: label, kind: .answer(rule, answer), executor: executor)
