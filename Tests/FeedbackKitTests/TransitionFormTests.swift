@@ -38,6 +38,26 @@ import Testing
         #expect(transitions.descriptions.map(\.to) == ["any", "any", "any"])
     }
 
+    @Test func `a rule for any event may answer no state`() {
+        let transitions = Transitions {
+            From(Bare.self) {
+                On(AnyEvent.self, transitionTo: Plain.self) { (event: any Event) -> Plain? in
+                    event is Stop ? Plain(text: "stopped") : nil
+                }
+            }
+            From(Plain.self) {
+                On(AnyEvent.self, transitionTo: AnyState.self) { (event: any Event) -> (any State)? in
+                    event is Go ? Bare() : nil
+                }
+            }
+        }
+        #expect(Self.text(transitions.next(from: Bare(), on: Stop())) == "stopped")
+        #expect(transitions.next(from: Bare(), on: Go()) == nil)
+        #expect(transitions.next(from: Plain(), on: Go()) is Bare)
+        #expect(transitions.next(from: Plain(), on: Stop()) == nil)
+        #expect(transitions.descriptions.map(\.to) == [Plain.identity, "any"])
+    }
+
     @Test func `rules for a class are rules for its subclasses, the nearest first`() {
         let transitions = Transitions {
             From(AnyState.self) { On(AnyEvent.self, transitionTo: Plain(text: "any")) }

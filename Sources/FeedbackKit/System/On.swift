@@ -72,6 +72,7 @@ public struct On<E: Event, To: State>: TransitionContent {
         case open((E) -> any State)
         case openAny((any Event) -> any State)
         case perhaps((E) -> (any State)?)
+        case perhapsAny((any Event) -> (any State)?)
     }
     @usableFromInline let make: Make
     @usableFromInline var isDisabled: (@Sendable () -> Bool)?
@@ -136,6 +137,7 @@ public struct On<E: Event, To: State>: TransitionContent {
         case .open(let make): return exact(event, E.self).map(make)
         case .openAny(let make): return make(event)
         case .perhaps(let make): return exact(event, E.self).flatMap(make)
+        case .perhapsAny(let make): return make(event)
         }
     }
 }
@@ -145,6 +147,14 @@ extension On where E == AnyEvent {
     @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: To.Type, _ make: @escaping (any Event) -> To) {
         self.make = .any(make)
+    }
+
+    /// Goes to a state made from the event, whatever it is, if the closure answers one; else it is as if the rule were not
+    /// there.
+    @_disfavoredOverload  // As above.
+    @inlinable
+    public init(_ event: AnyEvent.Type, transitionTo state: To.Type, _ make: @escaping (any Event) -> To?) {
+        self.make = .perhapsAny { make($0) }
     }
 }
 
@@ -181,6 +191,16 @@ extension On where E == AnyEvent, To == AnyState {
     @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: AnyState.Type, _ make: @escaping (any Event) -> any State) {
         self.make = .openAny(make)
+    }
+
+    /// Goes to a state made from the event, whatever it is, if the closure answers one; else it is as if the rule were not
+    /// there. The type of the state is decided then, and a drawing shows `any`.
+    @_disfavoredOverload  // As above.
+    @inlinable
+    public init(
+        _ event: AnyEvent.Type, transitionTo state: AnyState.Type, _ make: @escaping (any Event) -> (any State)?
+    ) {
+        self.make = .perhapsAny(make)
     }
 }
 
