@@ -51,6 +51,35 @@ import Testing
         #expect(store.state.count == 50)
     }
 
+    @Test func `a sync dispatch includes what middleware dispatches for it`() async {
+        let (started, release, cancelled) = (Gate(), Gate(), Gate())
+        let store = Words(
+            state: [], reducer: reducer,
+            thunk: Thunk { (_, action, _) async -> [EitherAction<String, String>] in
+                started.open()
+                await withTaskCancellationHandler {
+                    await release.opened()
+                } onCancel: {
+                    cancelled.open()
+                }
+                return [.sync(action)]
+            },
+            middleware: Middleware { (_, action, dispatch, _) in
+                if action == "go" { dispatch(async: "work") }
+                return [action]
+            })
+        let first = store.dispatch(sync: "go")
+        await started.opened()
+        first.cancel()
+        release.open()
+        #expect(await first.value == .cancelled)
+        await cancelled.opened()
+        await store.dispatch(sync: "go").ended()
+        #expect(store.state == ["go", "go", "work"])
+        await store.dispatch(sync: "a", "go").ended()
+        #expect(store.state == ["go", "go", "work", "a", "go", "work"])
+    }
+
     @Test func `middleware that dispatches what it sees is ended by the limit of depth`() async {
         let store = Words(
             state: [], reducer: reducer,

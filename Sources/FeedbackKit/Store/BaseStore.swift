@@ -172,7 +172,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     @inlinable
     @discardableResult
     public func dispatch(sync action: SyncAction) -> Dispatch {
-        guard !turn.mayEvict else { return dispatch(serially: false, collect: false, actions: [.sync([action])]) }
+        guard !turn.needsTicket else { return dispatch(serially: false, collect: false, actions: [.sync([action])]) }
         guard turn.announce(1) else { return Dispatch(.locked) }
         let result = DispatchResult(loop.send(.action(action)))
         guard result == .accepted else {
@@ -194,7 +194,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         if collect { batches = [Array(batches.joined())] }
         batches.removeAll(where: \.isEmpty)
         // Nothing at all needs no ticket, and ends when everything before it has been taken.
-        guard !turn.mayEvict || batches.isEmpty else {
+        guard !turn.needsTicket || batches.isEmpty else {
             return dispatchWithTicket(serially: false, collect: false, batches.map { .sync($0) })
         }
         guard turn.announce(batches.count) else { return Dispatch(.locked) }

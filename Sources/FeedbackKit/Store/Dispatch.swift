@@ -80,8 +80,8 @@ public struct Dispatch: Sendable {
     @discardableResult
     public func ended() async -> DispatchOutcome { await value }
 
-    /// Cancels it: the thunks it runs are cancelled, and what they have yielded and the store has not taken is
-    /// dropped. Sync actions that were dispatched by themselves are not called back.
+    /// Cancels it: the thunks it runs are cancelled, and what of it the store has not taken is dropped. A sync dispatch to
+    /// a store without middleware leads to nothing more, and is not called back.
     public func cancel() {
         if case .ticketed(let ticket) = progress { ticket.cancel() }
     }

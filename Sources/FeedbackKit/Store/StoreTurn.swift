@@ -67,8 +67,9 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     @usableFromInline let link = Mutex(Link())
     @usableFromInline let faults = Mutex<(count: UInt64, last: StoreFault?)>((0, nil))
     @usableFromInline let onFault: (@Sendable (StoreFault) -> Void)?
-    /// Whether what waits may have to make room, so that only a ticket tells what became of it.
-    @usableFromInline let mayEvict: Bool
+    /// A Boolean value that indicates whether each dispatch needs a ticket: the mailbox may drop waiting actions, or the
+    /// middleware may dispatch more of them.
+    @usableFromInline let needsTicket: Bool
     /// How many batches without a ticket have been announced, by who was not refused.
     @usableFromInline let announcedCount = Atomic<UInt64>(0)
     /// How many of them have been taken; only the turn counts.
@@ -82,7 +83,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     init(rules: Rules, limits: StoreLimits, mayEvict: Bool, onFault: (@Sendable (StoreFault) -> Void)?) {
         self.rules = rules
         self.limits = limits
-        self.mayEvict = mayEvict
+        needsTicket = mayEvict || rules.middleware != nil
         self.onFault = onFault
         isPlain = rules.middleware == nil && rules.sideEffect == nil
     }
