@@ -9,7 +9,7 @@ extension Feedback where S == any State, E == any Event {
     /// for its demand and its end.
     public init<T: State, P: Publisher & SendableMetatype>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T) -> P
+        perform sideEffect: @escaping @Sendable (T) -> P
     ) where P.Output == any Event, P.Failure == Never {
         self.init(name: name ?? "on \(T.identity)", strategy: strategy) { state in
             (state as? T).map { state in .publisher { sideEffect(state) } } ?? .nothing
@@ -19,7 +19,7 @@ extension Feedback where S == any State, E == any Event {
     /// A side effect on every state that is a publisher of events.
     public init<P: Publisher & SendableMetatype>(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State) -> P
+        perform sideEffect: @escaping @Sendable (any State) -> P
     ) where P.Output == any Event, P.Failure == Never {
         self.init(name: name ?? "on any", strategy: strategy) { state in .publisher { sideEffect(state) } }
     }
@@ -31,7 +31,7 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         retry: RetryPolicy = .constant(.zero, limit: 0),
         recover: @escaping @Sendable (any Error) -> (any Event)?,
-        _ sideEffect: @escaping @Sendable (T) -> P
+        perform sideEffect: @escaping @Sendable (T) -> P
     ) where P.Output == any Event {
         self.init(name: name ?? "on \(T.identity)", strategy: strategy) { state in
             (state as? T).map { state in

@@ -396,8 +396,8 @@ struct FeedbacksDocumentTests {
         let sideEffect = SideEffect.make(Self.load, "page", 3, log, true, "!")
         let twin = SideEffect.make(Self.loadAsync, "page", 3, log, true, "!")
         for feedback in [
-            Feedback(on: LoadingState.self, strategy: .cancelOnNewState, sideEffect),
-            Feedback(on: LoadingState.self, strategy: .cancelOnNewState, twin),
+            Feedback(on: LoadingState.self, strategy: .cancelOnNewState, perform: sideEffect),
+            Feedback(on: LoadingState.self, strategy: .cancelOnNewState, perform: twin),
         ] {
             let system = System {
                 InitialState { LoadingState(page: 7) }
@@ -428,15 +428,15 @@ struct FeedbacksDocumentTests {
         subscriptions.removeAll()
     }
 
-    @Test func `running the system runs it`() async {
+    @Test func `running the system runs it`() async throws {
         let system = speaker()
         // Changed: `run()` is async and returns when the system has stopped; so it is given a task. (`start()` is the
         // form that returns at once.)
-        let running = Task { await system.run() }
+        let running = Task { try await system.run() }
         let stream: AsyncStream<any State> = system.stream
         for await state in stream where Self.isAtTarget(state) { break }
         await system.stop()
-        await running.value
+        try await running.value
         let other = speaker().execute(on: .sendersThread)
         other.start()
         #expect((other.state as? VolumeState)?.value == 15)

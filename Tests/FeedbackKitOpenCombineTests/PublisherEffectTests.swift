@@ -112,7 +112,7 @@ struct PublisherEffectTests {
             Feedback(name: "load", cancellation: .never) { _, event in
                 event == nil ? .attempt(publisher: { Fail<Int, Failure>(error: Failure()) }) : .nothing
             })
-        await loop.run()
+        try? await loop.run()
         #expect(loop.fault?.feedback == "load")
         #expect(loop.fault?.error is Failure)
     }

@@ -37,7 +37,7 @@ struct SchedulerTests {
             InitialState { CountState(value: 0) }
             feedbacks(
                 Feedbacks {
-                    Feedback(on: CountState.self, strategy: .continueOnNewState, effect)
+                    Feedback(on: CountState.self, strategy: .continueOnNewState, perform: effect)
                 })
             transitions(
                 Transitions {
@@ -64,7 +64,8 @@ struct SchedulerTests {
             System {
                 InitialState { CountState(value: 0) }
                 Feedbacks {
-                    Feedback(on: CountState.self, strategy: .continueOnNewState, finish(log)).execute(on: queue)
+                    Feedback(on: CountState.self, strategy: .continueOnNewState, perform: finish(log)).execute(
+                        on: queue)
                 }
                 Transitions { From(CountState.self) { _ in On(FinishEvent.self, transitionTo: DoneState()) } }
             }

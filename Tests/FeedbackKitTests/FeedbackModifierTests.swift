@@ -93,9 +93,9 @@ private func system(_ feedbacks: Feedbacks) -> System {
 
     @Test func `functions with dependencies become side effects`() async {
         for feedback in [
-            Feedback(on: Counting.self, strategy: .continueOnNewState, SideEffect.make(add, 12)),
-            Feedback(on: Counting.self, strategy: .continueOnNewState, SideEffect.make(addLater, 3, 4)),
-            Feedback(on: Counting.self, strategy: .continueOnNewState, SideEffect.make(five, 1, 2, 3, 4, 2)),
+            Feedback(on: Counting.self, strategy: .continueOnNewState, perform: SideEffect.make(add, 12)),
+            Feedback(on: Counting.self, strategy: .continueOnNewState, perform: SideEffect.make(addLater, 3, 4)),
+            Feedback(on: Counting.self, strategy: .continueOnNewState, perform: SideEffect.make(five, 1, 2, 3, 4, 2)),
         ] {
             let system = system(Feedbacks { feedback })
             system.start()

@@ -257,9 +257,9 @@ import Testing
         case 0: loop.cancel()
         case 1: await loop.stop(within: .zero)
         case 2:
-            let run = Task { await loop.run() }
+            let run = Task { try await loop.run() }
             run.cancel()
-            await run.value
+            _ = await run.result
         default:
             loop.beginStop()
             loop.cancel()

@@ -86,7 +86,7 @@ import Testing
             Transitions {}
         }.uiSystem()
         #expect(ui.fault == nil)
-        await ui.run()
+        await #expect(throws: LoopFault.self) { try await ui.run() }
         #expect(ui.fault?.feedback == "work")
         #expect(ui.fault?.error is Broken)
     }
@@ -215,10 +215,10 @@ import Testing
 
     @Test func `bindings read what was published and write events`() async {
         let ui = UISystem(viewStateFactory: Self.tens, Self.parts).execute(on: .sendersThread)
-        let both = ui.binding(get: { $0.number }, event: { Add(amount: $0) })
-        let constant = ui.binding(get: { $0.number }, event: Add(amount: 7))
-        let byPath = ui.binding(keyPath: \.number, event: { Add(amount: $0 * 10) })
-        let pathConstant = ui.binding(keyPath: \.number, event: Add(amount: 3))
+        let both = ui.binding(get: { $0.number }, emit: { Add(amount: $0) })
+        let constant = ui.binding(get: { $0.number }, emit: Add(amount: 7))
+        let byPath = ui.binding(keyPath: \.number, emit: { Add(amount: $0 * 10) })
+        let pathConstant = ui.binding(keyPath: \.number, emit: Add(amount: 3))
         let readOnly = [ui.binding(keyPath: \.number), ui.binding(get: { $0.number })]
         ui.start()
         both.wrappedValue = 20
@@ -280,7 +280,7 @@ import Testing
         do {
             let object = UISystem(viewStateFactory: Self.tens, Self.parts).execute(on: .sendersThread)
             (ui, system) = (object, object.system)
-            binding = object.binding(get: { $0.number }, event: { Add(amount: $0) })
+            binding = object.binding(get: { $0.number }, emit: { Add(amount: $0) })
             object.start()
             object.emit(Add())
             #expect(system != nil)

@@ -165,9 +165,11 @@ struct `The promises of the loop` {
             let system = System {
                 InitialState { Beginning() }
                 Feedbacks {
-                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .task(queues[0]))
-                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .task(queues[1]))
-                    Feedback(on: Beginning.self, strategy: .continueOnNewState, note).execute(on: .sharedPool)
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, perform: note).execute(
+                        on: .task(queues[0]))
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, perform: note).execute(
+                        on: .task(queues[1]))
+                    Feedback(on: Beginning.self, strategy: .continueOnNewState, perform: note).execute(on: .sharedPool)
                     // This one moves the system on at once, before the others have had their turn.
                     Feedback(on: Beginning.self, strategy: .continueOnNewState) { _ in Saw() }
                 }
@@ -288,14 +290,14 @@ struct `The promises of the loop` {
         await loop.stop()
     }
 
-    @Test func `5 what a feedback emitted at once for a state that is over is withdrawn`() {
+    @Test func `5 what is bound to a state that is over is withdrawn, also if its effect has ended`() {
         let seen = Record<String>()
         let loop = Loop<Int, String>(
             initial: 0,
             feedbacks: [
-                Feedback(cancellation: .onNewState) { state, _ in state == 0 ? .just("a") : .nothing },
-                Feedback(cancellation: .onNewState) { state, _ in state == 0 ? .just("b") : .nothing },
-                Feedback(cancellation: .never) { state, _ in state == 0 ? .just("c") : .nothing },
+                Feedback(cancellation: .boundToState) { state, _ in state == 0 ? .just("a") : .nothing },
+                Feedback(cancellation: .boundToState) { state, _ in state == 0 ? .just("b") : .nothing },
+                Feedback(cancellation: .onNewState) { state, _ in state == 0 ? .just("c") : .nothing },
             ],
             executor: .sendersThread
         ) { state, event in
@@ -483,7 +485,7 @@ struct `The promises of the loop` {
         #expect(loop.phase == .stopped)
     }
 
-    @Test func `7 cancelling run() ends everything before it returns`() async {
+    @Test func `7 cancelling run() ends everything before it returns`() async throws {
         let started = Gate()
         let alive = Mutex(0)
         let loop = Loop<Int, Int>(
@@ -502,11 +504,11 @@ struct `The promises of the loop` {
                 }
             }
         ) { _, _ in .unhandled }
-        let task = Task { await loop.run() }
+        let task = Task { try await loop.run() }
         await started.opened()
         #expect(alive.withLock { $0 } == 5)
         task.cancel()
-        await task.value
+        try await task.value
         #expect(alive.withLock { $0 } == 0)
         #expect(loop.phase == .stopped)
     }
@@ -661,7 +663,8 @@ struct `The promises of the loop` {
         let loop = Loop<Int, Int>(
             initial: 0,
             feedbacks: [
-                Feedback(name: "once") { state, _ in state == 0 ? .just([1, 2]) : .nothing },
+                Feedback(name: "once", cancellation: .boundToState) { state, _ in state == 0 ? .just([1, 2]) : .nothing
+                },
                 Feedback(name: "wait") { state, _ in
                     state == 0 ? .run { send in try? await send.clock.sleep(for: .seconds(3600)) } : .nothing
                 },

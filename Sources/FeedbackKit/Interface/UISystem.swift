@@ -105,8 +105,8 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
     @discardableResult
     public func start() -> Bool { system.start() }
 
-    /// Starts the system and returns when it has stopped. Cancelling the task cancels the system.
-    public func run() async { await system.run() }
+    /// Starts the system and returns when it has stopped: see ``System/run()``.
+    public func run() async throws(LoopFault) { try await system.run() }
 
     /// Stops the system gently: see ``Loop/stop(within:)``. The last state is still published.
     public func stop(within limit: Duration = .seconds(5)) async { await system.stop(within: limit) }

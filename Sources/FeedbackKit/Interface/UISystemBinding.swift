@@ -10,7 +10,7 @@ extension UISystem {
     /// A binding; writing emits an event made from the value.
     public func binding<Output>(
         get: @escaping @Sendable (PublishedState) -> Output,
-        event: @escaping @Sendable (Output) -> any Event
+        emit event: @escaping @Sendable (Output) -> any Event
     ) -> Binding<Output> {
         let publication = publication
         return Binding(
@@ -19,9 +19,9 @@ extension UISystem {
 
     /// A binding; writing emits an event that is always the same.
     public func binding<Output>(
-        get: @escaping @Sendable (PublishedState) -> Output, event: any Event
+        get: @escaping @Sendable (PublishedState) -> Output, emit event: any Event
     ) -> Binding<Output> {
-        binding(get: get, event: { _ in event })
+        binding(get: get, emit: { _ in event })
     }
 
     /// A binding to a property that only reads; what is written is dropped.
@@ -32,15 +32,15 @@ extension UISystem {
     /// A binding to a property; writing emits an event made from the value.
     public func binding<Output>(
         keyPath: any KeyPath<PublishedState, Output> & Sendable,
-        event: @escaping @Sendable (Output) -> any Event
+        emit event: @escaping @Sendable (Output) -> any Event
     ) -> Binding<Output> {
-        binding(get: { $0[keyPath: keyPath] }, event: event)
+        binding(get: { $0[keyPath: keyPath] }, emit: event)
     }
 
     /// A binding to a property; writing emits an event that is always the same.
     public func binding<Output>(
-        keyPath: any KeyPath<PublishedState, Output> & Sendable, event: any Event
+        keyPath: any KeyPath<PublishedState, Output> & Sendable, emit event: any Event
     ) -> Binding<Output> {
-        binding(get: { $0[keyPath: keyPath] }, event: { _ in event })
+        binding(get: { $0[keyPath: keyPath] }, emit: { _ in event })
     }
 }

@@ -199,10 +199,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.start()
     }
 
-    /// Starts the loop and returns when it has stopped. Cancelling the task cancels the loop.
+    /// Starts the loop and returns when it has stopped. Cancelling the task cancels the loop, and is no error.
+    ///
+    /// - Throws: the ``fault`` that ended the loop, if one did.
     @inlinable
-    public func run() async {
+    public func run() async throws(LoopFault) {
         await core.run()
+        if let fault = core.fault { throw fault }
     }
 
     /// Returns when the loop has stopped and nothing of it runs.

@@ -194,6 +194,21 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
+    /// Says where the side effects run of so many of the feedbacks, if they do not say it themselves. Only before the start.
+    func setExecutor(_ executor: any LoopExecutor, ofFirst count: Int) {
+        let box = ExecutorBox(executor)
+        // The old feedbacks are handed out, so that nothing is released under the lock.
+        let old = guarded.withLock { guarded -> [Machine.Member]? in
+            guard guarded.machine.phase == .notStarted else { return nil }
+            let old = guarded.machine.feedbacks
+            for index in old.indices.prefix(count) where old[index].executor == nil {
+                guarded.machine.feedbacks[index] = Machine.Member(old[index], on: box)
+            }
+            return old
+        }
+        precondition(old != nil, "a loop's executor must be set before the loop is started")
+    }
+
     /// Says who sees what happens inside. Only before the start.
     @usableFromInline
     func setObserver(_ observer: (any LoopObserver<State, Event>)?) {

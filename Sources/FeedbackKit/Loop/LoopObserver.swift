@@ -33,6 +33,21 @@ public protocol LoopObserver<State, Event>: Sendable {
     func loopDidStop(with state: State)
 }
 
+/// An observer that sees faults and nothing else.
+///
+///     system.observe(with: FaultObserver { fault in log("\(fault)") })
+public struct FaultObserver<State: Sendable, Event: Sendable>: LoopObserver {
+    private let report: @Sendable (LoopFault) -> Void
+
+    /// Calls `report` with each fault, on any thread, before the loop is cancelled.
+    public init(_ report: @escaping @Sendable (LoopFault) -> Void) {
+        self.report = report
+    }
+
+    /// Reports the fault.
+    public func loopDidFault(_ fault: LoopFault) { report(fault) }
+}
+
 extension LoopObserver {
     /// Does nothing.
     public func loopDidStart(with state: State) {}

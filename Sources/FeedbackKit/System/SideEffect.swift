@@ -2,7 +2,7 @@
 ///
 ///     func load(client: Client, cache: Cache, state: LoadingState) async -> (any Event)? { … }
 ///
-///     Feedback(on: LoadingState.self, strategy: .cancelOnNewState, SideEffect.make(load, client, cache))
+///     Feedback(on: LoadingState.self, strategy: .cancelOnNewState, perform: SideEffect.make(load, client, cache))
 ///
 /// The state is the last parameter; up to five dependencies come before it. (Parameter packs would lift the limit, but
 /// Swift 6.3 does not let a function type have a parameter behind a pack.)

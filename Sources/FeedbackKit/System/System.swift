@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One feedback loop in the declarative dialect: an initial state, feedbacks, and transitions.
 ///
 ///     let system = System {
@@ -21,6 +23,12 @@ public final class System: Sendable {
     public let transitions: Transitions
     /// The engine.
     @usableFromInline package let loop: Loop<any State, any Event>
+    /// Sees the events that enter the system otherwise than through its own feedbacks; `nil`: nobody wants to.
+    @usableFromInline let entering: EnteringEvents?
+    /// The number of the loop's feedbacks that are the system's own.
+    private let ownFeedbacks: Int
+    /// A Boolean value that indicates whether the system has an executor.
+    private let hasExecutor = Atomic(false)
 
     /// Builds a system, which does nothing until it is started.
     ///
@@ -29,15 +37,19 @@ public final class System: Sendable {
     ///   - mailboxLimit: how many events may wait, at least 1.
     ///   - overflow: what happens beyond the limit.
     ///   - parts: the initial state, the feedbacks and the transitions.
-    public init(
+    public convenience init(
         clock: any Clock<Duration> = ContinuousClock(),
         mailboxLimit: Int = .max,
         overflow: Overflow = .dropNewest,
         @SystemBuilder _ parts: () -> SystemParts
     ) {
-        let parts = parts()
+        self.init(parts(), clock: clock, mailboxLimit: mailboxLimit, overflow: overflow)
+    }
+
+    init(_ parts: SystemParts, clock: any Clock<Duration>, mailboxLimit: Int, overflow: Overflow) {
         let transitions = parts.transitions
         self.transitions = transitions
+        entering = parts.feedbacks.entering
         loop = Loop(
             initial: parts.initialState.state,
             feedbacks: parts.feedbacks.feedbacks,
@@ -50,15 +62,24 @@ public final class System: Sendable {
             state = new
             return .handled
         }
+        ownFeedbacks = loop.core.guarded.withLock { $0.machine.feedbacks.count }
     }
 
     // MARK: Modifiers
 
     /// Says where the system's loop turns, and where the side effects run that do not say it themselves.
     /// Only before the start.
+    ///
+    /// The innermost counts: what a feedback, the ``Feedbacks`` or the ``Transitions`` say themselves goes before this, and
+    /// said twice, the first one counts. Where the transitions have an executor of their own, the loop turns there.
     @discardableResult
     public func execute(on executor: some LoopExecutor) -> System {
-        loop.setExecutor(executor)
+        guard !hasExecutor.exchange(true, ordering: .relaxed) else { return self }
+        if transitions.executor == nil {
+            loop.setExecutor(executor)
+        } else {
+            loop.core.setExecutor(executor, ofFirst: ownFeedbacks)
+        }
         return self
     }
 
@@ -75,8 +96,10 @@ public final class System: Sendable {
     @discardableResult
     public func start() -> Bool { loop.start() }
 
-    /// Starts the system and returns when it has stopped. Cancelling the task cancels the system.
-    public func run() async { await loop.run() }
+    /// Starts the system and returns when it has stopped. Cancelling the task cancels the system, and is no error.
+    ///
+    /// - Throws: the ``fault`` that ended the system, if one did.
+    public func run() async throws(LoopFault) { try await loop.run() }
 
     /// Stops gently: see ``Loop/stop(within:)``.
     public func stop(within limit: Duration = .seconds(5)) async { await loop.stop(within: limit) }
@@ -98,7 +121,10 @@ public final class System: Sendable {
     /// Sends an event. One that is sent before the start waits for it.
     @inlinable
     @discardableResult
-    public func send(_ event: any Event) -> SendResult { loop.send(event) }
+    public func send(_ event: any Event) -> SendResult {
+        entering?.see(event)
+        return loop.send(event)
+    }
 
     /// The states from the current one on, the initial one included if the system has not started. Iterating does not
     /// start the system; the sequence ends when it stops.
@@ -119,8 +145,29 @@ public struct SystemParts: Sendable {
 }
 
 /// Takes the parts of a system in their order.
+///
+/// A property may be built with it, too: `@SystemBuilder var system: System { InitialState { … } … }`.
 @resultBuilder
 public enum SystemBuilder {
+    /// The parts, for a system that is made of them.
+    public static func buildFinalResult(_ parts: SystemParts) -> SystemParts { parts }
+    /// The system, with the defaults of ``System/init(clock:mailboxLimit:overflow:_:)``.
+    public static func buildFinalResult(_ parts: SystemParts) -> System {
+        System(parts, clock: ContinuousClock(), mailboxLimit: .max, overflow: .dropNewest)
+    }
+
+    /// Not a system.
+    @available(*, unavailable, message: "a system begins with its InitialState { … }")
+    public static func buildBlock(_ feedbacks: Feedbacks, _ transitions: Transitions) -> SystemParts {
+        fatalError("unavailable")
+    }
+
+    /// Not a system.
+    @available(*, unavailable, message: "a system begins with its InitialState { … }")
+    public static func buildBlock(_ transitions: Transitions) -> SystemParts {
+        fatalError("unavailable")
+    }
+
     /// All three.
     public static func buildBlock(
         _ initialState: InitialState, _ feedbacks: Feedbacks, _ transitions: Transitions

@@ -33,12 +33,12 @@ extension Attachable {
     public func attach<M: Mediator>(
         to mediator: M, emitSystemEvent: @escaping @Sendable (M.Value) -> (any Event)?
     ) -> Self {
-        system.loop.add(
-            .source(name: "from mediator") { send in
-                mediator.subscribe { value in
-                    if let event = emitSystemEvent(value) { send(event) }
-                }
-            })
+        let source = Feedback<any State, any Event>.source(name: "from mediator") { send in
+            mediator.subscribe { value in
+                if let event = emitSystemEvent(value) { send(event) }
+            }
+        }
+        system.loop.add(system.entering.map { source.onEventEmitted($0.see) } ?? source)
         return self
     }
 
@@ -145,9 +145,11 @@ extension Attachable {
     ) -> Self {
         let hold = beforeStart == .hold
         system.loop.add(
-            .sink(name: "to system") { [weak target = other.system.loop] state, _ in
+            .sink(name: "to system") { [weak target = other.system.loop, entering = other.system.entering] state, _ in
                 guard let state = exact(state, S.self), let target else { return }
-                target.send(emitAttachedSystemEvent(state), holdBeforeStart: hold)
+                let event = emitAttachedSystemEvent(state)
+                entering?.see(event)
+                target.send(event, holdBeforeStart: hold)
             })
         return self
     }

@@ -18,6 +18,11 @@ public enum ExecutionStrategy: Sendable {
     }
 }
 
+extension Feedback {
+    /// The same under the name that it has in Feedbacks.
+    public typealias Strategy = ExecutionStrategy
+}
+
 extension Feedback where S == any State, E == any Event {
     /// Picks the states of one type.
     @inlinable
@@ -41,7 +46,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T) -> (any Event)?
+        perform sideEffect: @escaping @Sendable (T) -> (any Event)?
     ) {
         self.init(
             label: FeedbackLabel(name, T.self),
@@ -52,7 +57,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T) async -> (any Event)?
+        perform sideEffect: @escaping @Sendable (T) async -> (any Event)?
     ) {
         self.init(name, type, strategy) { state in .task { await sideEffect(state) } }
     }
@@ -61,7 +66,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<T: State, Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T) -> Events
+        perform sideEffect: @escaping @Sendable (T) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
         self.init(name, type, strategy) { state in .sequence(sideEffect(state)) }
     }
@@ -70,7 +75,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T, Send<any Event>) async -> Void
+        perform sideEffect: @escaping @Sendable (T, Send<any Event>) async -> Void
     ) {
         self.init(name, type, strategy) { state in .run { send in await sideEffect(state, send) } }
     }
@@ -84,7 +89,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (T) -> Effect<any Event>
+        perform sideEffect: @escaping @Sendable (T) -> Effect<any Event>
     ) {
         self.init(name, type, strategy, effect: sideEffect)
     }
@@ -93,7 +98,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State) -> (any Event)?
+        perform sideEffect: @escaping @Sendable (any State) -> (any Event)?
     ) {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
@@ -102,7 +107,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State) async -> (any Event)?
+        perform sideEffect: @escaping @Sendable (any State) async -> (any Event)?
     ) {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .task { await sideEffect(state) } }
     }
@@ -111,7 +116,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init<Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State) -> Events
+        perform sideEffect: @escaping @Sendable (any State) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .sequence(sideEffect(state)) }
     }
@@ -120,7 +125,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State) -> Effect<any Event>
+        perform sideEffect: @escaping @Sendable (any State) -> Effect<any Event>
     ) {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
@@ -129,7 +134,7 @@ extension Feedback where S == any State, E == any Event {
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
-        _ sideEffect: @escaping @Sendable (any State, Send<any Event>) async -> Void
+        perform sideEffect: @escaping @Sendable (any State, Send<any Event>) async -> Void
     ) {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in
             .run { send in await sideEffect(state, send) }
@@ -188,37 +193,58 @@ extension Feedback where S == any State, E == any Event {
 
 /// The feedbacks of a ``System``, in the order in which they see each state.
 public struct Feedbacks: Sendable {
-    let feedbacks: [Feedback<any State, any Event>]
+    private(set) var feedbacks: [Feedback<any State, any Event>]
+    /// Sees each event that enters the system otherwise than through these feedbacks.
+    private(set) var entering: EnteringEvents?
 
     /// Puts feedbacks together.
     public init(@FeedbacksBuilder _ feedbacks: () -> [Feedback<any State, any Event>]) {
         self.feedbacks = feedbacks()
     }
 
-    private init(_ feedbacks: [Feedback<any State, any Event>]) {
-        self.feedbacks = feedbacks
+    private func map(_ change: (Feedback<any State, any Event>) -> Feedback<any State, any Event>) -> Feedbacks {
+        var copy = self
+        copy.feedbacks = feedbacks.map(change)
+        return copy
     }
 
-    /// Says where the side effects run, for those feedbacks that do not say it themselves.
-    public func execute(on executor: some LoopExecutor) -> Feedbacks {
-        Feedbacks(feedbacks.map { $0.executor == nil ? $0.execute(on: executor) : $0 })
-    }
+    /// Says where the side effects run, for those feedbacks that do not say it themselves. Said twice, the innermost counts:
+    /// that is the first one.
+    public func execute(on executor: some LoopExecutor) -> Feedbacks { map { $0.execute(on: executor) } }
 
     /// While `disabled` holds, none of the feedbacks starts anything: see ``Feedback/disable(_:)``.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedbacks {
-        Feedbacks(feedbacks.map { $0.disable(disabled) })
+        map { $0.disable(disabled) }
     }
 
     /// Calls `perform` with each state that is shown to a feedback, once for each of them. All closures are kept: one
     /// set on a feedback itself is called after that of the container.
     public func onStateReceived(_ perform: @escaping @Sendable (any State) -> Void) -> Feedbacks {
-        Feedbacks(feedbacks.map { $0.onStateReceived(perform) })
+        map { $0.onStateReceived(perform) }
     }
 
-    /// Calls `perform` with each event that a feedback's side effects emit. All closures are kept: one set on a feedback
-    /// itself is called before that of the container.
+    /// Calls `perform` with each event that enters the system: from the side effects of these feedbacks, from mediators and
+    /// systems that are attached, and from ``System/send(_:)`` and ``UISystem/emit(_:)``.
+    ///
+    /// It is called before the event is queued, wherever that is sent. All closures are kept, in their order: one set on a
+    /// feedback itself is called before that of the container.
     public func onEventEmitted(_ perform: @escaping @Sendable (any Event) -> Void) -> Feedbacks {
-        Feedbacks(feedbacks.map { $0.onEventEmitted(perform) })
+        var copy = map { $0.onEventEmitted(perform) }
+        copy.entering = EnteringEvents { [entering] event in
+            entering?.see(event)
+            perform(event)
+        }
+        return copy
+    }
+}
+
+/// Sees events on their way into a system.
+@usableFromInline
+final class EnteringEvents: Sendable {
+    @usableFromInline let see: @Sendable (any Event) -> Void
+
+    init(see: @escaping @Sendable (any Event) -> Void) {
+        self.see = see
     }
 }
 

@@ -162,9 +162,15 @@ public struct Transitions: Sendable {
     /// Puts rules together.
     ///
     /// Two rules for the same pair are a programming error, and stop the program with a message that names them.
-    public init(@TransitionsBuilder _ froms: () -> [From]) {
+    ///
+    /// - Parameter froms: the rules.
+    /// - Parameter file: where the rules are written, for that message.
+    /// - Parameter line: where in the file.
+    public init(
+        file: StaticString = #file, line: UInt = #line, @TransitionsBuilder _ froms: () -> [From]
+    ) {
         table = Table(froms())
-        if let message = conflict() { preconditionFailure(message) }
+        if let message = conflict() { preconditionFailure(message, file: file, line: line) }
     }
 
     /// What is wrong with the rules, if anything: two rules for a pair, or two types with one identity.
@@ -216,6 +222,11 @@ public struct Transitions: Sendable {
             ?? table.next(any, from: state, on: event, type: type, wildcard: true)
     }
 
+    /// The transitions as a function: the new state, or the old one if no rule handles the event.
+    public var reducer: @Sendable (any State, any Event) -> any State {
+        { next(from: $0, on: $1) ?? $0 }
+    }
+
     /// No event is handled while `disabled` holds.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Transitions {
         var copy = self
@@ -224,10 +235,11 @@ public struct Transitions: Sendable {
         return copy
     }
 
-    /// Says where the transitions are computed, which is where the system's loop turns.
+    /// Says where the transitions are computed, which is where the system's loop turns. Said twice, the innermost counts:
+    /// that is the first one.
     public func execute(on executor: some LoopExecutor) -> Transitions {
         var copy = self
-        copy.modifiers = Modifiers(isDisabled: modifiers?.isDisabled, executor: executor)
+        copy.modifiers = Modifiers(isDisabled: modifiers?.isDisabled, executor: self.executor ?? executor)
         return copy
     }
 
