@@ -43,6 +43,7 @@ let package = Package(
     products: [
         .library(name: "FeedbackKit", targets: ["FeedbackKit"]),
         .library(name: "FeedbackKitOpenCombine", targets: ["FeedbackKitOpenCombine"]),
+        .library(name: "FeedbackKitServiceLifecycle", targets: ["FeedbackKitServiceLifecycle"]),
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
         .library(name: "CommonExpression", targets: ["CommonExpression"]),
         .library(name: "Varlink", targets: ["Varlink"]),
@@ -86,6 +87,8 @@ let package = Package(
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
         .target(
             name: "FeedbackKitOpenCombine", dependencies: ["FeedbackKit", openCombine, deque], swiftSettings: strict),
+        .target(
+            name: "FeedbackKitServiceLifecycle", dependencies: ["FeedbackKit", serviceLifecycle], swiftSettings: strict),
         .target(
             name: "Systemd", dependencies: ["CLinux", "CSystemd", logging, serviceLifecycle], swiftSettings: strict),
         .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", yams], swiftSettings: strict),
@@ -166,6 +169,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "FeedbackKitServiceLifecycleTests",
+            dependencies: [
+                "FeedbackKit", "FeedbackKitServiceLifecycle", logging, serviceLifecycle, serviceLifecycleTestKit,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "DocumentExamplesTests",
             dependencies: [
                 "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", openCombine, openCombineDispatch,
@@ -199,7 +208,10 @@ let package = Package(
         ),
         .testTarget(
             name: "MediatorEffectTestingTests",
-            dependencies: ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"],
+            dependencies: [
+                "CommonExpression", "FeedbackKitTesting", "MediatorConfiguration", "MediatorEffectTesting",
+                "MediatorHost",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorDaemonTests",

@@ -18,7 +18,7 @@ BUILD = REPOSITORY / ".build"
 MODULES = BUILD / "debug" / "Modules"
 SYMBOLS = BUILD / "symbols"
 # Each public symbol of these has a comment.
-COMMENTED = ["FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine"]
+COMMENTED = ["FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", "FeedbackKitServiceLifecycle"]
 # These have a catalogue.
 CATALOGUES = ["FeedbackKit", "CommonExpression"]
 

@@ -22,6 +22,7 @@ enum Layers {
         // Layer 1: one step above one of those.
         // It reports failures to whichever of the two frameworks runs the test.
         "FeedbackKitTesting": ["FeedbackKit", "Testing", "XCTest"] + foundation,
+        "FeedbackKitServiceLifecycle": ["FeedbackKit", "ServiceLifecycle"],
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CLinux", "CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // CYaml is the parser below Yams, and comes with it.
