@@ -179,11 +179,11 @@ extension Feedback {
 
 extension Feedback {
     /// A side effect for every event, given the state after the reduction.
-    public static func middleware<P: Publisher & SendableMetatype>(
-        name: String = "middleware",
+    public static func eventMiddleware<P: Publisher & SendableMetatype>(
+        name: String = "eventMiddleware",
         _ effects: @escaping @Sendable (S, E) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .middleware(name: name, { state, event in Effect<E>.publisher { effects(state, event) } })
+        .eventMiddleware(name: name, { state, event in Effect<E>.publisher { effects(state, event) } })
     }
 }
 

@@ -143,7 +143,8 @@ struct TypedPublisherTests {
     }
 
     @Test func `middleware with the event`() {
-        let feedback = Feedback<State, Event>.middleware { (state: State, event: Event) -> AnyPublisher<Event, Never> in
+        let feedback = Feedback<State, Event>.eventMiddleware {
+            (state: State, event: Event) -> AnyPublisher<Event, Never> in
             if case .set(let value) = event {
                 Self.answer("\(value) \(state.value)").eraseToAnyPublisher()
             } else {

@@ -57,7 +57,7 @@ final class InterfaceFormViewModel: ViewModel<InterfaceForm, InterfaceFormEvent>
         let seen = Record<String>()
         let viewModel = InterfaceFormViewModel(
             Feedback(skippingRepeated: { $0.email }) { email in email == "a" ? .note("saw a") : nil },
-            .middleware { (_: InterfaceForm, event: InterfaceFormEvent) -> InterfaceFormEvent? in
+            .eventMiddleware { (_: InterfaceForm, event: InterfaceFormEvent) -> InterfaceFormEvent? in
                 seen.add("\(event)")
                 return nil
             })

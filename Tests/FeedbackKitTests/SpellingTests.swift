@@ -17,7 +17,7 @@ import Testing
 
     static func effectsOfNothing() -> Plain { .effects { _ in nil } }
     static func effectsByCondition() -> Plain { .effects { state in state > 0 ? .just(1) : .nothing } }
-    static func middlewareOfNothing() -> Plain { .middleware { state, event in nil } }
+    static func middlewareOfNothing() -> Plain { .eventMiddleware { state, event in nil } }
     static func effectAtOnce() -> Plain { Feedback(cancellation: .never) { state, event in .just(1) } }
     static func answerOrNone() -> Plain { Feedback(cancellation: .never) { state, event in state > 0 ? 1 : nil } }
     static func effectThatSends() -> Plain { Feedback { state, _ in .run { send in send(state) } } }

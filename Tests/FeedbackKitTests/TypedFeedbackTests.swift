@@ -114,7 +114,7 @@ import Testing
     @Test func `only events of its own case reach a feedback that looks at events`() {
         let seen = Record<KnobEvent>()
         let loop = loop([
-            KnobFeedback.middleware { (_: Knob, event: KnobEvent) -> KnobEvent? in
+            KnobFeedback.eventMiddleware { (_: Knob, event: KnobEvent) -> KnobEvent? in
                 seen.add(event)
                 return nil
             }.pullback(state: \.knob, embed: WholeEvent.knob, extract: WholeEvent.knobs.extract)

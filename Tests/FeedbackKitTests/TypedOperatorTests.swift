@@ -18,7 +18,7 @@ import Testing
         let seen = Record<String>()
         let loop = knobLoop(
             nil,
-            .middleware { (state: Knob, event: KnobEvent) -> KnobEvent? in
+            .eventMiddleware { (state: Knob, event: KnobEvent) -> KnobEvent? in
                 seen.add("\(event) → \(state.control ?? 0)")
                 return nil
             })
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `of a middleware's effects only the latest runs`() {
         let probe = TypedProbe<KnobEvent>()
-        let loop = knobLoop(nil, .middleware { (_: Knob, event: KnobEvent) in probe.effect(event) })
+        let loop = knobLoop(nil, .eventMiddleware { (_: Knob, event: KnobEvent) in probe.effect(event) })
         loop.send(.other)
         loop.send(.turn(nil))
         #expect(probe.log == ["start other", "cancel other", "start turn(nil)"])
@@ -230,7 +230,7 @@ import Testing
         (.init(predicate: { $0 % 10 < 5 }) { _ in count() }, 1_001),
         (.init(whenBecomesTrue: { $0 % 10 < 5 }) { _ in count() }, 1_001),
         (.init(firstValueAfterNil: { $0 % 10 < 5 ? $0 : nil }) { _ in count() }, 1_001),
-        (.middleware { (_: Int, _: Bool) in count() }, 10_000),
+        (.eventMiddleware { (_: Int, _: Bool) in count() }, 10_000),
         (.init(compacting: { $0.map { $0 / 100 }.removeDuplicates() }) { _ in count() }, 101),
         (.compacting(events: { $0.scan(0) { $0 + ($1 ? 1 : 0) }.filter { $0 % 100 == 0 } }) { _ in count() }, 100),
         (.react(request: { $0 / 10 }) { _ in count() }, 1_001),

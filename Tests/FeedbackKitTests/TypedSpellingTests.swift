@@ -153,9 +153,9 @@ import Testing
         let feedbacks: [Feedback<Movies, Event>] = [
             .skippingRepeated(name: "paging", state: { $0.nextPage }) { page in await Self.fetch(page) },
             .lensing(event: { if case .response(let page) = $0 { page } else { nil } }) { _ in .retry },
-            .middleware { (state: Movies, event: Event) in event == .retry ? .response(state.page) : nil },
+            .eventMiddleware { (state: Movies, event: Event) in event == .retry ? .response(state.page) : nil },
             .compacting(events: { $0.filter { $0 == .retry } }) { _ in nil },
         ]
-        #expect(feedbacks.map(\.name) == ["paging", "lensing event", "middleware", "compacting events"])
+        #expect(feedbacks.map(\.name) == ["paging", "lensing event", "eventMiddleware", "compacting events"])
     }
 }

@@ -145,7 +145,7 @@ import Testing
                     seen.add("first \(count)")
                     return nil
                 }),
-                .middleware { (count: Int, step: Step) -> Step? in
+                .eventMiddleware { (count: Int, step: Step) -> Step? in
                     seen.add("second \(count) by \(step)")
                     return nil
                 },

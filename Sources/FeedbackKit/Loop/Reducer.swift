@@ -59,6 +59,12 @@ public struct Reducer<State, Event, each Environment>: Sendable {
     /// One after the other, each on what the one before has made.
     @inlinable
     public static func combine(_ reducers: Reducer...) -> Reducer { combine(reducers) }
+
+    /// The same as ``combine(_:)-([Reducer])``, as Recombine writes it.
+    @inlinable
+    public init(_ first: Reducer, _ second: Reducer, _ others: Reducer...) {
+        self = .combine([first, second] + others)
+    }
 }
 
 extension Reducer {

@@ -128,6 +128,20 @@ extension StoreProtocol {
         stream(buffering) { watchChanges($0, finish: $1) }
     }
 
+    // MARK: Binding
+
+    /// A binding to a part of the state; writing dispatches the action made from the value.
+    public func binding<Value>(
+        state part: @escaping @Sendable (SubState) -> Value, action: @escaping @Sendable (Value) -> SubAction
+    ) -> Binding<Value> {
+        Binding(get: { part(self.state) }, set: { self.dispatch(sync: action($0)) })
+    }
+
+    /// A binding to the state; writing dispatches the action made from it.
+    public func binding(action: @escaping @Sendable (SubState) -> SubAction) -> Binding<SubState> {
+        binding(state: { $0 }, action: action)
+    }
+
     // MARK: Erasing
 
     /// The store without its base.

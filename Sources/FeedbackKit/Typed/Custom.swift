@@ -72,7 +72,7 @@ extension Feedback {
     ///
     /// The sender may be called from any thread. The feedback may be given to several loops: each gets every event. An
     /// event sent while no loop with this feedback runs reaches nobody; to hold events for a start, send to the loop.
-    public static var input: (feedback: Feedback, send: @Sendable (E) -> Void) {
+    public static var input: (feedback: Feedback, observer: @Sendable (E) -> Void) {
         let mediator = PassthroughMediator<E>()
         let feedback = Feedback.source(name: "input") { send in mediator.subscribe { send($0) } }
         return (feedback, { mediator.send($0) })
