@@ -64,31 +64,32 @@ func makeSearch(clock: any Clock<Duration>, ask: @escaping @Sendable (String) as
 }
 // end
 
-/// Holds something without keeping it.
-private final class Weakly<Object: AnyObject & Sendable>: Sendable {
-    private struct Reference: Sendable { weak var object: Object? }
-    private let reference = Mutex(Reference())
-    var value: Object? {
-        get { reference.withLock { $0.object } }
-        set { reference.withLock { $0.object = newValue } }
+// snippet: from-within
+/// A weak reference to the system, which is made after its side effect.
+final class Holder: Sendable {
+    private struct Link { weak var system: System? }
+    private let link = Mutex(Link())
+
+    var system: System? {
+        get { link.withLock { $0.system } }
+        set { link.withLock { $0.system = newValue } }
     }
 }
 
-// snippet: from-within
 func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
-    let holder = Weakly<System>()
+    let holder = Holder()
     let system = System {
         InitialState { Cold(degrees: 0) }
         Feedbacks {
             Feedback(on: Cold.self, strategy: .continueOnNewState) { (_: Cold) async -> (any Event)? in
                 await work()
-                holder.value?.beginStop()
+                holder.system?.beginStop()
                 return nil
             }
         }
         Transitions {}
     }
-    holder.value = system
+    holder.system = system
     return system
 }
 // end
@@ -148,10 +149,10 @@ func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
         simulation.runToEnd()
     }
 
-    @Test func `stop a system from within`() async {
+    @Test func `stop a system from within`() async throws {
         let works = Mutex(0)
         let system = makeOneShot { works.withLock { $0 += 1 } }
-        await system.run()
+        try await system.run()
         #expect(works.withLock { $0 } == 1)
         await system.stopped()
     }

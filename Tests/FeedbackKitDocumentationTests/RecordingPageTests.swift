@@ -35,7 +35,24 @@ struct Open: State, Codable { var by: String }
 struct Opened: Event, Codable { var by: String }
 // end
 
+func coded(_ recording: Recording<Int, String>) throws -> Recording<Int, String> {
+    let json = try JSONEncoder().encode(recording)
+    return try JSONDecoder().decode(Recording<Int, String>.self, from: json)
+}
+
 @Suite(.timeLimit(.minutes(5))) struct `The page about recordings` {
+    @Test func `a store's recording is the same after its way through JSON`() async throws {
+        let store = BaseStore<Int, Never, String>(
+            state: 0, reducer: Reducer { $0 += $1.count }, publishOn: .sendersThread)
+        store.startRecording()
+        store.dispatch(sync: "four")
+        let recording = try #require(await store.stopRecording(application: "1.0"))
+        let again = try coded(recording)
+        #expect(again.initial == 0)
+        #expect(again.entries.map(\.actions) == [["four"]])
+        await store.stop()
+    }
+
     @Test func `records a system, and replays it to the same state`() async throws {
         let door = System {
             InitialState { Shut() }

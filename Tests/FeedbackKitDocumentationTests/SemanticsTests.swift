@@ -116,8 +116,11 @@ struct OnQueue: LoopExecutor {
         let loop = Loop<Int, Int>(
             initial: 0, feedbacks: [Feedback(name: "probe") { _, _ in .attempt { _ in throw Broken() } }]
         ) { _, _ in .unhandled }
-        await loop.run()
-        // loop.fault?.feedback is "probe", and loop.fault?.error is Broken()
+        do {
+            try await loop.run()
+        } catch {
+            // error.feedback is "probe", error.error is Broken(), and loop.fault is the same fault.
+        }
         // end
         #expect(loop.fault?.feedback == "probe")
         #expect(loop.fault?.error is Broken)

@@ -1,5 +1,6 @@
 import FeedbackKit
 import FeedbackKitTesting
+import Synchronization
 import Testing
 
 // The code of the tutorial and of the guides, as they show it.
@@ -86,9 +87,6 @@ func boiler() -> System {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `The guides` {
-    private enum Light: Sendable, Equatable { case red, green }
-    private enum Tick: Sendable { case next }
-
     @Test func `a typed loop`() async {
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -109,6 +107,9 @@ func boiler() -> System {
     }
 
     @Test func `a sequence of states`() async {
+        enum Light: Sendable, Equatable { case red, green }
+        enum Tick: Sendable { case next }
+
         let states = system(
             initial: Light.red,
             reduce: { (light: inout Light, _: Tick) in light = light == .red ? .green : .red },
@@ -127,7 +128,12 @@ func boiler() -> System {
 
     @Test func `a failing effect is tried again`() async {
         struct Unreachable: Error {}
-        let tries = Counter()
+        final class Tries: Sendable {
+            private let count = Atomic(0)
+            func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+        }
+
+        let tries = Tries()
         let loop = Loop<String, String>(
             initial: "offline",
             feedbacks: [
@@ -136,7 +142,7 @@ func boiler() -> System {
                     return Effect.attempt(
                         retry: .exponential(first: .milliseconds(1), limit: 3),
                         { send in
-                            guard tries.add(1) == 3 else { throw Unreachable() }
+                            guard tries.next() == 3 else { throw Unreachable() }
                             send("online")
                         },
                         recover: { "failed: \($0)" }
@@ -155,6 +161,7 @@ func boiler() -> System {
     @Test func `a store`() async {
         enum Action: Sendable { case add(Int), reset }
         enum Later: Sendable { case load }
+
         let store = BaseStore<Int, Later, Action>(
             state: 0,
             reducer: Reducer<Int, Action> { state, action in

@@ -1,4 +1,7 @@
-"""The programs in the documentation of the library: each is compiled, and what it is said to print is what it prints."""
+"""The programs in the documentation of the library: each is compiled, and what it is said to print is what it prints.
+
+Programs that are wrong are compiled, too, for what the compiler says about them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,21 @@ from conftest import REPOSITORY
 CATALOGUE = REPOSITORY / "Sources" / "FeedbackKit" / "FeedbackKit.docc"
 TUTORIAL = CATALOGUE / "Tutorial.md"
 WORKSHOP = REPOSITORY / ".build" / "tutorial"
+BUILT = REPOSITORY / ".build" / "debug"
+
+# What the programs of a page import besides FeedbackKit.
+IMPORTS = {
+    "ComingFromCombineFeedback.md": ["Testing"],
+    "ComingFromReactiveFeedback.md": ["Synchronization"],
+    "Recipes.md": ["Synchronization"],
+    "RecordingAndSaving.md": ["Foundation"],
+    "Semantics.md": ["Dispatch", "Synchronization"],
+    "Testing.md": ["FeedbackKitTesting", "Testing"],
+}
+# A line at the margin that may stand at the top level of a file.
+DECLARATION = re.compile(
+    r"(?:@\w+(?:\(.*\))? )*(?:private |final )*(?:struct|enum|class|func|extension|let|var)\b|[@})\]/ ]|$"
+)
 
 # A program with the file it is for before it, or commands with what they print.
 STEP = re.compile(
@@ -39,6 +57,104 @@ def test_each_program_of_a_page_is_tested(page: str, tested: str) -> None:
         if squeezed(program) not in tested
     ]
     assert not untested, f"{page}: occurs in no file below Tests:\n" + "\n".join(untested)
+
+
+def as_file(page: str) -> str:
+    """The programs of a page in one file, as somebody would write them who has only the products."""
+    parts = [f"import {module}" for module in ["FeedbackKit", *IMPORTS.get(page, [])]]
+    programs = re.findall(r"^```swift\n(.*?)^```$", (CATALOGUE / page).read_text(), re.MULTILINE | re.DOTALL)
+    for number, program in enumerate(programs):
+        is_declaration = all(DECLARATION.match(line) for line in program.splitlines())
+        if is_declaration and re.search(r"^(?:@|final |struct |enum |class |func |extension )", program, re.MULTILINE):
+            parts.append(program)
+        else:
+            parts.append(f"func program{number}() async throws {{\n{program}}}")
+    return "\n\n".join(parts) + "\n"
+
+
+def compiler_errors(text: str, folder: Path) -> list[str]:
+    """What the compiler has against a file that imports the modules that are built."""
+    path = folder / "Program.swift"
+    path.write_text(text)
+    maps = sorted(BUILT.glob("*.build/module.modulemap"))
+    maps += sorted((REPOSITORY / ".build" / "checkouts").glob("OpenCombine/Sources/*/include/module.modulemap"))
+    options = [option for path in maps for option in ("-Xcc", f"-fmodule-map-file={path}")]
+    command = ["swiftc", "-typecheck", "-swift-version", "6", "-parse-as-library", "-module-name", "Program"]
+    result = subprocess.run(
+        [*command, "-I", BUILT / "Modules", *options, path], capture_output=True, text=True, timeout=600
+    )
+    errors = [line.split(" error: ", 1)[1] for line in result.stderr.splitlines() if " error: " in line]
+    assert bool(errors) == (result.returncode != 0), result.stderr
+    return errors
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in CATALOGUE.glob("*.md") if path != TUTORIAL))
+def test_the_programs_of_a_page_compile_with_the_products_alone(page: str, tmp_path: Path) -> None:
+    assert compiler_errors(as_file(page), tmp_path) == []
+
+
+STATES = """
+struct Loading: FeedbackKit.State {}
+struct Loaded: Event {}
+func load() async throws -> any Event { Loaded() }
+"""
+# What is easily got wrong, with a part of what the compiler says first.
+MISTAKES = {
+    "a publisher without the module for it": (
+        "import OpenCombine\n" + STATES + """
+        let feedback = Feedback(on: Loading.self, strategy: .cancelOnNewState) { _ -> AnyPublisher<any Event, Never> in
+            Just(Loaded() as any Event).eraseToAnyPublisher()
+        }
+        """,
+        "with a publisher where FeedbackKitOpenCombine is imported",
+    ),
+    "a publisher in a typed feedback without the module for it": (
+        """
+        import OpenCombine
+        let feedback = Feedback<Int, Int>(effects: { state -> AnyPublisher<Int, Never> in
+            Just(state).eraseToAnyPublisher()
+        })
+        """,
+        "with a publisher where FeedbackKitOpenCombine is imported",
+    ),
+    "a side effect that throws": (
+        STATES + """
+        let feedbacks = Feedbacks {
+            Feedback(on: Loading.self, strategy: .cancelOnNewState) { _ in try await load() }
+        }
+        """,
+        "one that throws is an Effect.attempt",
+    ),
+    "a side effect that answers with no event": (
+        STATES + """
+        let feedbacks = Feedbacks { Feedback(on: Loading.self, strategy: .cancelOnNewState) { _ in "loaded" } }
+        """,
+        "a side effect answers with an event or nil",
+    ),
+    "a queue as an executor": (
+        "import Dispatch\n" + STATES + """
+        func run(_ system: System) -> System { system.execute(on: DispatchQueue(label: "background")) }
+        """,
+        "execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and OpenCombineDispatch",
+    ),
+    "a middleware with a dependency": (
+        """
+        let feedbacks: [Feedback<Int, String>] = [.middleware { state, dependency in "\\(state)" }]
+        """,
+        "for a state and its event write eventMiddleware; a dependency is captured",
+    ),
+    "a system without a beginning": (
+        "let system = System {\n    Feedbacks {}\n    Transitions {}\n}\n",
+        "a system begins with its InitialState",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_a_message_that_says_what_fits(mistake: str, tmp_path: Path) -> None:
+    program, expected = MISTAKES[mistake]
+    errors = compiler_errors("import FeedbackKit\n" + program, tmp_path)
+    assert errors and expected in errors[0], errors
 
 
 def test_the_tutorial_can_be_followed() -> None:
