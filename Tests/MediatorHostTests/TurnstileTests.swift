@@ -36,3 +36,53 @@ import Testing
         #expect(await turnstile.enter() == .entered)
     }
 }
+
+@Suite struct `The order at a turnstile` {
+    private typealias Machine = TurnstileMachine<String>
+
+    /// A machine that one occupies, and at which three have arrived, in the order of their places.
+    private func busy() -> Machine {
+        var machine = Machine()
+        #expect(machine.arrive(limit: 3) == .enters)
+        for place in 1...3 { #expect(machine.arrive(limit: 3) == .waits(UInt64(place))) }
+        #expect(machine.arrive(limit: 3) == .isTurnedAway)
+        return machine
+    }
+
+    @Test(arguments: [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]])
+    func `is that of arrival, in whatever order they begin to wait`(order: [UInt64]) {
+        var machine = busy()
+        for place in order { #expect(machine.wait(place, with: "\(place)") == .waits) }
+        for next in ["1", "2", "3", nil] { #expect(machine.leave() == next) }
+        #expect(machine.arrive(limit: 3) == .enters)
+    }
+
+    @Test func `holds for one who has arrived and does not wait yet`() {
+        var machine = busy()
+        #expect(machine.wait(2, with: "2") == .waits)
+        #expect(machine.wait(3, with: "3") == .waits)
+        // It is the first one's turn: nobody gets ahead.
+        #expect(machine.leave() == nil)
+        #expect(machine.arrive(limit: 4) == .waits(4))
+        #expect(machine.wait(1, with: "1") == .enters)
+        #expect(machine.leave() == "2")
+    }
+
+    @Test func `leaves out who is cancelled, before they wait or while they do`() {
+        var machine = busy()
+        #expect(machine.cancel(1) == nil)
+        #expect(machine.wait(2, with: "2") == .waits)
+        #expect(machine.cancel(2) == "2")
+        #expect(machine.leave() == nil)
+        #expect(machine.wait(1, with: "1") == .goes)
+        #expect(machine.wait(3, with: "3") == .enters)
+        #expect(machine.waiting == 0)
+    }
+
+    @Test func `lets in who was cancelled when it was their turn already`() {
+        var machine = busy()
+        #expect(machine.leave() == nil)
+        #expect(machine.cancel(1) == nil)
+        #expect(machine.wait(1, with: "1") == .enters)
+    }
+}
