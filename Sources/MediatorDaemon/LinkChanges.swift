@@ -60,11 +60,11 @@ extension Reloader {
             }
             if let reply = unchanged(request, layer) { return .success(reply) }
             if request.isDryRun {
-                return Result { () throws(ControlError) in
-                    switch try prepare(request, layer) {
-                    case .success(let prepared): reply(prepared, host.plan(for: prepared.graph), request)
-                    case .failure(let rejection): reply(rejection)
-                    }
+                switch await prepare(request, layer) {
+                case .success(.success(let prepared)):
+                    return .success(reply(prepared, host.plan(for: prepared.graph), request))
+                case .success(.failure(let rejection)): return .success(reply(rejection))
+                case .failure(let error): return .failure(error)
                 }
             }
             // What names no link, or cannot be read, was no change: it is answered and logged, and that is all.
@@ -117,7 +117,16 @@ extension Reloader {
             transient: basis.layer.links)
     }
 
+    /// Compiles a change, which may take long.
     private func prepare(
+        _ request: LinkChangeRequest, _ changed: Result<TransientLayer, LinkChangeError>
+    ) async -> Result<Result<Prepared, Rejection>, ControlError> {
+        await CompileThread.run { [self] in
+            Result { () throws(ControlError) in try compile(request, changed) }
+        }
+    }
+
+    private func compile(
         _ request: LinkChangeRequest, _ changed: Result<TransientLayer, LinkChangeError>
     ) throws(ControlError) -> Result<Prepared, Rejection> {
         let basis = basis
@@ -270,7 +279,7 @@ extension Reloader {
         _ request: LinkChangeRequest, _ layer: Result<TransientLayer, LinkChangeError>
     ) async throws(ControlError) -> Result<ChangeReply, Rejection> {
         let prepared: Prepared
-        switch try prepare(request, layer) {
+        switch try await prepare(request, layer).get() {
         case .success(let value): prepared = value
         case .failure(let rejection): return .failure(rejection)
         }

@@ -112,7 +112,7 @@ final class Reloader: Sendable {
     /// - Parameter tellsKept: whether to tell also what is kept, which is the most by far.
     func plan(_ directory: String?, dropsTransient: Bool, tellsKept: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
-        return await Task.detached(priority: .management) { [self] in
+        return await CompileThread.run { [self] in
             let (running, basis) = running
             let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer, after: basis)
             let result = draft.result
@@ -138,7 +138,7 @@ final class Reloader: Sendable {
             return PlanReply(
                 valid: true, summary: plan.summary, steps: PlanStep.all(of: plan, withKept: tellsKept), errors: 0,
                 warnings: result.warnings, findings: findings, transient: links)
-        }.value
+        }
     }
 
     /// Reads the daemon's directories and applies what they hold, or changes nothing.
@@ -301,7 +301,9 @@ final class Reloader: Sendable {
         let logger = acts.everything
         let present = basis
         let layer = present.layer
-        let draft = daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, after: present)
+        let draft = await CompileThread.run { [daemon] in
+            daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, after: present)
+        }
         let result = draft.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {

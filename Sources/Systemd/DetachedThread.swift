@@ -3,8 +3,8 @@ import Glibc
 
 /// A thread of the operating system's own, for what may block, or must stay on one thread.
 package enum DetachedThread {
-    /// How large its stack is, in bytes: what runs here calls the system, and little else.
-    private static let stackSize = 512 * 1024
+    /// The usual size of its stack in bytes, enough for what calls the system, and little else.
+    package static let stackSize = 512 * 1024
 
     /// What a new thread is given.
     private final class Body: Sendable {
@@ -13,7 +13,7 @@ package enum DetachedThread {
     }
 
     /// Runs a function on a new thread, which nobody joins. `false`: the system has none to give.
-    package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(stackSize: Int = stackSize, _ run: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }

@@ -71,7 +71,10 @@ final class ServedFixture: Sendable {
     /// - Parameters:
     ///   - files: the configuration, by the names of its files.
     ///   - isStarted: whether it has begun to run, and told that it is ready.
-    init(_ files: [String: String], isStarted: Bool = true) async throws {
+    ///   - values: the values that the configuration only names.
+    init(
+        _ files: [String: String], isStarted: Bool = true, values: ExternalValues = .process()
+    ) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         for (name, text) in files { try Self.write(text, to: directory.appending(path: name)) }
@@ -80,6 +83,7 @@ final class ServedFixture: Sendable {
             configuration: ConfigurationLayers([directory.path]), socket: "",
             logger: Logger(label: "test") { _ in Handler(log: log) }, report: { log.add("finding: \($0.message)") })
         daemon.effects = daemon.effects.with([held])
+        daemon.values = values
         daemon.accounts = Accounts(
             user: { Self.users[$0] }, group: { _ in nil },
             userName: { id in Self.users.first { $0.value == id }?.key })
