@@ -385,6 +385,7 @@ struct HostControl: ControlHandler {
             .noSuchEvent(system: system, event: event, nearest: nearest)
         case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
             .invalidValue(path: path, expected: expected, message: error.description)
+        case .busStopped(let bus): .notAccepted(name: bus, obstacle: .stopping, reason: HostError.stopping)
         case .notAccepted(let system, let obstacle, let reason):
             .notAccepted(name: system, obstacle: Obstacle(obstacle), reason: reason)
         }

@@ -56,45 +56,24 @@ struct HostService: Service, CustomStringConvertible {
             for await _ in host.healthChanges { notifier.notify(.status(statusText())) }
         }
         logger.info("stopping", metadata: .about(.stopping))
-        // A side effect that does not heed cancellation must not keep the daemon from ending.
-        let limit = stopLimit + Self.forcedEndAllowance
-        let hasEnded = await notifier.askingForTime(host.time) {
-            await Self.finishes(within: limit) { await host.stop(within: stopLimit) }
+        let leftBehind = await notifier.askingForTime(host.time) {
+            await host.stop(within: stopLimit)
         }
-        if hasEnded {
+        // A task that is cancelled waits for nothing that runs.
+        if leftBehind.isEmpty, !Task.isCancelled {
             logger.info("stopped", metadata: .about(.stopped))
         } else {
-            let running = host.systemStatuses.filter { $0.loop.phase != .stopped }.map(\.definition.name)
             logger.error(
                 "side effects did not end in time; leaving them behind",
                 metadata: .about(
-                    .leftBehind, ["systems": "\(running.joined(separator: ", "))", "limit": "\(limit)"]))
+                    .leftBehind,
+                    [
+                        "systems": "\(leftBehind.joined(separator: ", "))",
+                        "limit": "\(stopLimit + Host.forcedEndLimit)",
+                    ]))
             overdue()
         }
         ended()
-    }
-
-    /// What ending commands by force may take beyond the limit of a gentle stop.
-    static let forcedEndAllowance = Duration.seconds(8)
-
-    /// Whether the work finishes within the limit. Work that does not is left to itself.
-    private static func finishes(within limit: Duration, _ work: @escaping @Sendable () async -> Void) async -> Bool {
-        let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        let worker = Task.detached(priority: .management) {
-            await work()
-            continuation.yield(true)
-        }
-        let timer = Task.detached(priority: .management) {
-            // By the real clock: the last resort must not depend on a clock that somebody else moves.
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
-            continuation.yield(false)
-        }
-        defer {
-            timer.cancel()
-            worker.cancel()
-        }
-        for await result in results { return result }
-        return false
     }
 }
 

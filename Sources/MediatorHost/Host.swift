@@ -11,6 +11,8 @@ import Synchronization
 public final class Host: Sendable {
     /// How long what is escalated may take to end the daemon.
     static let escalationTime = Duration.seconds(10)
+    /// How long side effects that have been cancelled may take to end, beyond the limit of a gentle stop.
+    package static let forcedEndLimit = HostedSystem.forcedEndLimit
     /// How many changes a watcher may be behind before it misses some.
     public static let watchBuffer = 256
 
@@ -118,9 +120,9 @@ public final class Host: Sendable {
         }
         await withTaskGroup(of: Void.self) { group in
             for (limit, systems) in byLimit {
-                group.addTask { [self] in
+                group.addTask { [time] in
                     let open = Mutex(systems.count)
-                    await race(within: limit) { done in
+                    await time.race(within: limit) { done in
                         systems.map { system in
                             system.whenReady {
                                 let isLast = open.withLock { open in
@@ -141,21 +143,34 @@ public final class Host: Sendable {
     public var isStopped: Bool { machine.withLock { $0.phase == .stopped } }
 
     /// Stops every system gently, all at once: no new events, side effects may finish. Past the limit they are cancelled.
-    public func stop(within limit: Duration) async {
+    ///
+    /// From the first moment on, events and values from outside are refused, nothing begins and nothing is restarted. Events
+    /// that wait are taken, and so are the outcomes of side effects under way. The state to which these lead is the one that
+    /// ``state`` holds afterwards; what that state asks for begins with the next host. A link that fires meanwhile still
+    /// changes the value of a bus that remembers, but no system takes its event: the next host shows the state to the links
+    /// again.
+    ///
+    /// - Returns: the names of the systems whose side effects did not end though they were cancelled, sorted; they are left
+    ///   behind.
+    @discardableResult
+    public func stop(within limit: Duration) async -> [String] {
         let (set, retiring) = machine.withLock { machine in
             machine.phase = .stopped
             return (machine.set, machine.retiring)
         }
         supervisor.stop()
-        for bus in set.buses { bus.part() }
         let systems = set.systems + retiring
         for system in systems { system.beginStop() }
-        await withTaskGroup(of: Void.self) { group in
-            for system in systems { group.addTask { await system.stop(within: limit) } }
+        let leftBehind = await withTaskGroup(of: String?.self) { group in
+            for system in systems {
+                group.addTask { await system.stop(within: limit) ? nil : system.definition.name }
+            }
+            return await group.reduce(into: []) { names, name in name.map { names.append($0) } }
         }
-        for bus in set.buses { bus.close() }
+        for bus in set.buses { bus.channel.close() }
         changes.tell(.stopped)
         healthChanged.finish()
+        return Set(leftBehind).sorted()
     }
 
     /// The names of systems whose loops did not prove within the limit that they turn, sorted: by an event taken, or by
@@ -165,7 +180,7 @@ public final class Host: Sendable {
         let systems = phase == .running ? set.systems.filter { $0.loop.phase != .notStarted } : set.systems
         let waiting = Mutex(Set(systems.indices))
         let before = systems.map { $0.loop.counters.events }
-        await race(within: limit) { done in
+        await time.race(within: limit) { done in
             for (index, system) in systems.enumerated() {
                 system.probe {
                     let isLast = waiting.withLock { $0.remove(index) != nil && $0.isEmpty }
@@ -177,20 +192,6 @@ public final class Host: Sendable {
         }
         return waiting.withLock { $0.sorted() }.filter { systems[$0].loop.counters.events == before[$0] }
             .map { systems[$0].definition.name }
-    }
-
-    /// Waits until `done` is called, or until the limit has passed.
-    func race(within limit: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
-        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let subscriptions = body { continuation.finish() }
-        let clock = time.clock
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in stream {} }
-            group.addTask { try? await clock.sleep(for: limit) }
-            await group.next()
-            group.cancelAll()
-        }
-        for subscription in subscriptions { subscription.cancel() }
     }
 
     // MARK: Looking in
@@ -295,12 +296,17 @@ public final class Host: Sendable {
 
     /// Puts a value on a bus.
     ///
+    /// When this returns, the value has been accepted: each link that reads the bus gets it, unless the bus counts it as
+    /// dropped. During a reload it goes over the links of the configuration in which its bus was found, or over those of the
+    /// next.
+    ///
     /// - Parameter client: on whose behalf; nil: on the program's own.
     public func publish(_ value: Value, on name: String, by client: HostClient? = nil) throws(HostError) {
         let bus = try bus(name)
         guard bus.definition.valueType.accepts(value) else {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
         }
+        guard !isStopped else { throw .busStopped(name) }
         bus.send(value, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
     }
 
@@ -337,12 +343,12 @@ public final class Host: Sendable {
     /// The values of a bus; of a current-value bus, its value first.
     ///
     /// A watcher that falls behind by more than ``watchBuffer`` values misses some, and is told how many. The sequence
-    /// ends when the host stops, or when another bus takes this one's place.
+    /// ends when the host stops, or when a reload removes the bus or changes its kind or type.
     public func watchBus(_ name: String) throws(HostError) -> Changes<Value> {
         let bus = try bus(name)
         let remembers = bus.definition.kind == .currentValue
         return watch { change, finish in
-            bus.watch({ change($0.value, $0.time) }, finish: finish)
+            bus.channel.watch({ change($0.value, $0.time) }, finish: finish)
         } isReplayed: {
             $0 && remembers
         }

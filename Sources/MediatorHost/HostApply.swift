@@ -45,8 +45,6 @@ public struct Applied: Sendable, Hashable {
 extension Host {
     /// How long systems that go on may take to exchange their links, before new systems start without.
     static let joinLimit = Duration.seconds(5)
-    /// What ending side effects by force may take beyond the limit of a gentle stop.
-    static let forcedEndLimit = Duration.seconds(8)
 
     /// What would be done to run another configuration. Nothing is done.
     public func plan(for graph: Graph) -> Plan { snapshot.plan(for: graph) }
@@ -74,18 +72,34 @@ extension Host {
     ///    of a bus that remembers, as at the start of the host.
     /// 4. New systems start.
     /// 5. Systems to be replaced stop: they take the events that wait, and their side effects may finish until the
-    ///    limit. What they still do goes over their old links. Then their successors start, migrated ones in the last
+    ///    limit and tell how. What they still do goes over their old links. Then their successors start, migrated ones in the last
     ///    state of their predecessors: no two of one name run at once, and events sent meanwhile wait. A state that no
     ///    longer fits when that is so makes it a restart. Timers of a migrated state begin anew, and its links
     ///    see it again.
     /// 6. Systems that are gone stop in the same way.
     ///
-    /// A value published on a bus while another bus takes its place may be lost. From step 2 on nothing can fail but by
-    /// ``stop(within:)``, and cancelling the task has no effect.
+    /// Nothing that was accepted is lost or counted twice. A value is accepted when ``publish(_:on:by:)`` returns, or when a
+    /// link or a feedback puts it on a bus; an event is accepted when ``emit(_:to:fields:by:)`` returns, or when a link
+    /// fires. What is accepted before the exchange at its bus or system goes over the old links, what is accepted after it
+    /// over the new ones:
+    ///
+    /// - A bus that stays of its kind and of its type of values keeps its values, their order, its watchers and its counters,
+    ///   whatever else changes about it. Its links are exchanged at one place among its values.
+    /// - A bus whose kind or type changes is another one. The new bus has its links before anybody can find it. Who found the
+    ///   old one still puts a value on that, for its old links. The new bus goes on counting from the figures of the old one
+    ///   when the old systems have ended.
+    /// - An event that a link sends to a system which has ended goes to the successor. If that has no event of the same name
+    ///   and fields, it counts the event as refused.
+    /// - A link that means the same as before goes on counting, and so do the counters of events of a migrated or restarted
+    ///   system.
+    ///
+    /// A bus or a mailbox without room drops values and events, and counts them. A system that is paused or removed drops the
+    /// events that wait when it ends. From step 2 on nothing can fail but by ``stop(within:)``, and cancelling the task has no
+    /// effect.
     ///
     /// - Parameters:
     ///   - graph: what to run; checked against the same side effects as the host.
-    ///   - readyLimit: how long new systems may take to become ready.
+    ///   - readyLimit: how long new systems may take to become ready, each from its own start on.
     ///   - stopLimit: how long side effects of old systems may take to finish.
     @discardableResult
     public func apply(
@@ -128,6 +142,7 @@ extension Host {
         for step in plan.systems where step.fate == .migrate {
             if let system = old.system(step.name) { new.system(step.name)?.follows(system) }
         }
+        new.openBuses(after: old)
         let phaseNow = machine.withLock { machine in
             if machine.phase == .running {
                 machine.set = new
@@ -136,6 +151,12 @@ extension Host {
             return machine.phase
         }
         try Self.check(phaseNow)
+        for step in plan.buses where step.fate == .change {
+            if let bus = new.bus(step.name) { bus.channel.bound(by: bus.definition.buffer) }
+        }
+        for system in gone {
+            if let successor = new.system(system.definition.name) { system.isSucceeded(by: successor) }
+        }
         Self.tellWhereWritten(graph, to: new)
         changes.tell(.exchanged)
         return Change(plan: plan, old: old, new: new)
@@ -174,9 +195,10 @@ extension Host {
                 guard step.fate != .keep, let old = change.old.system(step.name) else { continue }
                 let successor = change.new.system(step.name)
                 group.addTask {
-                    let hasEnded = await self.end(old, within: stopLimit)
+                    let hasEnded = await old.stop(within: stopLimit)
                     var isRestart = false
                     if let successor {
+                        successor.countOn(from: old)
                         if step.fate == .migrate { isRestart = !successor.migrate(from: old) }
                         self.start(successor)
                     }
@@ -191,12 +213,17 @@ extension Host {
                 if !end.hasEnded { leftBehind.append(plan.systems[end.index].name) }
             }
         }
-        let present = Set(change.new.buses.map(ObjectIdentifier.init))
-        for bus in change.old.buses where !present.contains(ObjectIdentifier(bus)) { bus.close() }
+        let present = Set(change.new.buses.map { ObjectIdentifier($0.channel) })
+        for bus in change.old.buses where !present.contains(ObjectIdentifier(bus.channel)) {
+            bus.channel.close()
+            change.new.bus(bus.definition.name)?.channel.countOn(from: bus.channel)
+        }
         machine.withLock { $0.retiring.removeAll { $0.hasEnded } }
         let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
             .compactMap { change.new.system($0.name) }
-        _ = await areReady + ready(successors, within: readyLimit)
+        // Each has the whole time from its own start on, and both groups have it at once.
+        async let areSuccessorsReady = ready(successors, within: readyLimit)
+        _ = await (areReady, areSuccessorsReady)
         healthChanged.yield()
         let reasons = Self.lateReasons(started + successors)
         return Applied(
@@ -218,7 +245,7 @@ extension Host {
 
     private func join(_ change: Change) async {
         let count = Mutex(0)
-        await race(within: Self.joinLimit) { done in
+        await time.race(within: Self.joinLimit) { done in
             // Below zero until all ends have been counted.
             let ends = change.new.join(after: change.old) {
                 let isLast = count.withLock { count in
@@ -241,16 +268,4 @@ extension Host {
         system.start()
     }
 
-    /// Stops a system; `false` if something of it had not ended in time.
-    private func end(_ system: HostedSystem, within limit: Duration) async -> Bool {
-        system.beginStop()
-        await race(within: limit + Self.forcedEndLimit) { done in
-            Task.detached(priority: .management) {
-                await system.stop(within: limit)
-                done()
-            }
-            return []
-        }
-        return system.hasEnded
-    }
 }

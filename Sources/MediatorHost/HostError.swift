@@ -52,6 +52,9 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system takes no events now, or what was asked for cannot be done with it.
     case notAccepted(system: String, obstacle: Obstacle, reason: String)
 
+    /// The bus takes no values, since the host is being stopped.
+    case busStopped(String)
+
     /// What stands in the way.
     public enum Obstacle: String, Sendable, Hashable, CaseIterable {
         /// Its mailbox is full.
@@ -77,9 +80,13 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case .wrongType(let path, let expected, let found): "\(path) must be \(expected), not \(found)"
         case .notAllowed(let path, let expected, let found, let nearest):
             "\(path) must be \(expected), not \(found)" + Self.hint(nearest)
+        case .busStopped(let name): "bus \(name) did not accept the value: \(Self.stopping)"
         case .notAccepted(let system, _, let reason): "system \(system) did not accept the event: \(reason)"
         }
     }
+
+    /// The reason of a refusal by a host that is being stopped.
+    package static let stopping = "the daemon is being stopped"
 
     private static func hint(_ nearest: String?) -> String {
         nearest.map { "; did you mean \($0)?" } ?? ""

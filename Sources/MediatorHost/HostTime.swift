@@ -1,4 +1,5 @@
 public import CommonExpression
+import FeedbackKit
 
 /// What time it is for a host: how long things take, and what the calendar says.
 public struct HostTime: Sendable {
@@ -43,6 +44,20 @@ public struct HostTime: Sendable {
                 guard left > .zero else { return }
                 try await clock.sleep(until: clock.now.advanced(by: min(left, Self.longestNap)), tolerance: nil)
             }
+    }
+
+    /// Waits until `done` is called, the limit has passed, or the task is cancelled.
+    func race(within limit: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let subscriptions = body { continuation.finish() }
+        let clock = clock
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in stream {} }
+            group.addTask { try? await clock.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+        for subscription in subscriptions { subscription.cancel() }
     }
 
     /// How long nobody looks whether the clock has been set, where nobody tells.

@@ -23,6 +23,14 @@ final class HostedLink: Sendable {
         var breaker: LinkBreaker?
     }
 
+    /// What a link counts, which it shares with the link that does the same after a reload: while one gives way to the
+    /// other, both may fire.
+    private final class Figures: Sendable {
+        let status: Mutex<Status>
+
+        init(_ status: Status) { self.status = Mutex(status) }
+    }
+
     /// What the link looks at.
     private enum End {
         case outlet(@Sendable (HostedLink, SystemState) -> Void)
@@ -37,7 +45,7 @@ final class HostedLink: Sendable {
     /// The bus at which it begins, if it does.
     private let bus: HostedBus?
     private let end: End
-    private let status: Mutex<Status>
+    private let figures: Figures
     /// Whether it must not fire as often as it likes.
     private let isBounded: Bool
     private let time: HostTime
@@ -50,7 +58,7 @@ final class HostedLink: Sendable {
     /// A link between parts of a set, which are given in the order of its graph.
     ///
     /// - Parameters:
-    ///   - old: one that did the same between other parts, whose count goes on.
+    ///   - old: one that did the same between other parts; both count together.
     ///   - place: that of one of its name before, where it has faults.
     init(
         _ definition: LinkDefinition, systems: [HostedSystem], buses: [HostedBus], continuing old: HostedLink?,
@@ -61,9 +69,8 @@ final class HostedLink: Sendable {
         self.time = time
         self.logger = logger
         handler = logger.handler
-        let first = old?.status.withLock { $0 } ?? Status(breaker: definition.loop.map(LinkBreaker.init))
-        isBounded = first.breaker != nil
-        status = Mutex(first)
+        isBounded = definition.loop != nil
+        figures = old?.figures ?? Figures(Status(breaker: definition.loop.map(LinkBreaker.init)))
         let system = systems[definition.system]
         let isTick =
             definition.trigger.map { trigger in
@@ -93,11 +100,11 @@ final class HostedLink: Sendable {
                     let (data, _) = link.emit(
                         state, selector, programs, cause, source, as: target.definition.events[event])
                 else { return }
-                target.loop.send(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
+                target.deliver(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
-            origin = ObjectIdentifier(buses[bus])
+            origin = ObjectIdentifier(buses[bus].channel)
             let target = Faint(system)
             let isRestricted = system.definition.events[event.event].rule != nil
             end = .inlet { link, item in
@@ -111,17 +118,17 @@ final class HostedLink: Sendable {
     func showPresent(to system: HostedSystem) {
         let id = ObjectIdentifier(self)
         guard let bus else { return system.stopAwaiting(id) }
-        bus.showPresent(to: id) { system.stopAwaiting(id) }
+        bus.channel.showPresent(to: id) { system.stopAwaiting(id) }
     }
 
     /// How often it has fired, and when last.
-    var fired: (count: UInt64, last: Timestamp?) { status.withLock { ($0.fired, $0.last) } }
+    var fired: (count: UInt64, last: Timestamp?) { figures.status.withLock { ($0.fired, $0.last) } }
 
     /// Why it is open, as a clause (nil: it is not), and how many times it did not fire because it was.
     var held: (why: String?, count: UInt64) {
         guard let limit = definition.loop else { return (nil, 0) }
         let elapsed = time.elapsed()
-        let (excess, count) = status.withLock { ($0.breaker?.excess(at: elapsed), $0.dropped) }
+        let (excess, count) = figures.status.withLock { ($0.breaker?.excess(at: elapsed), $0.dropped) }
         return (excess.map { Self.text($0, limit) }, count)
     }
 
@@ -140,7 +147,7 @@ final class HostedLink: Sendable {
     ) -> Bool {
         // Most links are part of no loop, and need not know how late it is.
         guard isBounded else {
-            status.withLock { status in
+            figures.status.withLock { status in
                 status.fired += 1
                 status.last = now
             }
@@ -148,7 +155,7 @@ final class HostedLink: Sendable {
             return true
         }
         let (elapsed, hops) = (time.elapsed(), hops())
-        let verdict = status.withLock { status in
+        let verdict = figures.status.withLock { status in
             let verdict = status.breaker?.attempt(at: elapsed, hops: hops) ?? .fires
             switch verdict {
             case .fires, .closes:
@@ -242,7 +249,7 @@ final class HostedLink: Sendable {
             if bus?.definition.kind == .currentValue {
                 system.take(event, from: ObjectIdentifier(self))
             } else {
-                system.loop.send(event)
+                system.deliver(event)
             }
         } catch {
             system.note(fault(error.message))

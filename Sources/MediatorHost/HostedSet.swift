@@ -66,8 +66,20 @@ final class HostedSet: Sendable {
 
     // MARK: Joining
 
+    /// Joins the links of the buses that are new since another set, before anybody can put a value on one.
+    func openBuses(after old: HostedSet) {
+        let known = Set(old.buses.map { ObjectIdentifier($0.channel) })
+        let new = buses.filter { !known.contains(ObjectIdentifier($0.channel)) }
+        guard !new.isEmpty else { return }
+        let joining = Dictionary(grouping: links, by: \.origin)
+        for bus in new {
+            let links = joining[ObjectIdentifier(bus.channel)] ?? []
+            bus.channel.exchange([], for: links.compactMap(\.inlet)) {}
+        }
+    }
+
     /// Joins the links that are new since another set, and parts those that are gone; `done` is called once for each end
-    /// whose links change.
+    /// whose links change. Those of buses that are new have been joined by ``openBuses(after:)``.
     ///
     /// At each system or bus that is in both, the old give way to the new between two states or values. Those of a
     /// system that is being replaced stay as they are: what it still does while it ends goes the old way.
@@ -92,12 +104,14 @@ final class HostedSet: Sendable {
         guard !leaving.isEmpty || !joining.isEmpty else { return 0 }
         var count = 0
         // Who reads a bus is there before a system shows its state to those who write it.
+        let known = old.map { Set($0.buses.map { ObjectIdentifier($0.channel) }) }
         for bus in buses {
-            let id = ObjectIdentifier(bus)
+            let id = ObjectIdentifier(bus.channel)
+            guard known?.contains(id) ?? true else { continue }
             let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
             guard !parts.isEmpty || !joins.isEmpty else { continue }
             count += 1
-            bus.exchange(parts, for: joins.compactMap(\.inlet), done: done)
+            bus.channel.exchange(parts, for: joins.compactMap(\.inlet), done: done)
         }
         for system in systems {
             let id = ObjectIdentifier(system)

@@ -32,6 +32,8 @@ final class HostedSystem: Sendable {
         var incarnation: Incarnation
         /// The one in whose last state it is to begin, until it does.
         var predecessor: HostedSystem?
+        /// The one that takes its place.
+        var successor: HostedSystem?
         /// Whether nothing of it is left running.
         var isOver = false
         /// Counts the claims for a restart; a restart goes on only while its claim is the last one.
@@ -50,6 +52,8 @@ final class HostedSystem: Sendable {
         var resets: UInt64 = 0
         /// Whether it has been sent to its initial state, and is not there yet.
         var isResetting = false
+        /// How many resets its loop has not taken yet. They wait like events, and are none.
+        var waitingResets = 0
         /// Whether there was no initial state the last time that it was to begin anew.
         var couldNotBeMade = false
         /// That it is paused.
@@ -378,35 +382,55 @@ final class HostedSystem: Sendable {
 
     /// Begins to stop gently and for good: no new events, nothing that waits for its time; what is under way may finish.
     func beginStop() {
-        let (incarnation, isPaused, waiters) = status.withLock { status in
-            let isPaused = status.pause != nil
+        let (incarnation, waiters) = status.withLock { status in
             if status.left == nil { status.left = status.phase }
             status.phase = .leaving
             status.pause = nil
             _ = status.note(at: time.now())
             status.treatment = nil
-            return (status.incarnation, isPaused, status.takeWaiters())
+            return (status.incarnation, status.takeWaiters())
         }
         let hasBegun = incarnation.loop.phase != .notStarted
-        let waiting = hasBegun && !isPaused ? 0 : incarnation.loop.snapshot.waiting
-        incarnation.beginStop()
-        if waiting > 0 {
+        let dropped = incarnation.beginStop()
+        let lost = dropped == 0 ? 0 : dropped - status.withLock { $0.waitingResets }
+        if lost > 0 {
             logger.warning(
                 hasBegun
                     ? "events that waited while it was paused are lost"
                     : "events that waited for its beginning are lost",
-                metadata: .about(.eventsLost, ["count": "\(waiting)"]))
+                metadata: .about(.eventsLost, ["count": "\(lost)"]))
         }
         for tell in waiters { tell() }
     }
 
-    /// Stops gently and for good; past the limit, what runs is cancelled.
-    func stop(within limit: Duration) async {
+    /// How long side effects that have been cancelled may take to end at the end of a system.
+    static let forcedEndLimit = Duration.seconds(8)
+
+    /// Stops gently and for good. Past the limit what runs is cancelled; past a second one it is left behind.
+    ///
+    /// - Returns: whether nothing of it is left running.
+    func stop(within limit: Duration) async -> Bool {
         beginStop()
         let all = status.withLock { $0.earlier + [$0.incarnation] }
-        await withTaskGroup(of: Void.self) { group in
-            for each in all { group.addTask { await each.loop.stop(within: limit) } }
+        func end(within limit: Duration) async -> Bool {
+            guard !all.allSatisfy({ $0.loop.isOver }) else { return true }
+            let open = Mutex(all.count)
+            await time.race(within: limit) { done in
+                all.map { each in
+                    each.loop.whenStopped {
+                        let isLast = open.withLock { open in
+                            open -= 1
+                            return open == 0
+                        }
+                        if isLast { done() }
+                    }
+                }
+            }
+            return hasEnded
         }
+        if await end(within: limit) { return true }
+        for each in all { each.cancel() }
+        return await end(within: Self.forcedEndLimit)
     }
 
     /// Whether nothing of it is left running.
@@ -447,12 +471,12 @@ final class HostedSystem: Sendable {
         // One that has ended before does not tell so any more.
         let present = incarnation
         let wasOver = present.loop.phase == .stopped
-        let waiting = wasOver ? 0 : present.loop.snapshot.waiting
+        var (lost, resets) = (0, 0)
         defer {
-            if waiting > 0 {
+            if lost > 0 {
                 logger.warning(
                     "events that waited are lost, since it begins anew",
-                    metadata: .about(.eventsLost, ["count": "\(waiting)"]))
+                    metadata: .about(.eventsLost, ["count": "\(lost)"]))
             }
         }
         do throws(InitialStateError) {
@@ -468,6 +492,8 @@ final class HostedSystem: Sendable {
                 // While it is claimed nobody else exchanges it.
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
                 status.incarnation = successor
+                resets = status.waitingResets
+                status.waitingResets = 0
                 status.couldNotBeMade = false
                 defer { status.isOver = false }
                 if wasOver {
@@ -479,10 +505,10 @@ final class HostedSystem: Sendable {
             }
             if isOver { settle(present) }
             renewals.tell(())
-            present.cancel()
+            lost = present.cancel() - resets
             return present
         } catch {
-            present.cancel()
+            lost = present.cancel() - status.withLock { $0.waitingResets }
             // Before it is claimed anew for that.
             status.withLock { $0.couldNotBeMade = true }
             note(
@@ -530,13 +556,53 @@ final class HostedSystem: Sendable {
         return true
     }
 
+    // MARK: Events of links
+
+    /// Puts in an event of a link. Where another loop has taken the place of its own, or another system its place, that one
+    /// gets the event; nothing that a link sends is lost in between.
+    func deliver(_ event: SystemEvent) { deliver(event, to: incarnation) }
+
     /// Puts in an event that a link from a bus that remembers makes of a value. While it begins anew it takes none: it is
     /// shown the present value then.
     func take(_ event: SystemEvent, from link: ObjectIdentifier) {
         let incarnation = status.withLock { status in
             status.phase == .restarting || status.awaited.contains(link) ? nil : status.incarnation
         }
-        incarnation?.loop.send(event)
+        if let incarnation { deliver(event, to: incarnation) }
+    }
+
+    private func deliver(_ event: SystemEvent, to first: Incarnation) {
+        var incarnation = first
+        while !incarnation.loop.offer(event) {
+            let (present, successor) = status.withLock { ($0.incarnation, $0.successor) }
+            if present !== incarnation {
+                incarnation = present
+            } else if let successor {
+                return successor.inherit(event, from: definition)
+            } else {
+                return incarnation.loop.refuse(event)
+            }
+        }
+    }
+
+    /// Takes an event that was sent to a predecessor, whose definition may have been another.
+    private func inherit(_ event: SystemEvent, from old: SystemDefinition) {
+        if let event = event.inherited(from: old, by: definition) { return deliver(event) }
+        status.withLock { $0.counters.refused += 1 }
+        repeats.log(
+            logger, .warning, "event dropped: the system has no such event any more",
+            key: "inherit \(old.eventName(event))", .about(.eventDropped, ["event": "\(old.eventName(event))"]))
+    }
+
+    /// Says which system takes its place: events that come when it has ended are for that one.
+    func isSucceeded(by successor: HostedSystem) {
+        status.withLock { $0.successor = successor }
+    }
+
+    /// Goes on counting events where a predecessor has stopped.
+    func countOn(from predecessor: HostedSystem) {
+        let before = predecessor.snapshot.counters
+        status.withLock { $0.counters = $0.counters + before }
     }
 
     /// The link shows it the present value now, and from then on each that comes.
@@ -560,7 +626,12 @@ final class HostedSystem: Sendable {
     private func sendReset(to incarnation: Incarnation, because cause: Cause) -> Bool {
         let isAccepted = incarnation.loop.sendFirst(.reset(cause)) == .accepted
         status.withLock { status in
-            if isAccepted { status.resets += 1 } else { status.isResetting = false }
+            if isAccepted {
+                status.resets += 1
+                if status.incarnation === incarnation { status.waitingResets += 1 }
+            } else {
+                status.isResetting = false
+            }
         }
         return isAccepted
     }
@@ -853,6 +924,7 @@ final class HostedSystem: Sendable {
             status.withLock { status in
                 guard number == status.incarnation.number else { return }
                 status.isResetting = false
+                status.waitingResets -= 1
                 status.failure = nil
             }
         }

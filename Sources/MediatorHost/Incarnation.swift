@@ -179,16 +179,23 @@ final class Incarnation: Sendable {
     /// Ends a wait.
     func interrupt(_ ticket: Waits.Ticket) { waits.interrupt(ticket) }
 
-    /// Begins to stop gently: no new events, nothing that waits for its time; what is under way may finish.
-    func beginStop() {
-        loop.beginStop()
+    /// Begins to stop gently: no new events from outside, nothing that waits for its time; what is under way may finish.
+    ///
+    /// - Returns: how many events that waited are dropped.
+    func beginStop() -> Int {
+        let dropped = loop.beginStopTakingOutcomes()
         endWaiting()
+        return dropped
     }
 
     /// Begins to stop at once: what waits is dropped, what runs is cancelled.
-    func cancel() {
-        loop.cancel()
+    ///
+    /// - Returns: how many events that waited are dropped.
+    @discardableResult
+    func cancel() -> Int {
+        let dropped = loop.cancelCounting()
         endWaiting()
+        return dropped
     }
 
     /// Takes no event from now on, and begins no side effect. `false`: it does not run, or is paused already.

@@ -58,9 +58,8 @@ struct SetBuilder: Sendable {
             let step = busFates[definition.name]
             let present = old?.bus(definition.name)
             if step?.fate == .keep, let present { return present }
-            let value = step?.value == .keep ? present?.carried : values[definition.name]
             return HostedBus(
-                definition, continuing: value, at: present?.place, time: time,
+                definition, beginningWith: values[definition.name], after: present, time: time,
                 logger: logger.with(["bus": "\(definition.name)"]))
         }
         let kept = before?.keptLinks(graph.links.count)

@@ -179,7 +179,7 @@ final class Supervisor: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for (system, old) in ending {
                 group.addTask { [self] in
-                    guard await !Self.ends(old, within: Self.endLimit, by: time.clock), !Task.isCancelled else {
+                    guard await !ends(old, within: Self.endLimit), !Task.isCancelled else {
                         return
                     }
                     logger.error(
@@ -220,22 +220,9 @@ final class Supervisor: Sendable {
     }
 
     /// Whether an incarnation that has been cancelled ends within a limit.
-    private static func ends(_ old: Incarnation, within limit: Duration, by clock: any Clock<Duration>) async -> Bool {
-        let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        let waiter = Task.detached(priority: .management) {
-            await old.loop.stopped()
-            continuation.yield(true)
-        }
-        let timer = Task.detached(priority: .management) {
-            guard (try? await clock.sleep(for: limit)) != nil else { return }
-            continuation.yield(false)
-        }
-        defer {
-            waiter.cancel()
-            timer.cancel()
-        }
-        for await result in results { return result }
-        return false
+    private func ends(_ old: Incarnation, within limit: Duration) async -> Bool {
+        await time.race(within: limit) { done in [old.loop.whenStopped(done)] }
+        return old.loop.phase == .stopped
     }
 }
 

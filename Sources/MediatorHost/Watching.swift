@@ -354,17 +354,17 @@ private final class Watching: Sendable {
         for (index, bus) in set.buses.enumerated() {
             let part = WatchedPart.bus(set.graph.buses[index])
             let key = Key(kind: .bus, name: part.name)
-            guard !watches(key, bus) else {
+            guard !watches(key, bus.channel) else {
                 present.insert(key)
                 continue
             }
             guard let filter = choose(part) else { continue }
             present.insert(key)
             let remembers = bus.definition.kind == .currentValue
-            join(key, bus, part, isFirst: isFirst) {
+            join(key, bus.channel, part, isFirst: isFirst) {
                 let hasSeen = Once(isDone: !(isFirst && remembers))
                 return [
-                    bus.watch(
+                    bus.channel.watch(
                         { [weak self] item in
                             let isReplayed = hasSeen.begin()
                             self?.tell(part, .value(item.value), filter, at: item.time, isReplayed: isReplayed)

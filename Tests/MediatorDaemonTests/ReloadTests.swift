@@ -177,11 +177,12 @@ import Varlink
         try fixture.remove("holder.yaml")
         let reload = Task { try await client.reload() }
         await fixture.manager.wait(for: "RELOADING=1")
-        async let stopped: Void = fixture.daemon.host.stop(within: .seconds(1_000))
+        _ = try await fixture.status(try await fixture.client()) { $0.generation == 2 }
+        async let stopped = fixture.daemon.host.stop(within: .seconds(1_000))
         _ = try await fixture.status(try await fixture.client()) { $0.health == .stopped }
         fixture.held.release()
         await #expect(throws: ControlError.stopping) { try await reload.value }
-        await stopped
+        #expect(await stopped.isEmpty)
         #expect(!fixture.manager.value.contains { $0.hasPrefix("READY=1") })
         let again = try await client.reload()
         #expect(!again.applied && again.summary == "everything is being stopped")

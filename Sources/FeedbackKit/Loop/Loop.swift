@@ -141,6 +141,20 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         await core.sendWhenRoom(event)
     }
 
+    /// Queues an event, unless the loop is stopping or has stopped: then it is not counted as refused, since it goes
+    /// elsewhere.
+    ///
+    /// - Returns: `false` if the loop is stopping or has stopped.
+    @inlinable
+    package func offer(_ event: Event) -> Bool {
+        core.deliver(event, origin: nil, hold: true, isOffer: true) != .dropped(.stopped)
+    }
+
+    /// Counts and tells an event that was offered and went nowhere.
+    package func refuse(_ event: Event) {
+        core.refuse(event, .stopped)
+    }
+
     /// Queues an event before all that waits; it has a place beyond the mailbox's limit.
     @discardableResult
     package func sendFirst(_ event: Event) -> SendResult {
@@ -214,6 +228,15 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         await core.stopped()
     }
 
+    /// Whether the loop has stopped, and its watchers and its observer have been told.
+    package var isOver: Bool { core.isOver }
+
+    /// Calls `body` when the loop has stopped and nothing of it runs: at once if it has, and not at all if the subscription
+    /// has been cancelled or released by then.
+    package func whenStopped(_ body: @escaping @Sendable () -> Void) -> Subscription {
+        core.whenStopped(body)
+    }
+
     /// Takes no event from now on: those that come wait in the mailbox, whose limit and policy hold as ever. An event that
     /// is being taken is taken to its end. Side effects that run go on, and their events wait too. Who begins to watch sees
     /// the present state, and ``afterPending(_:)`` calls back, though what was sent before has not been taken.
@@ -254,13 +277,28 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     /// Begins a gentle stop and returns at once; ``stopped()`` tells when it is done.
     @inlinable
     public func beginStop() {
-        core.beginStop()
+        _ = core.beginStop()
+    }
+
+    /// Begins a gentle stop in which events of side effects under way are still taken, also those that wait in a loop that
+    /// is paused.
+    ///
+    /// - Returns: how many events that waited are dropped.
+    package func beginStopTakingOutcomes() -> Int {
+        core.beginStop(takingOutcomes: true)
     }
 
     /// Stops hard and returns at once: events that wait are dropped and counted, side effects are cancelled.
     /// ``stopped()`` tells when they have ended.
     @inlinable
     public func cancel() {
+        _ = core.cancel()
+    }
+
+    /// Stops hard and returns at once.
+    ///
+    /// - Returns: how many events that waited are dropped.
+    package func cancelCounting() -> Int {
         core.cancel()
     }
 }

@@ -46,6 +46,16 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
+    /// One who waits for the end.
+    @usableFromInline
+    final class EndWaiter: Sendable {
+        fileprivate let tell: @Sendable () -> Void
+
+        fileprivate init(_ tell: @escaping @Sendable () -> Void) {
+            self.tell = tell
+        }
+    }
+
     /// Who turns the loop, and who watches it turn; set before the start.
     @usableFromInline
     struct Surroundings: Sendable {
@@ -72,7 +82,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         @usableFromInline var machine: Machine
         @usableFromInline var surroundings: Surroundings
         /// Who waits for the end; nobody waits any more when everybody has been told of it.
-        @usableFromInline var waiters: [CheckedContinuation<Void, Never>] = []
+        @usableFromInline var waiters: [EndWaiter] = []
         @usableFromInline var hasToldEnd = false
         /// When effects that are not to start too often have started; `nil`: there are none.
         @usableFromInline var throttles: Throttles?
@@ -323,9 +333,11 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// Queues an event, and turns the loop if nobody else does.
     ///
     /// On the sender's thread the event is taken in the same critical section.
+    ///
+    /// - Parameter isOffer: whether an event that comes after the end counts for nothing, since it goes elsewhere.
     @inlinable
-    func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool) -> SendResult {
-        if origin == nil, inbox.isOpen, let result = deliverUnlocked(event) { return result }
+    func deliver(_ event: Event, origin: Machine.Origin?, hold: Bool, isOffer: Bool = false) -> SendResult {
+        if origin == nil, !isOffer, inbox.isOpen, let result = deliverUnlocked(event) { return result }
         var sent = Machine.Sent(.accepted)
         var executor: Executor?
         var observer: Observer?
@@ -336,9 +348,10 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
                 return guarded.machine.state
             }
             if inbox.hasLetters { guarded.machine.receive(inbox.takeAll()) }
-            sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold)
+            sent = guarded.machine.send(event, origin: origin, holdBeforeStart: hold, isOffer: isOffer)
             return nil
         }
+        if isOffer, sent.result == .dropped(.stopped) { return sent.result }
         if var state = consume begun {
             var following: Event?
             var other: Machine.Other?
@@ -518,13 +531,35 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline
     func stopped() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isOver = guarded.withLock { guarded in
-                if guarded.hasToldEnd { return true }
-                guarded.waiters.append(continuation)
-                return false
-            }
-            if isOver { continuation.resume() }
+            add(EndWaiter { continuation.resume() })
         }
+    }
+
+    /// Whether the loop has stopped, and everybody has been told.
+    var isOver: Bool { guarded.withLock { $0.hasToldEnd } }
+
+    /// Calls `body` when the loop has stopped and nothing of it runs, unless the subscription has ended by then.
+    func whenStopped(_ body: @escaping @Sendable () -> Void) -> Subscription {
+        let waiter = EndWaiter(body)
+        add(waiter)
+        return Subscription { [weak self] in
+            // Handed out, so that what it holds is not released under the lock.
+            let left = self?.guarded.withLock { guarded in
+                let index = guarded.waiters.firstIndex { $0 === waiter }
+                return index.map { guarded.waiters.remove(at: $0) }
+            }
+            withExtendedLifetime(left) {}
+        }
+    }
+
+    /// Tells one who waits for the end, when it comes.
+    private func add(_ waiter: EndWaiter) {
+        let isOver = guarded.withLock { guarded in
+            if guarded.hasToldEnd { return true }
+            guarded.waiters.append(waiter)
+            return false
+        }
+        if isOver { waiter.tell() }
     }
 
     /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken (feedbacks that
@@ -560,19 +595,26 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     }
 
     /// Begins a gentle stop and returns at once; ``stopped()`` tells when it is done.
-    @usableFromInline
-    func beginStop() {
-        close { $0.beginStop() }
+    ///
+    /// - Parameter takingOutcomes: whether events of side effects under way are still taken.
+    /// - Returns: how many events that waited have been discarded.
+    @usableFromInline @discardableResult
+    func beginStop(takingOutcomes: Bool = false) -> Int {
+        close { $0.beginStop(takingOutcomes: takingOutcomes) }
     }
 
     /// Stops hard and returns at once: events that wait are dropped and counted, side effects are cancelled.
     /// ``stopped()`` tells when they have ended.
-    @usableFromInline
-    func cancel() {
+    ///
+    /// - Returns: how many events that waited have been discarded.
+    @usableFromInline @discardableResult
+    func cancel() -> Int {
         close { $0.cancel() }
     }
 
-    private func close(_ change: (inout Machine) -> Machine.Closing) {
+    /// Carries out what ending the loop asks for; how many events have been discarded.
+    @discardableResult
+    private func close(_ change: (inout Machine) -> Machine.Closing) -> Int {
         let (closing, observer) = guarded.withLock { guarded in
             // What comes from now on is refused, and not only later.
             if inbox.isOpen { guarded.machine.receive(inbox.close()) }
@@ -584,8 +626,10 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
         }
         for marker in closing.markers { marker() }
         for tell in closing.told { tell(.dropped(.stopped)) }
+        if closing.needsTurn { schedule() }
         if closing.isHeld { release() }
         if closing.stopped { didStop() }
+        return closing.discarded.count
     }
 
     /// Tells everybody that the loop has stopped; called once.
@@ -606,7 +650,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
             guarded.hasToldEnd = true
             return guarded.waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.tell() }
     }
 
     /// Takes no event any more until it is resumed.
@@ -863,10 +907,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     func emit(_ event: Event, from feedback: Int, within run: RunID? = nil) {
         // The serial cannot change meanwhile: only this turn changes it.
-        let sent = withMailbox { guarded in
-            guarded.machine.send(
-                event, origin: guarded.machine.origin(of: feedback, within: run), holdBeforeStart: true)
-        }
+        let sent = withMailbox { $0.machine.emit(event, from: feedback, within: run) }
         if sent.result != .accepted || !sent.evicted.isEmpty { report(sent, of: event) }
     }
 

@@ -220,6 +220,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline var statuses: [FeedbackStatus] = []
     /// The next step is to begin.
     @usableFromInline var mustBegin = false
+    /// Whether events of side effects under way are taken while the loop stops.
+    @usableFromInline var takesOutcomes = false
     @usableFromInline var nextRun: UInt64 = 1
     @usableFromInline var nextWatcher: UInt64 = 1
     @usableFromInline var isTurning = false
@@ -283,16 +285,20 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     }
 
     /// An event arrives, from outside (`origin` nil) or from a side effect.
+    ///
+    /// - Parameter isOffer: whether an event that comes after the end counts for nothing, since it goes elsewhere.
     @inlinable
-    package mutating func send(_ event: Event, origin: Origin?, holdBeforeStart: Bool) -> Sent {
+    package mutating func send(
+        _ event: Event, origin: Origin?, holdBeforeStart: Bool, isOffer: Bool = false
+    ) -> Sent {
         switch phase {
-        case .stopping, .cancelling, .stopped:
-            counters.refused += 1
+        case .stopping where origin == nil || !takesOutcomes, .cancelling, .stopped:
+            if !isOffer { counters.refused += 1 }
             return Sent(.dropped(.stopped))
         case .notStarted where !holdBeforeStart:
             counters.refused += 1
             return Sent(.dropped(.notStarted))
-        case .notStarted, .running:
+        case .notStarted, .running, .stopping:
             if let origin, isRefused(origin) {
                 counters.withdrawn += 1
                 return Sent(.dropped(.cancelled))
@@ -306,6 +312,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             sent.needsTurn = wake()
             return sent
         }
+    }
+
+    /// A feedback emits an event at once. What a state asks for that is entered while the loop stops does not begin.
+    @inlinable
+    package mutating func emit(_ event: Event, from feedback: Int, within run: RunID?) -> Sent {
+        let mayBegin = phase == .running
+        return send(event, origin: mayBegin ? origin(of: feedback, within: run) : nil, holdBeforeStart: true)
     }
 
     @inlinable
@@ -365,7 +378,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         _ event: Event, origin: Origin?, always: Bool, tell: @escaping @Sendable (SendResult) -> Void
     ) -> (sent: Sent, waits: Bool) {
         let mayWait = always || overflow == .block
-        guard mayWait, isFull(for: event), phase == .notStarted || phase == .running else {
+        let isTaken =
+            phase == .notStarted || phase == .running || (phase == .stopping && origin != nil && takesOutcomes)
+        guard mayWait, isTaken, isFull(for: event) else {
             return (send(event, origin: origin, holdBeforeStart: true), false)
         }
         if let origin, isRefused(origin) { return (send(event, origin: origin, holdBeforeStart: true), false) }
@@ -1158,6 +1173,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline package var names: [EffectID] = []
         /// Whether ``release()`` is to be called when the observer has been told.
         @usableFromInline package var isHeld = false
+        /// Whether a turn must be scheduled.
+        @usableFromInline package var needsTurn = false
 
         @inlinable
         init() {}
@@ -1165,8 +1182,11 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
 
     /// Stops gently: no new events, no new side effects; what waits is taken, what runs may finish. Sources and
     /// timers end now: nothing that they could still bring would be accepted.
+    ///
+    /// - Parameter takingOutcomes: whether events of side effects under way are still taken. Of a loop that is paused those
+    ///   that wait are taken, too: the side effects have ended, whether it is told or not.
     @usableFromInline
-    package mutating func beginStop() -> Closing {
+    package mutating func beginStop(takingOutcomes: Bool = false) -> Closing {
         var closing = Closing()
         switch phase {
         case .notStarted:
@@ -1174,11 +1194,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             phase = .stopping
         case .running:
             // What a loop that is paused was not to take it does not take at its end either.
-            if held != nil { discardMailbox(into: &closing) }
+            if held != nil { discardMailbox(sparingOutcomes: takingOutcomes, into: &closing) }
             phase = .stopping
+            takesOutcomes = takingOutcomes
             for run in orderedRuns where runs[run]?.endsAtStop == true {
                 cancel(run, withdraws: false, into: &closing.endings)
             }
+            closing.needsTurn = wakeIfWaiting()
         case .stopping, .cancelling, .stopped:
             return closing
         }
@@ -1211,12 +1233,28 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
+    /// Empties the mailbox.
+    ///
+    /// - Parameter sparingOutcomes: whether events of side effects stay.
     @usableFromInline
-    mutating func discardMailbox(into closing: inout Closing) {
+    mutating func discardMailbox(sparingOutcomes: Bool = false, into closing: inout Closing) {
         if let held { mailbox.prepend(contentsOf: held) }
         held = nil
-        for item in mailbox {
+        let items = mailbox
+        mailbox.removeAll()
+        waitingEvents = 0
+        waitingBytes = 0
+        waitingSenders = 0
+        mustBegin = false
+        for item in items {
             switch item {
+            case .event(let event, .some) where sparingOutcomes:
+                mailbox.append(item)
+                noteWaiting(event)
+            case .control(.waiting(let event, .some, _)) where sparingOutcomes:
+                mailbox.append(item)
+                noteWaiting(event)
+                waitingSenders += 1
             case .event(let event, let origin):
                 counters.refused += 1
                 closing.discarded.append(event)
@@ -1235,11 +1273,6 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
             }
         }
-        mailbox.removeAll()
-        waitingEvents = 0
-        waitingBytes = 0
-        waitingSenders = 0
-        mustBegin = false
     }
 
     /// Notes that the loop has stopped if it has become quiet; `true` if it just did.

@@ -70,6 +70,15 @@ public final class PassthroughMediator<Value: Sendable>: Mediator {
 
     /// How it stands.
     public var snapshot: MediatorSnapshot { core.snapshot }
+
+    /// Calls a function once, at its place among the values: those sent before have been delivered, and none sent after.
+    ///
+    /// The function gets the value before it, if the mediator remembers. It is called on the thread of a sender, perhaps
+    /// after this returns.
+    package func visit(_ body: @escaping @Sendable (Value?) -> Void) { core.visit(body) }
+
+    /// Changes how many values may wait, and what happens beyond that.
+    package func bound(limit: Int, overflow: Overflow) { core.bound(limit: limit, overflow: overflow) }
 }
 
 /// A mediator that remembers its last value and gives it first to whoever subscribes.
@@ -101,4 +110,13 @@ public final class CurrentValueMediator<Value: Sendable>: Mediator {
 
     /// How it stands.
     public var snapshot: MediatorSnapshot { core.snapshot }
+
+    /// Calls a function once, at its place among the values: those sent before have been delivered, and none sent after.
+    ///
+    /// The function gets the value before it, if the mediator remembers. It is called on the thread of a sender, perhaps
+    /// after this returns.
+    package func visit(_ body: @escaping @Sendable (Value?) -> Void) { core.visit(body) }
+
+    /// Changes how many values may wait, and what happens beyond that.
+    package func bound(limit: Int, overflow: Overflow) { core.bound(limit: limit, overflow: overflow) }
 }

@@ -43,14 +43,18 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     enum Item: Sendable {
         case value(Value, of: SenderTask)
         case join(Subscriber, of: SenderTask)
+        case visit(Visit, of: SenderTask)
 
         @inlinable
         var sender: SenderTask {
             switch self {
-            case .value(_, let sender), .join(_, let sender): sender
+            case .value(_, let sender), .join(_, let sender), .visit(_, let sender): sender
             }
         }
     }
+
+    /// A function that is called once, between two values, with the value before it if the mediator remembers.
+    @usableFromInline package typealias Visit = @Sendable (Value?) -> Void
 
     /// What a delivery has to do next.
     @usableFromInline
@@ -61,6 +65,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         case handOn
         /// Deliver to these, in this order.
         case deliver(Value, [Subscriber])
+        /// Call this with that.
+        case visit(Visit, Value?)
     }
 
     @usableFromInline var queue = Deque<Item>()
@@ -73,8 +79,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     @usableFromInline var sent: UInt64 = 0
     @usableFromInline var dropped: UInt64 = 0
     @usableFromInline let remembers: Bool
-    @usableFromInline let limit: Int
-    @usableFromInline let overflow: Overflow
+    @usableFromInline var limit: Int
+    @usableFromInline var overflow: Overflow
     /// The value sent last, for a mediator that remembers.
     @usableFromInline package internal(set) var current: Value?
 
@@ -180,6 +186,20 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return (subscriber.id, wake())
     }
 
+    /// Puts a visit behind all that waits; `true` if the caller must deliver.
+    @inlinable
+    package mutating func add(_ visit: @escaping Visit, of sender: SenderTask) -> Bool {
+        queue.append(.visit(visit, of: sender))
+        return wake()
+    }
+
+    /// Changes how many values may wait, and what happens beyond that. Values that wait already stay.
+    @inlinable
+    package mutating func bound(limit: Int, overflow: Overflow) {
+        precondition(limit >= 1, "a mediator needs room for at least one value, not \(limit)")
+        (self.limit, self.overflow) = (limit, overflow)
+    }
+
     /// Someone leaves. Answers who, so that what it holds is not released under the lock.
     @usableFromInline
     package mutating func leave(_ id: UInt64) -> [Subscriber] {
@@ -225,6 +245,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
             case .join(let subscriber, _):
                 subscribers.append(subscriber)
                 if let delivered { return .deliver(delivered, [subscriber]) }
+            case .visit(let visit, _): return .visit(visit, delivered)
             }
         }
         isDelivering = false
@@ -302,6 +323,18 @@ final class MediatorCore<Value: Sendable>: Sendable {
         }
     }
 
+    /// Calls a function once, between two values, with the value before it if the mediator remembers.
+    @usableFromInline
+    func visit(_ visit: @escaping MediatorMachine<Value>.Visit) {
+        let sender = SenderTask.present
+        if machine.withLock({ $0.add(visit, of: sender) }) { deliver() }
+    }
+
+    @usableFromInline
+    func bound(limit: Int, overflow: Overflow) {
+        machine.withLock { $0.bound(limit: limit, overflow: overflow) }
+    }
+
     /// The number of items of others that one task delivers in a row: as many as a loop takes events on the shared pool.
     @inlinable static var share: Int { 256 }
 
@@ -322,6 +355,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
                 for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
                     subscriber.receive(value)
                 }
+            case .visit(let visit, let value): visit(value)
             }
         }
     }

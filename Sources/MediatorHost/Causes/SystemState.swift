@@ -375,6 +375,15 @@ public struct SystemEvent: Sendable {
         return held > smallSize ? held : 0
     }
 
+    /// The same event for the successor of the system that it was sent to; nil: that has no such event.
+    func inherited(from old: SystemDefinition, by new: SystemDefinition) -> SystemEvent? {
+        guard old.events.indices.contains(index),
+            let match = new.events.firstIndex(where: { $0.type == old.events[index].type }),
+            new.events[match].breach(of: data) == nil
+        else { return nil }
+        return SystemEvent(index: match, data: data, original: nil, via: via, cause: cause, size: size)
+    }
+
     /// The same event with what brought it about.
     func caused(by cause: Cause) -> SystemEvent {
         SystemEvent(index: index, data: data, original: original, via: via, cause: cause, size: size)
