@@ -133,6 +133,8 @@ soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty ti
 	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_adversity.py -k power
 	SOAK_FACTOR=1 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_outcomes.py
 	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
+	.ci/build-release mediatord mediatorctl
+	$(VENV)/bin/python Tests/Soak/attackers.py .build/release/mediatord .build/release/mediatorctl --minutes 10
 	Tests/Fuzz/CommonExpression/run.sh 600
 	Tests/Fuzz/Configuration/run.sh 600
 	Tests/Fuzz/Varlink/run.sh 600

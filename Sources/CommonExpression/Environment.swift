@@ -68,6 +68,8 @@ public struct Limits: Sendable, Hashable {
     public var cost: Int
     /// The largest value evaluation may create: UTF-8 bytes of a string, octets of bytes, elements of a list or map.
     public var valueSize: Int
+    /// The most bytes a result may hold, all that it is made of counted as often as it is in it.
+    public var resultSize: Int
     /// The most bytes a regular expression may use, for itself and while it matches.
     public var patternMemory: Int
     /// The most regular expressions that are literals in one expression, 64 at most. As many that are constants are kept
@@ -81,6 +83,7 @@ public struct Limits: Sendable, Hashable {
         nodes: Int = 10_000,
         cost: Int = 1_000_000,
         valueSize: Int = 1_048_576,
+        resultSize: Int = 16_777_216,
         patternMemory: Int = 1_048_576,
         patterns: Int = 64
     ) {
@@ -89,10 +92,11 @@ public struct Limits: Sendable, Hashable {
         self.nodes = nodes
         self.cost = cost
         self.valueSize = valueSize
+        self.resultSize = resultSize
         self.patternMemory = patternMemory
         self.patterns = patterns
     }
 
-    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB, 64 patterns of 1 MiB.
+    /// 64 KiB of source, 64 levels, 10 000 nodes, 1 000 000 steps, values of 1 MiB, results of 16 MiB, 64 patterns of 1 MiB.
     public static let `default` = Limits()
 }

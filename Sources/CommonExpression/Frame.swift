@@ -31,6 +31,9 @@ struct Frame {
         remaining = max(0, limits.cost)
     }
 
+    /// How many steps have been taken.
+    var steps: Int { max(0, limits.cost) - remaining }
+
     /// Takes steps off what is left.
     @inline(__always)
     mutating func charge(_ steps: Int, at range: SourceRange) throws(EvaluationError) {

@@ -1,49 +1,72 @@
 extension Value {
-    /// How many parts of a value are looked at to tell how much it holds.
-    private static let mostParts = 100_000
+    /// The number of bytes after which the rest of a value is no longer looked at.
+    package static let mostHeldBytes = 32 << 20
     /// What lies before the contents of a text or a list, and is set aside with them.
     private static let header = 32
 
-    /// About how many bytes of memory it holds beside itself. Of what is shared with others all is counted. Of a value with more
-    /// than a hundred thousand parts the rest is counted as if it held nothing beside itself.
+    /// About how many bytes of memory it holds beside itself. Of what is shared with others all is counted.
     ///
-    /// - Complexity: O(size), at most a hundred thousand parts.
-    package var heldBytes: Int {
-        var parts = Self.mostParts
-        return heldBytes(&parts)
+    /// - Complexity: O(size), bounded by ``mostHeldBytes``.
+    package var heldBytes: Int { heldBytes(upTo: Self.mostHeldBytes) }
+
+    /// The same, of which a number beyond a limit says only that it is more than the limit.
+    ///
+    /// - Complexity: O(size), bounded by the limit.
+    package func heldBytes(upTo limit: Int) -> Int {
+        var room = limit
+        take(from: &room)
+        return limit - room
     }
 
-    private func heldBytes(_ parts: inout Int) -> Int {
+    /// Takes what it holds off the room that is left, and stops when there is none.
+    private func take(from room: inout Int) {
         switch self {
-        case .null, .bool, .int, .uint, .double, .timestamp, .duration, .typeValue: return 0
+        case .null, .bool, .int, .uint, .double, .timestamp, .duration, .typeValue: break
         case .string(let string):
             let count = string.utf8.count
             // Short ones lie in the value itself.
-            return count > 15 ? Self.header + count : 0
-        case .bytes(let bytes): return bytes.isEmpty ? 0 : Self.header + bytes.count
-        case .list(let list): return Self.heldBytes(list, &parts)
-        case .structure(let structure): return Self.heldBytes(structure.fields, &parts)
+            if count > 15 { room -= Self.header + count }
+        case .bytes(let bytes): if !bytes.isEmpty { room -= Self.header + bytes.count }
+        case .list(let list): Self.take(list, from: &room)
+        case .structure(let structure): Self.take(structure.fields, from: &room)
         case .map(let map):
-            var bytes = Self.header + 2 * map.capacity * MemoryLayout<Value>.stride
+            room -= Self.header + 2 * map.capacity * MemoryLayout<Value>.stride
             for (key, value) in map {
-                guard parts > 0 else { break }
-                parts -= 2
-                bytes += key.heldBytes(&parts) + value.heldBytes(&parts)
+                guard room >= 0 else { return }
+                key.take(from: &room)
+                value.take(from: &room)
             }
-            return bytes
         case .optional(let value):
-            parts -= 1
-            return MemoryLayout<Value>.stride + (value?.heldBytes(&parts) ?? 0)
+            room -= MemoryLayout<Value>.stride
+            value?.take(from: &room)
         }
     }
 
-    private static func heldBytes(_ values: [Value], _ parts: inout Int) -> Int {
-        var bytes = values.isEmpty ? 0 : header + values.count * MemoryLayout<Value>.stride
+    private static func take(_ values: [Value], from room: inout Int) {
+        guard !values.isEmpty else { return }
+        room -= header + values.count * MemoryLayout<Value>.stride
         for value in values {
-            guard parts > 0 else { break }
-            parts -= 1
-            bytes += value.heldBytes(&parts)
+            guard room >= 0 else { return }
+            value.take(from: &room)
         }
-        return bytes
+    }
+}
+
+extension ValueType {
+    /// Whether values of the type may hold other values.
+    var mayHoldParts: Bool {
+        switch self {
+        case .list, .map, .structure, .optional, .dyn: true
+        case .null, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration, .type: false
+        }
+    }
+
+    /// Whether values of the type may hold more than a fixed number of bytes.
+    package var mayGrow: Bool {
+        switch self {
+        case .string, .bytes: true
+        case .structure(let type): type.fields.contains { $0.type.mayGrow }
+        default: mayHoldParts
+        }
     }
 }

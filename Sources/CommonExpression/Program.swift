@@ -18,6 +18,8 @@ public struct Program: Sendable {
         let expected: ValueType?
         /// Whether there is one.
         let isOpen: Bool
+        /// Whether a result may hold parts, of which there may be too many.
+        let mayHoldParts: Bool
         /// For explanations.
         let checked: CheckedTree
 
@@ -31,6 +33,7 @@ public struct Program: Sendable {
             self.source = source
             self.checked = checked
             type = isOpen ? expecting : rootType.valueType
+            mayHoldParts = rootType.valueType.mayHoldParts
             expected = isOpen ? expecting : nil
             range = checked.tree.nodes[root].range
             let reads = checked.reads
@@ -85,7 +88,18 @@ public struct Program: Sendable {
         try begin(&variables.frame)
         let value = try storage.code(&variables.frame)
         if storage.isOpen { try holdToType(value, &variables.frame) }
+        if storage.mayHoldParts { try holdToSize(value) }
         return value
+    }
+
+    /// Makes sure that a result is not too large. A part may be in it many times over, which costs nothing until it is
+    /// written down.
+    private func holdToSize(_ value: Value) throws(EvaluationError) {
+        let limit = storage.limits.resultSize
+        guard value.heldBytes(upTo: limit) > limit else { return }
+        throw EvaluationError(
+            code: .valueTooLarge, message: "the result would hold more than \(limit) bytes, which is the limit",
+            range: storage.range)
     }
 
     private func holdToType(_ value: Value, _ frame: inout Frame) throws(EvaluationError) {
@@ -113,6 +127,7 @@ public struct Program: Sendable {
             frame.recorder = recorder
             let value = try code.valueCode(&frame)
             try holdToType(value, &frame)
+            if storage.mayHoldParts { try holdToSize(value) }
             result = .success(value)
         } catch {
             result = .failure(error)

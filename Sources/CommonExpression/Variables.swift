@@ -22,6 +22,9 @@ public struct Variables: ~Copyable {
 
     /// The value at a position.
     public subscript(slot: Int) -> Value { frame.variables[slot] }
+
+    /// How many steps the last evaluation has taken.
+    package var steps: Int { frame.steps }
 }
 
 /// The values of variables, in their order.

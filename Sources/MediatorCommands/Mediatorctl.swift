@@ -150,7 +150,9 @@ public enum Mediatorctl {
                     // No other daemon has come: what the one that was there said last is what to tell.
                     if let first, let error = error as? VarlinkError, error.isOfAbsence { throw first }
                     // Over ssh it would be another login, perhaps with another question for a password.
-                    guard place.isNear, let pause = repetition.pause(after: error) else { throw error }
+                    guard place.isNear, let pause = repetition.pause(after: error) else {
+                        throw repetition.exhaustion(error) ?? error
+                    }
                     first = first ?? error
                     try await environment.clock.sleep(for: pause)
                 }

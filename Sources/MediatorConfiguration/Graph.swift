@@ -15,17 +15,21 @@ public struct Graph: Sendable {
     public var groups: [GroupDefinition]
     /// Who may do what over the control socket, beside those who always may.
     public var access: AccessRules
+    /// How much memory the data of systems and buses may take.
+    public var limits: MemoryLimits
 
     /// A graph of the given parts.
     public init(
         systems: [SystemDefinition] = [], buses: [BusDefinition] = [], links: [LinkDefinition] = [],
-        groups: [GroupDefinition] = [], access: AccessRules = AccessRules()
+        groups: [GroupDefinition] = [], access: AccessRules = AccessRules(),
+        limits: MemoryLimits = .standard
     ) {
         self.systems = systems
         self.buses = buses
         self.links = links
         self.groups = groups
         self.access = access
+        self.limits = limits
     }
 }
 

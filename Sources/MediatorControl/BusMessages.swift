@@ -20,6 +20,8 @@ public struct BusSummary: Codable, Sendable, Hashable {
     public var valueType: String
     /// The value it remembers.
     public var value: JSONValue?
+    /// Whether only the beginning of the value is told, since it is long; nil: it is all there.
+    public var cut: Bool?
     /// Since when it has that value (RFC 3339, UTC).
     public var since: String?
     /// How many values were published.
@@ -38,6 +40,7 @@ public struct BusSummary: Codable, Sendable, Hashable {
         kind: BusKind,
         valueType: String,
         value: JSONValue? = nil,
+        cut: Bool? = nil,
         since: String? = nil,
         published: Int = 0,
         dropped: Int = 0,
@@ -49,6 +52,7 @@ public struct BusSummary: Codable, Sendable, Hashable {
         self.kind = kind
         self.valueType = valueType
         self.value = value
+        self.cut = cut
         self.since = since
         self.published = published
         self.dropped = dropped

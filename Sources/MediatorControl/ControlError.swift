@@ -28,6 +28,8 @@ public enum ControlError: Error, Sendable, Hashable {
     case watchEnded(name: String, reason: String)
     /// The daemon is being stopped, and what was asked for was not carried through.
     case stopping
+    /// The reply would be longer than the limit, in bytes; most of it is the part.
+    case replyTooLarge(limit: Int, part: String)
     /// The daemon is at fault.
     case internalError(message: String)
 }
@@ -44,6 +46,8 @@ public enum Obstacle: String, Codable, Sendable, Hashable, CaseIterable {
     case ended
     /// The system, or the daemon, is being stopped.
     case stopping
+    /// The data is more than one state, event or value may hold, or than there is room for.
+    case tooLarge
     /// Anything else.
     case other
 }
@@ -68,6 +72,10 @@ extension ControlError: ErrorReplyConvertible {
             Self.reply("NotAccepted", ["name": name, "obstacle": obstacle.rawValue, "reason": reason])
         case .watchEnded(let name, let reason): Self.reply("WatchEnded", ["name": name, "reason": reason])
         case .stopping: Self.reply("Stopping", [:])
+        case .replyTooLarge(let limit, let part):
+            ErrorReply(
+                ControlInterface.qualified("ReplyTooLarge"),
+                parameters: ["limit": .int(Int64(limit)), "part": .string(part)])
         case .internalError(let message): Self.reply("InternalError", ["message": message])
         }
     }
@@ -103,6 +111,9 @@ extension ControlError: ErrorReplyConvertible {
                 name: text("name"), obstacle: Obstacle(rawValue: text("obstacle")) ?? .other, reason: text("reason"))
         case "WatchEnded": self = .watchEnded(name: text("name"), reason: text("reason"))
         case "Stopping": self = .stopping
+        case "ReplyTooLarge":
+            self = .replyTooLarge(
+                limit: Int(clamping: reply.parameters["limit"]?.intValue ?? 0), part: text("part"))
         case "InternalError": self = .internalError(message: text("message"))
         default: return nil
         }
@@ -132,6 +143,9 @@ extension ControlError: CustomStringConvertible {
         case .watchEnded(let name, let reason):
             "\(name.isEmpty ? "what was watched" : "'\(name)'") can no longer be watched: \(reason)"
         case .stopping: "not carried through: the daemon is stopping"
+        case .replyTooLarge(let limit, let part):
+            "the answer would be longer than \(limit) bytes, which is the limit"
+                + (part.isEmpty ? "" : "; most of it is \(part)")
         case .internalError(let message): "the daemon failed: \(message)"
         }
     }

@@ -37,8 +37,9 @@ public enum ControlInterface {
         # An event a system understands, with the fields of its data.
         type EventType (name: string, fields: []Field)
 
-        # The state a system is in: its name, and the value of each field.
-        type State (name: string, data: [string]object)
+        # The state a system is in: its name, and the value of each field. cut says that there is
+        # more data than is told: a watch tells all of it.
+        type State (name: string, data: [string]object, cut: ?bool)
 
         # What a system has counted since the daemon has it: events taken, transitions made,
         # events no transition handled, events dropped by a full mailbox, faults, and how
@@ -154,7 +155,8 @@ public enum ControlInterface {
           mailbox: ?Mailbox
         )
 
-        # A bus at a glance. value and since are there when it remembers a value.
+        # A bus at a glance. value and since are there when it remembers a value; cut says that
+        # value is only its beginning, and that a watch tells all of it.
         # readers and writers are the links that take from it and give to it.
         type BusSummary (
           name: string,
@@ -162,6 +164,7 @@ public enum ControlInterface {
           kind: BusKind,
           valueType: string,
           value: ?object,
+          cut: ?bool,
           since: ?string,
           published: int,
           dropped: int,
@@ -216,7 +219,7 @@ public enum ControlInterface {
         )
 
         # What a step of a plan is about.
-        type PartKind (system, bus, link, group, access)
+        type PartKind (system, bus, link, group, access, limits)
 
         # What becomes of a part: a system is kept, migrated (begins anew in the state in
         # which it is), restarted, added or removed; a bus, a link, a group, or who may do
@@ -748,7 +751,7 @@ public enum ControlInterface {
 
         # What keeps something from being accepted: the system's mailbox is full; it is not started,
         # is being restarted, or has ended on account of a fault; it, or the daemon, is being stopped.
-        type Obstacle (full, notStarted, restarting, ended, stopping, other)
+        type Obstacle (full, notStarted, restarting, ended, stopping, tooLarge, other)
 
         # The link exists once for each instance of a template; only all of them can be
         # changed at once, by the name in link.
@@ -776,6 +779,9 @@ public enum ControlInterface {
         # The daemon is being stopped, and what was asked for was not carried through: nothing
         # of what was asked for runs when it has ended.
         error Stopping ()
+
+        # The reply would be longer than the limit, in bytes; most of it is the part.
+        error ReplyTooLarge (limit: int, part: string)
 
         # The daemon is at fault; its log says more.
         error InternalError (message: string)

@@ -10,6 +10,8 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
     case group
     /// Who may do what.
     case access
+    /// How much memory data may take.
+    case limits
 }
 
 /// What becomes of a part of the configuration.

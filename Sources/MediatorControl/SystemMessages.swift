@@ -68,11 +68,14 @@ public struct SystemState: Codable, Sendable, Hashable {
     public var name: String
     /// The value of each of its fields.
     public var data: JSONObject
+    /// Whether only the beginning of its data is told, since there is much of it; nil: it is all there.
+    public var cut: Bool?
 
     /// A state.
-    public init(name: String, data: JSONObject = [:]) {
+    public init(name: String, data: JSONObject = [:], cut: Bool? = nil) {
         self.name = name
         self.data = data
+        self.cut = cut
     }
 }
 

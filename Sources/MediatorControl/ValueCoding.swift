@@ -45,9 +45,17 @@ public enum ValueCoding {
         public let message: String
     }
 
+    /// How much of a value is told in a message, in characters.
+    private static let longestTold = 200
+
     /// A JSON value as a value of the type. `path` names it in errors.
     public static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
-        let mismatch = Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(json)")
+        // Made only where there is one, since it tells the value.
+        func mismatch() -> Mismatch {
+            var text = json.description
+            if text.utf8.count > longestTold { text = text.prefix(longestTold) + "…" }
+            return Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(text)")
+        }
         switch (type, json) {
         case (.dyn, _): return plain(json)
         case (.optional, .null): return .optional(nil)
@@ -56,18 +64,18 @@ public enum ValueCoding {
         case (.bool, .bool(let value)): return .bool(value)
         case (.int, .int(let value)): return .int(value)
         case (.uint, .int(let value)):
-            guard let value = UInt64(exactly: value) else { throw mismatch }
+            guard let value = UInt64(exactly: value) else { throw mismatch() }
             return .uint(value)
         case (.uint, .string(let text)):
-            guard let value = UInt64(text) else { throw mismatch }
+            guard let value = UInt64(text) else { throw mismatch() }
             return .uint(value)
         case (.double, .string(let text)):
-            guard let value = Double(text), !value.isFinite else { throw mismatch }
+            guard let value = Double(text), !value.isFinite else { throw mismatch() }
             return .double(value)
         case (.bytes, .array(let elements)):
             var bytes: [UInt8] = []
             for element in elements {
-                guard case .int(let value) = element, let byte = UInt8(exactly: value) else { throw mismatch }
+                guard case .int(let value) = element, let byte = UInt8(exactly: value) else { throw mismatch() }
                 bytes.append(byte)
             }
             return .bytes(bytes)
@@ -75,10 +83,10 @@ public enum ValueCoding {
         case (.double, .double(let value)): return .double(value)
         case (.string, .string(let value)): return .string(value)
         case (.timestamp, .string(let text)):
-            guard let value = Timestamp(rfc3339: text) else { throw mismatch }
+            guard let value = Timestamp(rfc3339: text) else { throw mismatch() }
             return .timestamp(value)
         case (.duration, .string(let text)):
-            guard let value = TimeSpan(text: text) else { throw mismatch }
+            guard let value = TimeSpan(text: text) else { throw mismatch() }
             return .duration(value)
         case (.list(let element), .array(let values)):
             var list: [Value] = []
@@ -93,7 +101,7 @@ public enum ValueCoding {
         case (.structure(let structure), .object(let entries)):
             let values = try fields(entries, as: structure, at: path)
             return .structure(Structure(type: structure, fields: values))
-        default: throw mismatch
+        default: throw mismatch()
         }
     }
 

@@ -291,7 +291,7 @@ public struct Daemon: Sendable {
             started: started, acts: acts,
             kinds: KindFile(
                 kinds.kinds, effects: effects.schemas.filter { !EffectCatalogue.builtin.schemas.contains($0) }),
-            logLevels: logLevels)
+            logLevels: logLevels, budgets: UserBudgets(time: host.time))
         var settings = ServiceConfiguration(
             vendor: "mediatord", product: "mediatord", version: Version.current,
             url: "file:///usr/share/doc/mediatord/README.md"

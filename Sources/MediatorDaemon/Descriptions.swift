@@ -19,9 +19,22 @@ extension MediatorControl.Health {
     }
 }
 
+/// With how many bytes of data a state or a value is no longer told as a whole: then its beginning is, and that it is cut.
+enum Cut {
+    /// Where there are many.
+    static let inList = 1 << 10
+    /// Where there is one.
+    static let alone = 64 << 10
+}
+
 extension MediatorControl.SystemState {
-    init(_ state: MediatorHost.SystemState, of definition: SystemDefinition) {
-        self.init(name: definition.states[state.index].name, data: ValueCoding.fields(of: state.data))
+    /// - Parameter most: with how many bytes of data only its beginning is told; nil: all of it is.
+    init(_ state: MediatorHost.SystemState, of definition: SystemDefinition, cutBeyond most: Int? = nil) {
+        let isLong = most.map { state.size > $0 } ?? false
+        let data = isLong ? Excerpt.of(state.data) : state.data
+        self.init(
+            name: definition.states[state.index].name, data: ValueCoding.fields(of: data),
+            cut: isLong && data != state.data ? true : nil)
     }
 }
 
@@ -58,7 +71,8 @@ extension Parameter {
 }
 
 extension SystemSummary {
-    init(_ status: SystemStatus) {
+    /// - Parameter most: with how many bytes of data only the beginning of its state is told.
+    init(_ status: SystemStatus, cutBeyond most: Int = Cut.inList) {
         let counters = status.loop.counters
         self.init(
             name: status.definition.name,
@@ -67,7 +81,7 @@ extension SystemSummary {
             healthSince: status.healthSince.map { "\($0)" },
             healthReason: status.healthReason,
             healthReasonSince: status.healthReasonSince.map { "\($0)" },
-            state: SystemState(status.state, of: status.definition),
+            state: SystemState(status.state, of: status.definition, cutBeyond: most),
             since: "\(status.state.since)",
             counters: Counters(
                 events: Int(clamping: counters.events),
@@ -92,7 +106,7 @@ extension SystemDescription {
     init(_ status: SystemStatus) {
         let definition = status.definition
         self.init(
-            summary: SystemSummary(status),
+            summary: SystemSummary(status, cutBeyond: Cut.alone),
             source: "\(definition.source)",
             template: definition.instance?.template,
             instanceParameters: definition.instance.map { Parameter.all(of: $0) },
@@ -167,13 +181,17 @@ extension Supervision {
 }
 
 extension BusSummary {
-    init(_ status: BusStatus) {
+    /// - Parameter most: with how many bytes only the beginning of its value is told.
+    init(_ status: BusStatus, cutBeyond most: Int = Cut.inList) {
+        let value = status.value
+        let told = value.map { $0.heldBytes(upTo: most) > most ? Excerpt.of($0) : $0 }
         self.init(
             name: status.definition.name,
             description: status.definition.description,
             kind: status.definition.kind == .currentValue ? .currentValue : .passthrough,
             valueType: "\(status.definition.valueType)",
-            value: status.value.map(ValueCoding.json),
+            value: told.map(ValueCoding.json),
+            cut: told == value ? nil : true,
             since: status.since.map { "\($0)" },
             published: Int(clamping: status.mediator.sent),
             dropped: Int(clamping: status.mediator.dropped),
@@ -187,7 +205,7 @@ extension BusDescription {
         let type = status.definition.valueType
         let fields = if case .structure(let structure) = type { Field.all(of: structure) } else { [Field]() }
         self.init(
-            summary: BusSummary(status),
+            summary: BusSummary(status, cutBeyond: Cut.alone),
             source: "\(status.definition.source)",
             fields: fields,
             limit: status.definition.buffer.limit,

@@ -17,6 +17,8 @@ private enum Bounded {
     static let longest = 4096
 
     static func json(_ value: Value) -> JSONValue? {
+        // What holds much is not even put into JSON.
+        guard value.heldBytes(upTo: 16 * longest) <= 16 * longest else { return nil }
         let json = ValueCoding.json(value)
         // With `? :` nil would be the JSON null.
         guard json.description.utf8.count <= longest else { return nil }
@@ -70,7 +72,8 @@ extension CauseKind {
 extension WhyNotReply {
     init(_ answer: WhyNot, detached: [String]) {
         self.init(
-            state: SystemState(answer.state, of: answer.definition), since: "\(answer.state.since)",
+            state: SystemState(answer.state, of: answer.definition, cutBeyond: Cut.alone),
+            since: "\(answer.state.since)",
             obstacle: answer.obstacle, transitions: answer.transitions.map { Candidate($0) },
             otherStates: answer.otherStates, opaque: answer.isOpaque, senders: answer.senders.map { Sender($0) },
             unknownSenders: answer.unknownSenders, detached: detached)

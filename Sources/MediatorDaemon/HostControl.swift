@@ -23,6 +23,8 @@ struct HostControl: ControlHandler {
     let kinds: KindFile
     /// What is logged; nil: that is nobody's business here.
     let logLevels: LogLevelSwitch?
+    /// How much work may be done for whom.
+    let budgets: UserBudgets
 
     /// Who may do what now.
     private var access: AccessTable { reloader.basis.access }
@@ -66,18 +68,33 @@ struct HostControl: ControlHandler {
         throw MissingRight(.inject, target: target)
     }
 
+    /// Waits until somebody may have so much work done.
+    private func pay(_ steps: Int, _ peer: VarlinkPeer) async {
+        guard !hasPrecedence(peer) else { return }
+        await budgets[peer.userID].take(steps + UserBudgets.reply)
+    }
+
+    /// What a watch may cost; nil: it does not matter.
+    ///
+    /// - Parameter condition: how many steps its condition may take.
+    private func pace(of peer: VarlinkPeer, condition: Int = 0) -> UserPace? {
+        hasPrecedence(peer) ? nil : UserPace(budgets[peer.userID], condition: condition)
+    }
+
     /// What comes, for as long as who watches may read.
     private func watch<Subject, Reply: Sendable>(
         _ changes: Changes<Subject>, _ peer: VarlinkPeer, _ reply: @escaping @Sendable (Change<Subject>) -> Reply
     ) -> AsyncThrowingStream<Reply, any Error> {
-        AsyncThrowingStream {
-            guard let change = await changes.next() else { return nil }
+        let pace = pace(of: peer)
+        return AsyncThrowingStream {
+            guard let change = await changes.next(pace: pace) else { return nil }
             guard access.allows(.read, peer) else { throw MissingRight(.read) }
             return reply(change)
         }
     }
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
+        await pay(host.graph.systems.count * UserBudgets.part, peer)
         let (snapshot, basis) = reloader.running
         let graph = snapshot.graph
         // All is told from one look, so that nothing contradicts itself.
@@ -106,29 +123,35 @@ struct HostControl: ControlHandler {
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {
-        host.systemStatuses.map { SystemSummary($0) }
+        await pay(host.graph.systems.count * UserBudgets.part, peer)
+        return host.systemStatuses.map { SystemSummary($0) }
     }
 
     func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
+        await pay(UserBudgets.story, peer)
         let status = try translate { () throws(HostError) in try host.systemStatus(name) }
         return SystemDescription(status)
     }
 
     func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] {
-        host.busStatuses.map { BusSummary($0) }
+        await pay(host.graph.buses.count * UserBudgets.part, peer)
+        return host.busStatuses.map { BusSummary($0) }
     }
 
     func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
+        await pay(UserBudgets.story, peer)
         let status = try translate { () throws(HostError) in try host.busStatus(name) }
         return BusDescription(status)
     }
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
+        await pay(host.graph.links.count * UserBudgets.part, peer)
         let (snapshot, basis) = reloader.running
         return snapshot.linkStatuses.map { LinkSummary($0, basis.layer) }
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
+        await pay(UserBudgets.story, peer)
         let (snapshot, basis) = reloader.running
         return LinkDescription(try translate { () throws(HostError) in try snapshot.linkStatus(name) }, basis.layer)
     }
@@ -164,10 +187,12 @@ struct HostControl: ControlHandler {
     ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
         let rate = try WatchRate(parameters)
         // A condition is checked against the types of all parts, which is too long for the event loop.
+        await pay(host.graph.systems.count * UserBudgets.part, peer)
         let happenings = try await Task.detached(priority: .management) { [host] in
             let condition = try WatchCondition(parameters)
             try condition.check(host.watchedParts)
-            return host.watch(rate: rate) { condition.filter(of: $0) }
+            let pace = pace(of: peer, condition: condition.cost)
+            return host.watch(rate: rate, pace: pace) { condition.filter(of: $0, pace: pace) }
         }.value
         let isAnnounced = parameters.announce == true
         let announcement = Mutex(isAnnounced ? WatchReply(time: "\(host.time.now())", topic: .watching) : nil)
@@ -182,6 +207,7 @@ struct HostControl: ControlHandler {
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         let subject: Logger.Metadata = ["system": "\(parameters.system)", "event": "\(parameters.event)"]
         try check(.injectInto(system: parameters.system), peer, "emit", target: parameters.system, subject)
+        await pay(parameters.data.map { JSONValue.object($0).roughLength } ?? 0, peer)
         let event = try translate { () throws(HostError) in
             try host.event(parameters.event, of: parameters.system)
         }
@@ -199,6 +225,7 @@ struct HostControl: ControlHandler {
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         try check(
             .injectOn(bus: parameters.bus), peer, "publish", target: parameters.bus, ["bus": "\(parameters.bus)"])
+        await pay(parameters.value.roughLength, peer)
         let status = try translate { () throws(HostError) in try host.busStatus(parameters.bus) }
         let value = try decode { () throws(ValueCoding.Mismatch) in
             try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
@@ -207,7 +234,7 @@ struct HostControl: ControlHandler {
         try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
         acts.done(
             "publish", by: peer, .info, .valuePublished, "value published by a client",
-            ["bus": "\(parameters.bus)", "value": "\(value)"])
+            ["bus": "\(parameters.bus)", "value": "\(Excerpt.of(value))"])
         return InjectionReply(time: "\(time)")
     }
 
@@ -276,7 +303,8 @@ struct HostControl: ControlHandler {
     }
 
     func readMetrics(peer: VarlinkPeer) async throws -> String {
-        await metrics.text
+        await pay(host.graph.systems.count * UserBudgets.part, peer)
+        return await metrics.text
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
@@ -337,10 +365,12 @@ struct HostControl: ControlHandler {
     }
 
     func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
-        WhyReply(try translate { () throws(HostError) in try host.why(name) })
+        await pay(UserBudgets.story, peer)
+        return WhyReply(try translate { () throws(HostError) in try host.why(name) })
     }
 
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {
+        await pay(UserBudgets.story, peer)
         let event = try translate { () throws(HostError) in
             try host.event(parameters.event, of: parameters.name)
         }
@@ -357,6 +387,7 @@ struct HostControl: ControlHandler {
     }
 
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply {
+        await pay(UserBudgets.story, peer)
         let steps = try translate { () throws(HostError) in try host.trace(parameters.name) }
         let limit = parameters.limit ?? steps.count
         guard limit >= 0 else {
@@ -408,6 +439,7 @@ extension Obstacle {
         case .restarting: self = .restarting
         case .ended: self = .ended
         case .stopping: self = .stopping
+        case .tooLarge: self = .tooLarge
         }
     }
 }

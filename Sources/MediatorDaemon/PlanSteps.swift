@@ -26,6 +26,7 @@ extension PlanStep {
         steps += told(.link, plan.links)
         steps += told(.group, plan.groups)
         steps += told(.access, plan.access.map { [$0] } ?? [])
+        steps += told(.limits, plan.limits.map { [$0] } ?? [])
         return steps
     }
 

@@ -48,11 +48,16 @@ package struct WatchCondition: Sendable {
     }
 
     /// What is told of a part; nil: it is not watched.
-    package func filter(of part: WatchedPart) -> Host.WatchFilter? {
+    ///
+    /// - Parameter pace: is told how many steps each look has taken.
+    package func filter(of part: WatchedPart, pace: UserPace? = nil) -> Host.WatchFilter? {
         guard isChosen(part) else { return nil }
         guard let fitting else { return { _ in true } }
-        return try? Self.filter(of: part, fitting)
+        return try? Self.filter(of: part, fitting, pace)
     }
+
+    /// How many steps a look may take.
+    var cost: Int { fitting == nil ? 0 : Self.limits.cost }
 
     /// Whether a part is meant.
     func isChosen(_ part: WatchedPart) -> Bool {
@@ -93,7 +98,9 @@ package struct WatchCondition: Sendable {
 
     // MARK: Programs
 
-    private static func filter(of part: WatchedPart, _ fitting: Fitting) throws(Problems) -> Host.WatchFilter {
+    private static func filter(
+        of part: WatchedPart, _ fitting: Fitting, _ pace: UserPace? = nil
+    ) throws(Problems) -> Host.WatchFilter {
         let name = Value.string(part.name)
         switch part {
         case .system(let system):
@@ -112,26 +119,32 @@ package struct WatchCondition: Sendable {
             return { happening in
                 guard case .state(let state) = happening, let program = own[state.index] else { return false }
                 let event = Value.string(state.event.map(system.eventName) ?? "")
-                return holds(program, [state.data, names[state.index], name, event])
+                return holds(program, [state.data, names[state.index], name, event], pace)
             }
         case .bus(let bus):
             let program = try fitting.program(.value, bus.valueType)
             return { happening in
                 guard case .value(let value) = happening else { return false }
-                return holds(program, [value, .string(""), name, .string("")])
+                return holds(program, [value, .string(""), name, .string("")], pace)
             }
         case .link(_, let type, _):
             let program = try fitting.program(.value, type ?? .dyn)
             return { happening in
                 guard case .fired(let value, let event) = happening else { return false }
-                return holds(program, [value, .string(""), name, .string(event ?? "")])
+                return holds(program, [value, .string(""), name, .string(event ?? "")], pace)
             }
         }
     }
 
     /// What cannot be evaluated does not hold.
-    private static func holds(_ program: Program, _ variables: [Value]) -> Bool {
-        (try? program.evaluateBool(variables)) ?? false
+    private static func holds(_ program: Program, _ values: [Value], _ pace: UserPace?) -> Bool {
+        var variables = Variables(values)
+        defer { pace?.spend(variables.steps) }
+        do {
+            return try program.evaluateBool(&variables)
+        } catch {
+            return false
+        }
     }
 }
 

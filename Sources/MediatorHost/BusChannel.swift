@@ -172,11 +172,6 @@ final class BusChannel: Sendable {
     }
 }
 
-extension BusValue {
-    /// The same value for a link that comes late.
-    fileprivate var replayed: BusValue { BusValue(cause: cause, time: time, isReplay: true) }
-}
-
 extension Overflow {
     /// What a full bus does.
     fileprivate init(_ policy: BufferPolicy) {

@@ -24,17 +24,27 @@ public struct Change<Subject: Sendable>: Sendable {
 
 /// What a watcher sees, from when it began to watch until what it watches ends. One may read it, one change at a time.
 public final class Changes<Subject: Sendable>: AsyncSequence, Sendable {
-    private let stream: AsyncStream<Change<Subject>>
+    typealias Stream = AsyncStream<HeavyLoad<Change<Subject>>.Item>
+
+    private let stream: Stream
+    private let load: HeavyLoad<Change<Subject>>
     /// The number of the change read last.
     private let last = Mutex<UInt64>(0)
 
-    init(stream: AsyncStream<Change<Subject>>) {
+    init(stream: Stream, load: HeavyLoad<Change<Subject>>) {
         self.stream = stream
+        self.load = load
     }
 
     /// The next change; `nil` at the end, or when the task is cancelled, which is the end.
-    public func next() async -> Change<Subject>? {
-        for await var change in stream {
+    public func next() async -> Change<Subject>? { await next(pace: nil) }
+
+    /// The same, which waits until it may be looked at.
+    public func next(pace: (any WatchPace)?) async -> Change<Subject>? {
+        for await item in stream {
+            await pace?.begin(ofSize: item.size)
+            defer { pace?.end(isTold: true) }
+            guard var change = load.leave(item) else { continue }
             change.dropped = last.withLock { last in
                 defer { last = change.number }
                 return Int(change.number - last) - 1

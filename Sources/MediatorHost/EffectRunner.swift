@@ -10,6 +10,7 @@ final class EffectRunner: Sendable {
     private let implementation: (any EffectImplementation)?
     private let system: String
     /// The system's events.
+    private let room: HostRoom
     private let events: [EventDefinition]
     private let time: HostTime
     private let logger: Logger
@@ -52,8 +53,8 @@ final class EffectRunner: Sendable {
 
     init(
         definition: FeedbackDefinition, implementation: (any EffectImplementation)?, system: String,
-        events: [EventDefinition], time: HostTime, logger: Logger, figures: RunFigures, pause: PauseGate,
-        whenDue: @escaping WhenDue,
+        events: [EventDefinition], room: HostRoom, time: HostTime, logger: Logger, figures: RunFigures,
+        pause: PauseGate, whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, note: @escaping @Sendable (Fault) -> Void,
         happened: @escaping @Sendable (Happening) -> Void
     ) {
@@ -77,6 +78,7 @@ final class EffectRunner: Sendable {
         probe = schema?.isProbe == true ? ProbeWatch() : nil
         self.system = system
         self.events = events
+        self.room = room
         self.time = time
         self.logger = logger
         self.note = note
@@ -647,10 +649,15 @@ final class EffectRunner: Sendable {
                     noteOutcome(outcome, breach.description, rule: tried, in: state)
                     return (true, nil)
                 }
+                let size = SystemEvent.size(of: data)
+                if let excess = room.excess(ofSize: size, "the event '\(events[rule.event.event].name)'") {
+                    noteOutcome(outcome, excess, rule: tried, in: state)
+                    return (true, nil)
+                }
                 let cause = Cause(
                     Cause.FeedbackOrigin(sources[outcome] ?? ownSource, begun: begun), of: state.record, at: now,
                     value: told(result))
-                return (true, SystemEvent(index: rule.event.event, data: data, cause: cause))
+                return (true, SystemEvent(index: rule.event.event, data: data, cause: cause, size: size))
             }
         } catch {
             noteOutcome(outcome, error.message, rule: tried, in: state)

@@ -15,6 +15,9 @@ public final class Host: Sendable {
     package static let forcedEndLimit = HostedSystem.forcedEndLimit
     /// How many changes a watcher may be behind before it misses some.
     public static let watchBuffer = 256
+    /// The bytes of the changes that a watcher has not read yet. Changes of up to 1 KiB are not counted, and the newest waits in
+    /// any case.
+    public static let watchBytes = 4 << 20
 
     enum Phase {
         case built
@@ -34,6 +37,8 @@ public final class Host: Sendable {
     let applies = Turnstile()
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
+    /// How much memory what it runs may take.
+    let room: HostRoom
     package let time: HostTime
     let logger: Logger
     /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
@@ -62,14 +67,15 @@ public final class Host: Sendable {
     ) throws(InitialStateError) {
         self.effects = effects
         self.kinds = kinds
+        room = HostRoom(graph.limits)
         self.time = time
         self.logger = logger
         (healthChanges, healthChanged) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         supervisor = Supervisor(time: time, logger: logger)
         let builder = SetBuilder(
-            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged,
+            effects: effects, kinds: kinds, room: room, time: time, logger: logger, healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
-        let values = state.values(for: graph, at: time.now())
+        let values = state.values(for: graph, in: room, at: time.now())
         let set = try builder.build(graph, beginningWith: values.fitting)
         continuation = state.begin(set, values, at: time.now())
         _ = set.join(after: nil) {}
@@ -80,7 +86,7 @@ public final class Host: Sendable {
     /// What builds another configuration for it.
     var builder: SetBuilder {
         SetBuilder(
-            effects: effects, kinds: kinds, time: time, logger: logger, healthChanged: healthChanged,
+            effects: effects, kinds: kinds, room: room, time: time, logger: logger, healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
     }
 
@@ -265,6 +271,9 @@ public final class Host: Sendable {
         let cause = Cause(
             Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
         let made = SystemEvent(index: index, data: data, cause: cause)
+        if let excess = room.excess(ofSize: made.size, "the event '\(event)'") {
+            throw .notAccepted(system: name, obstacle: .tooLarge, reason: excess)
+        }
         switch system.loop.send(made) {
         case .accepted: break
         case .dropped(.mailboxFull):
@@ -307,7 +316,12 @@ public final class Host: Sendable {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
         }
         guard !isStopped else { throw .busStopped(name) }
-        bus.send(value, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
+        let size = SystemEvent.size(of: value)
+        let obstacle =
+            room.excess(ofSize: size, "the value")
+            ?? bus.send(
+                value, ofSize: size, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
+        if let obstacle { throw .notAccepted(system: name, obstacle: .tooLarge, reason: obstacle) }
     }
 
     // MARK: Watching
@@ -326,7 +340,7 @@ public final class Host: Sendable {
     ) throws(HostError) -> (definition: SystemDefinition, changes: Changes<SystemState>) {
         let system = try named(name)
         let changes: Changes<SystemState> = watch { change, finish in
-            system.loop.watch({ change($0, $0.since) }, finish: finish)
+            system.loop.watch({ change($0, $0.since, $0.size) }, finish: finish)
         } isReplayed: {
             $0
         }
@@ -348,29 +362,35 @@ public final class Host: Sendable {
         let bus = try bus(name)
         let remembers = bus.definition.kind == .currentValue
         return watch { change, finish in
-            bus.channel.watch({ change($0.value, $0.time) }, finish: finish)
+            bus.channel.watch({ change($0.value, $0.time, $0.large?.size ?? 0) }, finish: finish)
         } isReplayed: {
             $0 && remembers
         }
     }
 
     private func watch<Subject: Sendable>(
-        _ subscribe: (@escaping @Sendable (Subject, Timestamp) -> Void, @escaping @Sendable () -> Void) -> Subscription,
+        _ subscribe: (@escaping @Sendable (Subject, Timestamp, Int) -> Void, @escaping @Sendable () -> Void) ->
+            Subscription,
         isReplayed: @escaping @Sendable (Bool) -> Bool
     ) -> Changes<Subject> {
-        let stream = AsyncStream<Change<Subject>>(bufferingPolicy: .bufferingNewest(Self.watchBuffer)) { continuation in
+        let load = HeavyLoad<Change<Subject>>(limit: Self.watchBytes)
+        let stream = Changes<Subject>.Stream(bufferingPolicy: .bufferingNewest(Self.watchBuffer)) { continuation in
             let count = Mutex<UInt64>(0)
             let subscription = subscribe(
-                { subject, time in
+                { subject, time, size in
                     let number = count.withLock { count in
                         count += 1
                         return count
                     }
-                    continuation.yield(
-                        Change(number: number, time: time, isReplayed: isReplayed(number == 1), subject: subject))
+                    let change = Change(
+                        number: number, time: time, isReplayed: isReplayed(number == 1), subject: subject)
+                    // What gives way is missing in the numbers that are read.
+                    if case .dropped(let item) = continuation.yield(load.enter(change, ofSize: size).item) {
+                        _ = load.leave(item)
+                    }
                 }, { continuation.finish() })
             continuation.onTermination = { _ in subscription.cancel() }
         }
-        return Changes(stream: stream)
+        return Changes(stream: stream, load: load)
     }
 }

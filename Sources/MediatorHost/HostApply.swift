@@ -157,6 +157,7 @@ extension Host {
         for system in gone {
             if let successor = new.system(system.definition.name) { system.isSucceeded(by: successor) }
         }
+        room.change(to: graph.limits)
         Self.tellWhereWritten(graph, to: new)
         changes.tell(.exchanged)
         return Change(plan: plan, old: old, new: new)

@@ -49,7 +49,7 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
     case wrongType(path: String, expected: String, found: String)
     /// A value is of its type, but not one that its kind allows.
     case notAllowed(path: String, expected: String, found: String, nearest: String?)
-    /// The system takes no events now, or what was asked for cannot be done with it.
+    /// The system, or the bus, takes nothing now, or not this, or what was asked for cannot be done with it.
     case notAccepted(system: String, obstacle: Obstacle, reason: String)
 
     /// The bus takes no values, since the host is being stopped.
@@ -67,6 +67,8 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case ended
         /// It, or the host, is being stopped.
         case stopping
+        /// The data is more than one state, event or value may hold, or than there is room for.
+        case tooLarge
     }
 
     /// What is wrong, and what might be right.
@@ -81,7 +83,7 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         case .notAllowed(let path, let expected, let found, let nearest):
             "\(path) must be \(expected), not \(found)" + Self.hint(nearest)
         case .busStopped(let name): "bus \(name) did not accept the value: \(Self.stopping)"
-        case .notAccepted(let system, _, let reason): "system \(system) did not accept the event: \(reason)"
+        case .notAccepted(let system, _, let reason): "'\(system)' did not accept it: \(reason)"
         }
     }
 

@@ -78,7 +78,9 @@ public struct Continuation: Sendable, Hashable {
 
 extension HostState {
     /// What fits the buses of a graph, and what does not.
-    func values(for graph: Graph, at now: Timestamp) -> (fitting: [String: BusValue], refused: [Continuation.Refusal]) {
+    func values(
+        for graph: Graph, in room: HostRoom, at now: Timestamp
+    ) -> (fitting: [String: BusValue], refused: [Continuation.Refusal]) {
         var fitting: [String: BusValue] = [:]
         var refused: [Continuation.Refusal] = []
         guard !buses.isEmpty else { return (fitting, refused) }
@@ -93,8 +95,8 @@ extension HostState {
                 continue
             }
             fitting[bus.name] = BusValue(
-                cause: Cause(Cause.BeginningOrigin(.restored, of: bus.name), at: now, value: kept.value),
-                time: kept.since)
+                kept.value, ofSize: SystemEvent.size(of: kept.value), in: room, isForced: true, at: kept.since,
+                because: Cause.BeginningOrigin(.restored, of: bus.name), causedAt: now)
         }
         return (fitting, refused)
     }

@@ -6,13 +6,43 @@ import Synchronization
 
 /// A value on a bus, and when it was put there.
 struct BusValue: Sendable {
-    /// What put it there, which holds the value.
+    /// What put it there, which holds the value, or of a large one an excerpt.
     let cause: Cause
     let time: Timestamp
     /// Whether it is shown to a link that comes late.
     var isReplay = false
+    /// The value, if it is large.
+    var large: LargeValue?
 
-    var value: Value { cause.value }
+    var value: Value { large?.value ?? cause.value }
+
+    /// The same, as it is shown to a link that comes late.
+    var replayed: BusValue {
+        var shown = self
+        shown.isReplay = true
+        return shown
+    }
+
+    /// A value; nil: there is no room for it.
+    ///
+    /// - Parameters:
+    ///   - size: how many bytes of it count; see ``SystemEvent/size(of:)``.
+    ///   - isForced: whether it is there already, so that it has room in any case.
+    init?(
+        _ value: Value, ofSize size: Int, in room: HostRoom, isForced: Bool = false, at time: Timestamp,
+        because origin: any Cause.Origin, of record: StateRecord? = nil, causedAt: Timestamp? = nil
+    ) {
+        self.time = time
+        // What is brought about by a value keeps its cause for long.
+        guard size > 0 else {
+            cause = Cause(origin, of: record, at: causedAt ?? time, value: value)
+            return
+        }
+        guard let large = LargeValue(value, ofSize: size, in: room, isForced: isForced) else { return nil }
+        self.large = large
+        let kept = size > StateRecord.longestKept ? Excerpt.of(value) : value
+        cause = Cause(origin, of: record, at: causedAt ?? time, value: kept)
+    }
 }
 
 /// A configured bus: a channel with a name.
@@ -22,6 +52,7 @@ final class HostedBus: Sendable {
     let channel: BusChannel
     /// Where it is written now.
     let place: WrittenPlace
+    private let room: HostRoom
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
     private let handler: any LogHandler
@@ -30,9 +61,10 @@ final class HostedBus: Sendable {
     ///
     /// - Parameter old: the bus of its name before, whose channel it takes over if that fits.
     init(
-        _ definition: BusDefinition, beginningWith value: BusValue? = nil, after old: HostedBus? = nil, time: HostTime,
-        logger: Logger
+        _ definition: BusDefinition, beginningWith value: BusValue? = nil, after old: HostedBus? = nil,
+        in room: HostRoom, time: HostTime, logger: Logger
     ) {
+        self.room = room
         self.definition = definition
         let place = old?.place ?? WrittenPlace(definition.source)
         self.place = place
@@ -44,13 +76,10 @@ final class HostedBus: Sendable {
         }
         let first =
             value
-            ?? definition.initial.map {
-                let now = time.now()
-                return BusValue(
-                    cause: Cause(
-                        Cause.BeginningOrigin(.firstValue(place), of: definition.name), at: now,
-                        value: $0),
-                    time: now)
+            ?? definition.initial.flatMap {
+                BusValue(
+                    $0, ofSize: SystemEvent.size(of: $0), in: room, isForced: true, at: time.now(),
+                    because: Cause.BeginningOrigin(.firstValue(place), of: definition.name))
             }
         channel = BusChannel(definition, first: first)
     }
@@ -71,14 +100,22 @@ final class HostedBus: Sendable {
     /// - Parameters:
     ///   - now: when.
     ///   - origin: who does.
+    ///   - size: how many bytes of the value count; see ``SystemEvent/size(of:)``.
     ///   - record: the state that it has seen, if any.
-    func send(_ value: Value, at now: Timestamp, because origin: any Cause.Origin, of record: StateRecord? = nil) {
-        let item = BusValue(cause: Cause(origin, of: record, at: now, value: value), time: now)
+    /// - Returns: why it is not there; nil: it is.
+    func send(
+        _ value: Value, ofSize size: Int, at now: Timestamp, because origin: any Cause.Origin,
+        of record: StateRecord? = nil
+    ) -> String? {
+        guard let item = BusValue(value, ofSize: size, in: room, at: now, because: origin, of: record) else {
+            return room.lack(for: "a value of the bus '\(definition.name)' with \(ByteSize.text(of: size))")
+        }
         if handler.logLevel <= .debug {
             logger.debug(
                 "value",
-                metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(value)"]))
+                metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(Excerpt.of(value))"]))
         }
         channel.send(item)
+        return nil
     }
 }

@@ -7,6 +7,8 @@ import Synchronization
 /// What a link emitted: a value or the data of an event, and when.
 struct LinkFiring: Sendable {
     let value: Value
+    /// How many bytes of it count.
+    let size: Int
     let event: String?
     let time: Timestamp
 }
@@ -48,6 +50,7 @@ final class HostedLink: Sendable {
     private let figures: Figures
     /// Whether it must not fire as often as it likes.
     private let isBounded: Bool
+    private let room: HostRoom
     private let time: HostTime
     private let logger: Logger
     /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
@@ -62,9 +65,10 @@ final class HostedLink: Sendable {
     ///   - place: that of one of its name before, where it has faults.
     init(
         _ definition: LinkDefinition, systems: [HostedSystem], buses: [HostedBus], continuing old: HostedLink?,
-        at place: WrittenPlace? = nil, time: HostTime, logger: Logger
+        at place: WrittenPlace? = nil, in room: HostRoom, time: HostTime, logger: Logger
     ) {
         self.definition = definition
+        self.room = room
         self.place = place ?? WrittenPlace(definition.source)
         self.time = time
         self.logger = logger
@@ -85,8 +89,9 @@ final class HostedLink: Sendable {
             origin = ObjectIdentifier(system)
             let source = Faint(system)
             end = .outlet { link, state in
-                guard let (value, now) = link.emit(state, selector, programs, cause, source) else { return }
-                bus.send(value, at: now, because: cause, of: state.record)
+                guard let (value, size, now) = link.emit(state, selector, programs, cause, source) else { return }
+                let lack = bus.send(value, ofSize: size, at: now, because: cause, of: state.record)
+                if let lack { source.object?.note(link.fault(lack)) }
             }
         case .systemToSystem(let target, let selector, let events):
             let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
@@ -97,10 +102,11 @@ final class HostedLink: Sendable {
             let (source, target) = (Faint(system), Faint(systems[target]))
             end = .outlet { link, state in
                 guard let target = target.object, let event = indices[state.index],
-                    let (data, _) = link.emit(
+                    let (data, size, _) = link.emit(
                         state, selector, programs, cause, source, as: target.definition.events[event])
                 else { return }
-                target.deliver(SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil)))
+                target.deliver(
+                    SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil), size: size))
             }
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
@@ -238,14 +244,18 @@ final class HostedLink: Sendable {
             if isRestricted, let breach = system.definition.events[event.event].breach(of: data) {
                 return system.note(fault(breach.description))
             }
+            let size = SystemEvent.size(of: data)
+            if let excess = room.excess(ofSize: size, "the event '\(system.definition.events[event.event].name)'") {
+                return system.note(fault(excess))
+            }
             guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
                 return
             }
             firings.tell(
-                LinkFiring(value: data, event: system.definition.events[event.event].name, time: now))
+                LinkFiring(value: data, size: size, event: system.definition.events[event.event].name, time: now))
             let event = SystemEvent(
                 index: event.event, data: data, via: SystemEvent.Via(link: definition, isReplay: item.isReplay),
-                cause: item.cause)
+                cause: item.cause, size: size)
             if bus?.definition.kind == .currentValue {
                 system.take(event, from: ObjectIdentifier(self))
             } else {
@@ -262,7 +272,7 @@ final class HostedLink: Sendable {
     private func emit(
         _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ cause: Cause.LinkOrigin,
         _ system: Faint<HostedSystem>, as event: EventDefinition? = nil
-    ) -> (value: Value, time: Timestamp)? {
+    ) -> (value: Value, size: Int, time: Timestamp)? {
         let now = time.now()
         var variables = Variables(state.data, .timestamp(now))
         do {
@@ -274,9 +284,14 @@ final class HostedLink: Sendable {
                 system.object?.note(fault(breach.description))
                 return nil
             }
+            let size = SystemEvent.size(of: value)
+            if let excess = room.excess(ofSize: size, event.map { "the event '\($0.name)'" } ?? "the value") {
+                system.object?.note(fault(excess))
+                return nil
+            }
             guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
-            firings.tell(LinkFiring(value: value, event: event?.name, time: now))
-            return (value, now)
+            firings.tell(LinkFiring(value: value, size: size, event: event?.name, time: now))
+            return (value, size, now)
         } catch {
             system.object?.note(fault(error.message))
             return nil

@@ -219,6 +219,7 @@ final class HostedSystem: Sendable {
     let place: WrittenSystemPlace
     private let status: Mutex<Status>
     private let make: Maker
+    private let room: HostRoom
     private let effects: EffectCatalogue
     /// What is counted of each feedback.
     let figures: [RunFigures]
@@ -247,13 +248,15 @@ final class HostedSystem: Sendable {
     ///   - place: that of one of its name before, of whose faults something may tell.
     init(
         _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
-        effects: EffectCatalogue, at place: WrittenSystemPlace? = nil, time: HostTime, logger: Logger,
+        effects: EffectCatalogue, at place: WrittenSystemPlace? = nil, in room: HostRoom, time: HostTime,
+        logger: Logger,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
         self.definition = definition
         self.place = place ?? WrittenSystemPlace(definition)
         self.make = make
+        self.room = room
         self.effects = effects
         figures = definition.feedbacks.map { _ in RunFigures() }
         self.healthChanged = healthChanged
@@ -267,7 +270,7 @@ final class HostedSystem: Sendable {
         let behaviour = try make()
         let first = Incarnation(
             1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),
-            effects: effects, figures: figures, time: time, logger: logger, repeats: repeats,
+            in: room, effects: effects, figures: figures, time: time, logger: logger, repeats: repeats,
             transitions: transitions, reports: reports.reports(of: 1))
         status = Mutex(
             Status(
@@ -485,7 +488,7 @@ final class HostedSystem: Sendable {
             let successor = Incarnation(
                 number, of: definition, behaviour, outlets,
                 because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
-                effects: effects, figures: figures, time: time,
+                in: room, effects: effects, figures: figures, time: time,
                 logger: logger,
                 repeats: repeats, transitions: transitions, reports: reports.reports(of: number))
             let isOver = status.withLock { status in
@@ -1132,8 +1135,14 @@ final class HostedSystem: Sendable {
     }
 
     private var lackOfRoom: String {
-        let room = "\(ConfigurationLimits.mailboxBytes >> 20) MiB"
-        return "its mailbox has no room for so much (\(definition.mailbox.limit) events, or \(room) of data)"
+        // Where its own mailbox holds little, the others hold what there is.
+        guard room.waiting.count < room.waiting.limit / 2 || loop.waitingBytes >= ConfigurationLimits.mailboxBytes / 2
+        else {
+            return "what waits in all mailboxes holds \(ByteSize.text(of: max(0, room.waiting.count))) of data, of "
+                + "\(ByteSize.text(of: room.waiting.limit)) that it may (mailboxes of limits)"
+        }
+        let most = "\(ConfigurationLimits.mailboxBytes >> 20) MiB"
+        return "its mailbox has no room for so much (\(definition.mailbox.limit) events, or \(most) of data)"
     }
 
     /// Why it does not take an event now though it runs: it has no room for it, or does not come to it; nil: it takes it.
@@ -1147,7 +1156,7 @@ final class HostedSystem: Sendable {
         if mailbox.overflow != .dropOldest {
             if loop.snapshot.waiting >= mailbox.limit {
                 lack = fullness
-            } else if size > 0, bytes > 0, bytes + size > ConfigurationLimits.mailboxBytes {
+            } else if size > 0, !room.mailbox.hasRoom(for: size, beside: bytes) {
                 lack = lackOfRoom
             }
         }

@@ -49,8 +49,8 @@ final class Incarnation: Sendable {
     private let gate = PauseGate()
     private let time: HostTime
 
-    /// How many bytes the events may hold that wait.
-    private static let size = MailboxSize<SystemEvent>(limit: ConfigurationLimits.mailboxBytes) { $0.size }
+    /// What its state holds.
+    private let held: HeldState
 
     /// Makes one; nothing is started.
     ///
@@ -60,7 +60,7 @@ final class Incarnation: Sendable {
     ///   - cause: why it begins.
     init(
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
-        _ outlets: JointTable<SystemState>, because cause: Cause,
+        _ outlets: JointTable<SystemState>, because cause: Cause, in room: HostRoom,
         effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
         transitions: RepeatLog, reports: Reports
     ) {
@@ -72,6 +72,8 @@ final class Incarnation: Sendable {
         waits = Waits(clock: time.clock)
         let first = behaviour.initial
         isOnPool = behaviour.executor is HostPool || behaviour.executor is SharedPool
+        let held = HeldState(in: room)
+        self.held = held
         let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         let stayed = reports.stayed
         loop = Loop(
@@ -81,22 +83,37 @@ final class Incarnation: Sendable {
             clock: time.clock,
             mailboxLimit: definition.mailbox.limit,
             overflow: Overflow(definition.mailbox.overflow),
-            size: Self.size
+            size: room.mailbox
         ) { state, event in
             if event.isReset {
                 wasReset()
-                return Self.reset(&state, event, to: first, definition, now(), report)
+                let reduction = Self.reset(&state, event, to: first, definition, now(), report)
+                held.become(state.record.roughSize)
+                return reduction
             }
+            let before = state
             var taken: Timestamp?
             // None, or the one. That there is none is seen without looking at all that a fault is.
             var faults: [Fault] = []
-            let reduction = reduce(
+            var reduction = reduce(
                 &state, event,
                 {
                     let time = now()
                     taken = time
                     return time
                 }, { faults = [$0] })
+            if let excess = room.excess(ofSize: event.size, "the event '\(definition.eventName(event))'") {
+                // What a link, a client or a feedback has made is refused before. This is from inside a kind.
+                (state, reduction) = (before, .stay)
+                faults = [Fault("the event '\(definition.eventName(event))'", in: .whole, message: excess)]
+            } else if reduction == .handled,
+                let excess = held.change(to: state, definition.states[state.index].name)
+            {
+                (state, reduction) = (before, .stay)
+                let name = definition.states[state.index].name
+                let place = "transition from \(name) on \(definition.eventName(event))"
+                faults = [Fault(place, in: .whole, message: excess)]
+            }
             if reduction == .stay { stayed(state, event, taken ?? now(), faults.first) }
             if !faults.isEmpty { faults.forEach(report) }
             return reduction
@@ -108,6 +125,7 @@ final class Incarnation: Sendable {
                 implementation: effects[feedback.effect],
                 system: definition.name,
                 events: definition.events,
+                room: room,
                 time: time,
                 logger: logger.with(["feedback": "\(feedback.name)"]),
                 figures: figures,
@@ -141,7 +159,8 @@ final class Incarnation: Sendable {
     ) -> Reduction {
         do {
             let data = definition.kind == nil ? .structure(try definition.initialData(now: now)) : first.data
-            state = state.entering(first.index, data, at: now, on: event, original: first.original)
+            state = state.entering(
+                first.index, data, ofSize: SystemEvent.size(of: data), at: now, on: event, original: first.original)
             return .handled
         } catch {
             report(Fault("the initial state", in: .whole, message: error.message))
@@ -155,6 +174,7 @@ final class Incarnation: Sendable {
             let first = SystemBehaviour.Snapshot(index: behaviour.initial.index, data: .structure(data))
             _ = loop.setInitial(SystemState(first: first, of: definition, since: time.now(), cause: cause))
         }
+        held.become(loop.state.record.roughSize)
         return loop.start()
     }
 

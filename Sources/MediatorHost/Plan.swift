@@ -151,6 +151,8 @@ public struct Plan: Sendable, Hashable {
     public var groups: [LinkStep]
     /// What becomes of who may do what; nil if neither graph says anything of it.
     public var access: LinkStep?
+    /// What becomes of how much memory data may take; nil: it stays as it is.
+    public var limits: LinkStep?
 
     /// Compares what runs with what is to run. About linear.
     ///
@@ -208,6 +210,7 @@ public struct Plan: Sendable, Hashable {
                 name: name, fate: changes.isEmpty ? .keep : .change,
                 reason: changes.isEmpty ? nil : "its definition has changed", changes: changes)
         }
+        limits = Self.limits(old.limits, new.limits)
         let difference = new.access.difference(from: old.access)
         switch (old.access.grants.isEmpty, new.access.grants.isEmpty) {
         case (true, true): access = nil
@@ -221,6 +224,15 @@ public struct Plan: Sendable, Hashable {
         }
     }
 
+    /// What becomes of how much memory data may take; nil: it stays as it is.
+    private static func limits(_ old: MemoryLimits, _ new: MemoryLimits) -> LinkStep? {
+        guard old != new else { return nil }
+        return LinkStep(name: limitsName, fate: .change, reason: new.difference(from: old))
+    }
+
+    /// What the step about how much memory data may take is called.
+    public static let limitsName = "limits"
+
     /// What the step about who may do what is called.
     public static let accessName = "access"
 
@@ -228,7 +240,7 @@ public struct Plan: Sendable, Hashable {
     public var isEmpty: Bool {
         systems.allSatisfy { $0.fate == .keep } && buses.allSatisfy { $0.fate == .keep }
             && links.allSatisfy { $0.fate == .keep } && groups.allSatisfy { $0.fate == .keep }
-            && access?.fate ?? .keep == .keep
+            && access?.fate ?? .keep == .keep && limits == nil
     }
 
     /// What becomes of the systems, in a line: `3 kept, 1 restarted, 2 added; 1 link changed`.
@@ -247,7 +259,8 @@ public struct Plan: Sendable, Hashable {
         ]
         let others = changed.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2) changed" }
         let rights = access?.fate ?? .keep == .keep ? [] : ["access changed"]
-        return ([words.compactMap { $0 }.joined(separator: ", ")] + others + rights).joined(separator: "; ")
+        let memory = limits == nil ? [] : ["limits changed"]
+        return ([words.compactMap { $0 }.joined(separator: ", ")] + others + rights + memory).joined(separator: "; ")
     }
 
     // MARK: Parts

@@ -6,9 +6,12 @@ import MediatorConfiguration
 struct RuleMachine: Sendable {
     let definition: SystemDefinition
     private let rules: [[[TransitionRule]]]
+    /// By the index of a state, whether its data may hold more than a fixed number of bytes, so that it must be measured.
+    private let mayGrow: [Bool]
 
     init(definition: SystemDefinition) {
         self.definition = definition
+        mayGrow = definition.states.map { ValueType.structure($0.type).mayGrow }
         rules = definition.rules
     }
 
@@ -28,7 +31,8 @@ struct RuleMachine: Sendable {
                 case .stay: return .stay
                 case .to(let program):
                     let data = try make(program, &variables)
-                    state = state.entering(program.state, data, at: now, on: event)
+                    let size = mayGrow[program.state] ? SystemEvent.size(of: data) : 0
+                    state = state.entering(program.state, data, ofSize: size, at: now, on: event)
                     return .handled
                 }
             } catch {

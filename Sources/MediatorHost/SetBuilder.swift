@@ -7,6 +7,7 @@ import MediatorConfiguration
 struct SetBuilder: Sendable {
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
+    let room: HostRoom
     let time: HostTime
     let logger: Logger
     let healthChanged: AsyncStream<Void>.Continuation
@@ -59,7 +60,7 @@ struct SetBuilder: Sendable {
             let present = old?.bus(definition.name)
             if step?.fate == .keep, let present { return present }
             return HostedBus(
-                definition, beginningWith: values[definition.name], after: present, time: time,
+                definition, beginningWith: values[definition.name], after: present, in: room, time: time,
                 logger: logger.with(["bus": "\(definition.name)"]))
         }
         let kept = before?.keptLinks(graph.links.count)
@@ -68,7 +69,7 @@ struct SetBuilder: Sendable {
             let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
                 definition, systems: systems, buses: buses, continuing: isSame ? present : nil, at: present?.place,
-                time: time,
+                in: room, time: time,
                 logger: logger.with(["link": "\(definition.name)"]))
         }
         return HostedSet(
@@ -172,6 +173,7 @@ struct SetBuilder: Sendable {
         return try HostedSystem(
             definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
             effects: effects, at: place,
-            time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() }, supervise: supervise)
+            in: room, time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() },
+            supervise: supervise)
     }
 }

@@ -124,7 +124,8 @@ struct SystemObserver: LoopObserver {
 
     /// The state with its data: `Filling { used: 83 }`.
     private func describe(_ state: SystemState) -> String {
-        guard case .structure(let data) = state.data, !data.fields.isEmpty else { return name(state) }
+        let shown = state.size > 0 ? Excerpt.of(state.data) : state.data
+        guard case .structure(let data) = shown, !data.fields.isEmpty else { return name(state) }
         let fields = zip(data.type.fields, data.fields).map { "\($0.name): \($1)" }
         return "\(name(state)) { \(fields.joined(separator: ", ")) }"
     }

@@ -80,7 +80,7 @@ public final class Happenings: Sendable {
     /// What a part puts in.
     fileprivate enum Item: Sendable {
         /// What is told, if the filter lets it through and the rate is kept.
-        case filtered(WatchedHappening, Host.WatchFilter)
+        case filtered(Load.Item)
         /// What is told in any case.
         case certain(WatchedHappening)
         /// A period of the rate is over.
@@ -88,8 +88,12 @@ public final class Happenings: Sendable {
     }
 
     fileprivate typealias Stream = AsyncStream<Item>
+    /// The happenings that wait, each with its filter and the number of its bytes.
+    fileprivate typealias Load = HeavyLoad<(happening: WatchedHappening, filter: Host.WatchFilter, size: Int)>
 
     private let stream: Stream
+    private let load: Load
+    private let pace: (any WatchPace)?
     /// How many were dropped since the last one was read.
     private let dropped: Counter
     private let meter: RateMeter?
@@ -106,8 +110,12 @@ public final class Happenings: Sendable {
         func take() -> Int { count.exchange(0, ordering: .relaxed) }
     }
 
-    fileprivate init(_ stream: Stream, dropped: Counter, meter: RateMeter?, time: HostTime) {
+    fileprivate init(
+        _ stream: Stream, load: Load, dropped: Counter, meter: RateMeter?, pace: (any WatchPace)?, time: HostTime
+    ) {
         self.stream = stream
+        self.load = load
+        self.pace = pace
         self.dropped = dropped
         self.meter = meter
         self.time = time
@@ -118,7 +126,7 @@ public final class Happenings: Sendable {
         if let happening = kept.withLock({ $0.take() }) { return happening }
         for await item in stream {
             let leftOut = meter?.takeLeftOut() ?? 0
-            var told = happening(item)
+            var told = await happening(item)
             // The oldest are dropped, which were before this one.
             if told != nil || leftOut > 0 {
                 let count = dropped.take()
@@ -135,13 +143,21 @@ public final class Happenings: Sendable {
     }
 
     /// What is told of an item.
-    private func happening(_ item: Item) -> WatchedHappening? {
+    private func happening(_ item: Item) async -> WatchedHappening? {
         switch item {
         case .periodIsOver: return nil
         case .certain(let happening): return happening
-        case .filtered(let happening, let filter):
-            guard filter(happening.happening) else { return nil }
-            return happening.isReplayed || meter?.isWithin() ?? true ? happening : nil
+        case .filtered(let item):
+            // While it waits for its turn, what it holds gives way as what waits in the queue does.
+            await pace?.begin(ofSize: item.size)
+            guard let (happening, filter, _) = load.leave(item) else {
+                pace?.end(isTold: false)
+                return nil
+            }
+            let isTold =
+                filter(happening.happening) && (happening.isReplayed || meter?.isWithin() ?? true)
+            pace?.end(isTold: isTold)
+            return isTold ? happening : nil
         }
     }
 }
@@ -180,9 +196,11 @@ extension Host {
     ///
     /// - Parameters:
     ///   - rate: how many states, values and firings are told at most; what was there at the beginning does not count.
+    ///   - pace: what it may cost; nil: it does not matter.
     ///   - choose: the filter of a part; nil: it is not watched.
     public func watch(
-        rate: WatchRate? = nil, choose: @escaping @Sendable (WatchedPart) -> WatchFilter?
+        rate: WatchRate? = nil, pace: (any WatchPace)? = nil,
+        choose: @escaping @Sendable (WatchedPart) -> WatchFilter?
     ) -> Happenings {
         let set = current
         let first = set.systems.count + set.buses.count + set.links.count
@@ -192,13 +210,14 @@ extension Host {
         let meter = rate.map { rate in
             RateMeter(rate, time: time) { continuation.yield(.periodIsOver) }
         }
-        let watching = Watching(self, choose: choose, continuation, dropped)
+        let load = Happenings.Load(limit: Self.watchBytes)
+        let watching = Watching(self, choose: choose, continuation, dropped, load)
         continuation.onTermination = { _ in
             watching.end()
             meter?.end()
         }
         watching.begin()
-        return Happenings(stream, dropped: dropped, meter: meter, time: time)
+        return Happenings(stream, load: load, dropped: dropped, meter: meter, pace: pace, time: time)
     }
 }
 
@@ -260,12 +279,14 @@ private final class Watching: Sendable {
     private let choose: @Sendable (WatchedPart) -> Host.WatchFilter?
     private let continuation: Happenings.Stream.Continuation
     private let dropped: Happenings.Counter
+    private let load: Happenings.Load
     private let machine = Mutex(Machine())
 
     init(
         _ host: Host, choose: @escaping @Sendable (WatchedPart) -> Host.WatchFilter?,
-        _ continuation: Happenings.Stream.Continuation, _ dropped: Happenings.Counter
+        _ continuation: Happenings.Stream.Continuation, _ dropped: Happenings.Counter, _ load: Happenings.Load
     ) {
+        self.load = load
         self.host = host
         time = host.time
         self.choose = choose
@@ -367,7 +388,9 @@ private final class Watching: Sendable {
                     bus.channel.watch(
                         { [weak self] item in
                             let isReplayed = hasSeen.begin()
-                            self?.tell(part, .value(item.value), filter, at: item.time, isReplayed: isReplayed)
+                            self?.tell(
+                                part, .value(item.value), ofSize: item.large?.size ?? 0, filter, at: item.time,
+                                isReplayed: isReplayed)
                         }, finish: {})
                 ]
             }
@@ -385,7 +408,8 @@ private final class Watching: Sendable {
                 [
                     link.firings.listen { [weak self] firing in
                         self?.tell(
-                            part, .fired(firing.value, event: firing.event), filter, at: firing.time, isReplayed: false)
+                            part, .fired(firing.value, event: firing.event), ofSize: firing.size, filter,
+                            at: firing.time, isReplayed: false)
                     }
                 ]
             }
@@ -417,7 +441,8 @@ private final class Watching: Sendable {
                 loop.watch(
                     { [weak self] state in
                         let isReplayed = hasSeen.begin()
-                        self?.tell(part, .state(state), filter, at: state.since, isReplayed: isReplayed)
+                        self?.tell(
+                            part, .state(state), ofSize: state.size, filter, at: state.since, isReplayed: isReplayed)
                     }, finish: { [weak self] in self?.loopEnded(key, identity, part) }),
                 // Its next loop takes the place of this one.
                 system.renewals.listen { [weak self, weak system] in
@@ -482,12 +507,13 @@ private final class Watching: Sendable {
     // MARK: Telling
 
     private func tell(
-        _ part: WatchedPart, _ happening: WatchedChange, _ filter: @escaping Host.WatchFilter, at time: Timestamp,
-        isReplayed: Bool
+        _ part: WatchedPart, _ happening: WatchedChange, ofSize size: Int, _ filter: @escaping Host.WatchFilter,
+        at time: Timestamp, isReplayed: Bool
     ) {
-        put(
-            .filtered(
-                WatchedHappening(part: part, happening: happening, time: time, isReplayed: isReplayed), filter))
+        let happening = WatchedHappening(part: part, happening: happening, time: time, isReplayed: isReplayed)
+        let (item, shed) = load.enter((happening, filter, size), ofSize: size)
+        if shed > 0 { dropped.add(shed) }
+        put(.filtered(item))
     }
 
     private func yield(_ part: WatchedPart, _ happening: WatchedChange, at time: Timestamp, isReplayed: Bool) {
@@ -497,8 +523,12 @@ private final class Watching: Sendable {
     private func put(_ item: Happenings.Item) {
         // That a period is over is looked at with whatever comes.
         guard case .dropped(let oldest) = continuation.yield(item) else { return }
-        if case .periodIsOver = oldest { return }
-        dropped.add(1)
+        switch oldest {
+        case .periodIsOver: return
+        // What has given way before has been counted then.
+        case .filtered(let item): if load.leave(item) != nil { dropped.add(1) }
+        case .certain: dropped.add(1)
+        }
     }
 }
 

@@ -174,6 +174,25 @@ struct LimitTests {
         }
     }
 
+    @Test func `a result that would hold too much is an error, however often one part is in it`() throws {
+        var environment = Fixture.environment
+        environment.limits.resultSize = 10_000
+        let text = Value.string(String(repeating: "x", count: 2_000))
+        let nine = "[" + Array(repeating: "anything", count: 9).joined(separator: ", ") + "]"
+        let four = try Expression(parsing: "[anything, anything, anything, anything]").checked(in: environment)
+        #expect(try four.evaluate(Fixture.values(anything: text)).heldBytes > 8_000)
+        let program = try Expression(parsing: nine).checked(in: environment)
+        let error = try #require(throws: EvaluationError.self) {
+            try program.evaluate(Fixture.values(anything: text))
+        }
+        #expect(error.code == .valueTooLarge)
+        #expect(error.message == "the result would hold more than 10000 bytes, which is the limit")
+        #expect(program.explain(Fixture.values(anything: text)).result == .failure(error))
+        // A number holds nothing, whatever it is computed from.
+        let size = try Expression(parsing: "\(nine).size()").checked(in: environment)
+        #expect(try size.evaluate(Fixture.values(anything: text)) == .int(9))
+    }
+
     @Test func `exponential growth ends at a limit while compiling and evaluating`() throws {
         let growth = "['ab']" + String(repeating: ".map(x, x + x)", count: 40)
         let constant = try Fixture.program(growth)

@@ -148,4 +148,32 @@ import Testing
             #expect(await Self.end(loop) == waiting)
         }
     }
+
+    @Test func `shares a bound with others, and gives back what it holds`() async {
+        let shared = SharedBytes(limit: 10)
+        func make(_ overflow: Overflow) -> Loop<[Int], Int> {
+            Loop(
+                initial: [], executor: .sharedPool, clock: ContinuousClock(), mailboxLimit: 100, overflow: overflow,
+                size: MailboxSize(limit: 8, shared: shared) { $0 }
+            ) { state, event in
+                state.append(event)
+                return .handled
+            }
+        }
+        let (first, second, third) = (make(.dropNewest), make(.dropOldest), make(.keepLatest))
+        let full = SendResult.dropped(.mailboxFull)
+        #expect(first.send(8) == .accepted && shared.count == 8)
+        // Its own events make no room where others hold it.
+        #expect(second.send(2) == .accepted && second.send(3) == full && shared.count == 8)
+        #expect(second.send(0) == .accepted)
+        #expect(third.send(3) == full && third.counters.droppedByLimit == 1)
+        #expect(await Self.end(first) == [8])
+        #expect(shared.count == 0)
+        // Where nothing is held, anything has room.
+        #expect(third.send(50) == .accepted && shared.count == 50)
+        third.cancel()
+        await third.stop()
+        #expect(shared.count == 0)
+        #expect(await Self.end(second) == [0])
+    }
 }

@@ -22,7 +22,7 @@ struct DefinitionTests {
         #expect(definition.description == ControlInterface.definition)
     }
 
-    static let state = SystemState(name: "Full", data: ["percent": 97])
+    static let state = SystemState(name: "Full", data: ["percent": 97], cut: true)
     static let summary = SystemSummary(
         name: "disk",
         description: "text",
@@ -78,6 +78,7 @@ struct DefinitionTests {
         kind: .currentValue,
         valueType: "string",
         value: "red",
+        cut: true,
         since: "2026-01-02T03:04:05Z",
         published: 1,
         dropped: 2,
@@ -446,7 +447,7 @@ struct DefinitionTests {
         .invalidValue(path: "data.percent", expected: "int", message: "is text"),
         .notAccepted(name: "disk", obstacle: .full, reason: "its mailbox is full"),
         .watchEnded(name: "disk", reason: "removed"),
-        .stopping, .internalError(message: "text"),
+        .stopping, .replyTooLarge(limit: 1, part: "text"), .internalError(message: "text"),
     ]
 
     @Test(arguments: errors)

@@ -192,6 +192,7 @@ let exampleText = """
     error Refused (reason: string)
 
     error InternalError (message: string)
+    error ReplyTooLarge (limit: int, part: string)
 
     """
 

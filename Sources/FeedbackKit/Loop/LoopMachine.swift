@@ -332,30 +332,30 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @inlinable
     mutating func noteWaiting(_ event: Event) {
         waitingEvents += 1
-        if let size { waitingBytes += size.of(event) }
+        if let size { waitingBytes += size.enter(event) }
     }
 
     /// Counts an event that no longer waits.
     @inlinable
     mutating func noteLeft(_ event: Event) {
         waitingEvents -= 1
-        if let size { waitingBytes -= size.of(event) }
+        if let size { waitingBytes -= size.leave(event) }
     }
 
     /// Whether there is no room for an event.
     @inlinable
     func isFull(for event: Event) -> Bool {
         // Where no bytes wait, anything has room.
-        waitingEvents >= limit || (waitingBytes > 0 && isTooLarge(event))
+        waitingEvents >= limit || ((waitingBytes > 0 || size?.isInUse == true) && isTooLarge(event))
     }
 
-    /// Whether an event would hold more bytes than there is room for beside those that wait. One that holds none has room, and
-    /// so has any where none waits.
+    /// Whether an event would hold more bytes than there is room for beside those that wait, here and in mailboxes that share a
+    /// bound. One that holds none has room, and so has any where none waits.
     @usableFromInline
     func isTooLarge(_ event: Event) -> Bool {
-        guard let size, waitingBytes > 0 else { return false }
+        guard let size else { return false }
         let more = size.of(event)
-        return more > 0 && waitingBytes + more > size.limit
+        return more > 0 && !size.hasRoom(for: more, beside: waitingBytes)
     }
 
     /// An event arrives that goes before all that waits, and has a place beyond the limit.
@@ -417,14 +417,24 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             if waitingEvents - waitingSenders >= limit { removeOldestEvent(sparingSenders: true, into: &sent) }
             // Those that hold nothing make no room for bytes.
             while isTooLarge(event), removeOldestEvent(sparingSenders: true, ofSize: true, into: &sent) {}
+            refuseIfTooLarge(event, &sent)
         case .keepLatest:
             while waitingEvents > 0 { removeOldestEvent(sparingSenders: false, into: &sent) }
+            refuseIfTooLarge(event, &sent)
         case .fail:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
             sent.mustFail = true
             sent.isOfBytes = waitingEvents < limit
         }
+    }
+
+    /// Drops an event for which there is still no room: other mailboxes hold what there is.
+    private mutating func refuseIfTooLarge(_ event: Event, _ sent: inout Sent) {
+        guard isTooLarge(event) else { return }
+        counters.droppedByLimit += 1
+        sent.result = .dropped(.mailboxFull)
+        sent.isOfBytes = true
     }
 
     /// Takes the oldest event out of the mailbox; control items before it stay. `false`: there is none.
@@ -1243,6 +1253,7 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         let items = mailbox
         mailbox.removeAll()
         waitingEvents = 0
+        size?.shared?.add(-waitingBytes)
         waitingBytes = 0
         waitingSenders = 0
         mustBegin = false

@@ -96,6 +96,33 @@ struct LogLevelReport: Report {
     }
 }
 
+/// The answer of `restart`, `reset`, `pause` and `resume` where the daemon cannot tell how the system is then.
+struct BareTreatedReport: Report {
+    /// What was done with it.
+    let word: String
+    let name: String
+    /// Whether it was not so already.
+    let isNews: Bool
+    /// Why nobody can tell how it is.
+    let reason: String
+
+    private enum Key: String, CodingKey {
+        case name, changed, reason
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(isNews, forKey: .changed)
+        try container.encode(reason, forKey: .reason)
+    }
+
+    func text(_ style: TextStyle) -> String {
+        let fate = isNews ? "is \(word)" : word == "resumed" ? "is not paused" : "is \(word) already"
+        return "\(PlainText.cleaned(name)) \(fate); how it is now is not known: \(PlainText.cleaned(reason))\n"
+    }
+}
+
 /// The answer of `restart`, `reset`, `pause` and `resume`: how the system is then.
 struct TreatedReport: Report {
     /// What was done with it.

@@ -42,6 +42,16 @@ final class Repetition: Sendable {
         return watched
     }
 
+    /// The error to show when the last of several attempts has failed like those before; nil: there was only one.
+    func exhaustion(_ error: any Error) -> CommandError? {
+        guard let error = error as? VarlinkError, error.code == .connectionClosed else { return nil }
+        let count = state.withLock { $0.count }
+        guard count > 0 else { return nil }
+        return CommandError(
+            .noConnection, "mediatord closed the connection without an answer, \(count + 1) times in a row",
+            advice: "Its log says why: see the journal of mediatord.")
+    }
+
     /// How long to wait before the next repetition after an error; nil: there is none.
     func pause(after error: any Error) -> Duration? {
         switch error {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediatorControl
+import Varlink
 
 /// `mediatorctl restart`
 struct RestartVerb: ControlVerb {
@@ -66,7 +67,8 @@ struct ResetVerb: ControlVerb {
 }
 
 extension ControlVerb {
-    /// Does something with a system, and shows how it is then.
+    /// Does something with a system, and shows how it is then. It needs no description first: an administrator can also act on
+    /// a system that cannot be described.
     ///
     /// - Parameter body: whether it was not so already.
     func treat(
@@ -78,16 +80,27 @@ extension ControlVerb {
             throw CommandError(.usage, "only a system can be \(word)")
         }
         target.kind = .system
-        // A name that is none is told with what may have been meant.
-        _ = try await target.find(in: session.client, among: [.system])
         let (name, found) = (target.name, target)
-        let isNews = try await session.act { try await body($0, name) }
-        // It is done: that a daemon which is being stopped has closed the other connection since is no failure.
-        let report = try await session.freshly { try await found.find(in: $0, among: [.system]) }
-        guard case .system(let system) = report else {
-            throw CommandError(.usage, "only a system can be \(word)")
+        let isNews: Bool
+        do {
+            isNews = try await session.act { try await body($0, name) }
+        } catch let error as ControlError {
+            // The message for an unknown name suggests a similar one.
+            if case .noSuchSystem = error {
+                _ = try await session.freshly { try await found.find(in: $0, among: [.system]) }
+            }
+            throw error
         }
-        try session.show(TreatedReport(word: word, system: system.summary, isNews: isNews))
+        // It is done. That a daemon which is being stopped has closed the other connection since is no failure, nor that it
+        // cannot say how the system is.
+        do {
+            let system = try await session.freshly { try await $0.describeSystem(name) }
+            try session.show(TreatedReport(word: word, system: system.summary, isNews: isNews))
+        } catch let error as VarlinkError {
+            try session.show(BareTreatedReport(word: word, name: name, isNews: isNews, reason: "\(error)"))
+        } catch let error as ControlError {
+            try session.show(BareTreatedReport(word: word, name: name, isNews: isNews, reason: "\(error)"))
+        }
         return .success
     }
 }

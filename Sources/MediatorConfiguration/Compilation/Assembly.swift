@@ -126,6 +126,7 @@ struct Assembly {
                     buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
                 ).rules(grants)
             }
+        let limits = limits()
         let doubledNames = (doubled + named.kept.filter(\.isDoubled)).map(\.name.text)
         let doubt = Doubt(
             whole, of: files, findings, doubled: doubledNames, mayHideNames: mayHideSystems || mayHideBuses)
@@ -134,7 +135,8 @@ struct Assembly {
         guard !findings.hasErrors else { return nil }
         let graph = Graph(
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
-            links: whole.links.map(\.definition), groups: groups, access: access)
+            links: whole.links.map(\.definition), groups: groups, access: access,
+            limits: limits)
         // Of too many findings, which are not told depends on their order.
         if !session.hasLookedElsewhere, session.unavailable.isEmpty, findings.count < ConfigurationLimits.findings {
             parts.whole = CompiledWhole(
@@ -158,6 +160,21 @@ struct Assembly {
             }
         }
         return names
+    }
+
+    /// How much memory data may take, which is said once.
+    private func limits() -> MemoryLimits {
+        let written = files.flatMap(\.written.limits)
+        guard let first = written.first else { return .standard }
+        for other in written.dropFirst() {
+            findings.about(.other) {
+                session.findings.report(
+                    .duplicateName, in: other.source, at: other.span,
+                    "'limits' is said already in \(first.source.location(at: first.span.start))",
+                    hint: "write all limits in one place")
+            }
+        }
+        return first.limits
     }
 
     /// The groups; of one with a mistake, what is right of it.

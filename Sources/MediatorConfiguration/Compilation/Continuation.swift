@@ -357,9 +357,10 @@ extension LinkDefinition {
 }
 
 extension CompiledFile {
-    /// Whether there are only systems, buses and links in it: no templates, nothing for instances, no groups and no rights.
+    /// Whether there are only systems, buses and links in it: no templates, nothing for instances, no groups, no rights and no limits.
     fileprivate var isPlain: Bool {
         written.systems.isEmpty && written.instances.isEmpty && written.groups.isEmpty && written.grants.isEmpty
+            && written.limits.isEmpty
             && written.buses.allSatisfy { $0.each == nil && InstanceName($0.name.text) == nil }
             && written.links.allSatisfy { link in
                 if case .systemToSystem(let target, _, _) = link.form, InstanceName(target.text)?.isEvery == true {

@@ -11,6 +11,7 @@ struct Gathered: Sendable {
     var instances: [WrittenInstance] = []
     var groups: [WrittenGroup] = []
     var grants: [WrittenGrant] = []
+    var limits: [WrittenLimits] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
     /// Whether systems may be defined where nobody could read them.
@@ -109,6 +110,7 @@ struct FileReader {
             gathered.instances += wiring.instances
             gathered.groups += wiring.groups
             gathered.grants += wiring.grants
+            if let limits = wiring.limits { gathered.limits.append(limits) }
         }
     }
 
@@ -129,7 +131,8 @@ struct FileReader {
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
-            "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups' or 'access'",
+            "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups', "
+                + "'access' or 'limits'",
             hint: misspelt?.key.text.lowercased() == "systems"
                 ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
                 : near.map { "did you mean '\($0)'?" } ?? "begin a system with its name: system: NAME")

@@ -58,7 +58,7 @@ struct DropInMerger {
             decoder.report(
                 .documentKind, at: first.key.span,
                 "a drop-in's document names the system it changes with 'system', or holds 'buses', 'links', 'instances', "
-                    + "'groups' or 'access'",
+                    + "'groups', 'access' or 'limits'",
                 hint: nearestName(to: first.key.text, among: known).map { "did you mean '\($0)'?" }
                     ?? systems.keys.min().map { "write system: \($0)" })
         }

@@ -20,7 +20,27 @@ extension ConfigurationSchema {
                         "administer": grants(.reference("grant")).described("Who may do everything."),
                     ]), ["type": "null"]
             ).described("Who may do what over the control socket, beside root and the daemon's own user."),
+            "limits": SchemaNode.anyOf(
+                keyed(
+                    LimitsDecoder.keys,
+                    [
+                        "value": size.described(
+                            "How much data a state, an event or a value of a bus may hold; 1MiB if not said."),
+                        "states": size.described(
+                            "How much all states and values of buses may hold together; 128MiB if not said."),
+                        "mailboxes": size.described(
+                            "How much the events may hold that wait in all mailboxes; 128MiB if not said."),
+                    ]), ["type": "null"]
+            ).described("How much memory the data of systems and buses may take; beyond it is a fault."),
         ])
+
+    /// A number of bytes.
+    private static let size: SchemaNode = [
+        "anyOf": [
+            ["type": "integer", "minimum": .int(MemoryLimits.valueRange.lowerBound)],
+            ["type": "string", "pattern": "^[0-9]+(B|KiB|MiB|GiB)?$"],
+        ]
+    ]
 
     private static func grants(_ grant: SchemaNode) -> SchemaNode {
         .anyOf(grant, ["type": "array", "items": grant, "minItems": 1])

@@ -154,6 +154,6 @@ extension Graph {
                 + graph.links.map { [$0.name, $0.fingerprint] }
         }
         return systems.count == other.systems.count && buses.count == other.buses.count && parts(self) == parts(other)
-            && access.means(other.access)
+            && access.means(other.access) && limits == other.limits
     }
 }

@@ -3,7 +3,7 @@ import CommonExpression
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links", "instances", "groups", "loop", "access"]
+    static let keys = ["buses", "links", "instances", "groups", "loop", "access", "limits"]
     /// The keys of a bus.
     static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "for"]
     /// The keys of a link.
@@ -82,9 +82,13 @@ struct WiringDecoder {
         }
         var grants: [WrittenGrant] = []
         if let node = keyed["access"], !node.isNull { grants = AccessDecoder(decoder).grants(node) }
+        var limits: WrittenLimits?
+        if let node = keyed["limits"], let key = keyed.key("limits"), !node.isNull {
+            limits = LimitsDecoder(decoder).limits(node, at: key)
+        }
         return WrittenWiring(
             source: decoder.source, buses: buses, links: links, instances: instances, groups: groups, grants: grants,
-            hidesBuses: hidesBuses)
+            limits: limits, hidesBuses: hidesBuses)
     }
 
     /// Whether a text can name a bus, or one for each instance of a template.

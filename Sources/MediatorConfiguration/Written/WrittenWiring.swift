@@ -7,6 +7,8 @@ struct WrittenWiring: Sendable {
     var groups: [WrittenGroup]
     /// Who may do what.
     var grants: [WrittenGrant]
+    /// How much memory data may take; nil: that is not said.
+    var limits: WrittenLimits?
     /// Whether `buses` had the wrong shape, so that nobody knows which there are.
     var hidesBuses: Bool
 }

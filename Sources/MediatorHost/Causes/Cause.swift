@@ -62,7 +62,7 @@ package final class Cause: Sendable {
         nanoseconds = time?.nanoseconds ?? -1
         seconds = time?.seconds ?? 0
         // The state that it leads to counts too. What the clock does is where a chain ends.
-        guard let record else {
+        guard let record = record?.brief else {
             seen = nil
             return
         }

@@ -20,6 +20,8 @@ public struct SystemState: Sendable {
     public var event: SystemEvent? { record.event }
     /// Counts the states since the start, from 1.
     public var serial: UInt64 { record.serial }
+    /// About how many bytes its data holds, an eighth too many at most; 0: no more than 1 KiB.
+    package var size: Int { record.roughSize }
     /// The Swift value of which it was made, where the system is written in Swift.
     var original: (any AnyObject & Sendable)? { record.original }
 
@@ -47,11 +49,13 @@ public struct SystemState: Sendable {
     }
 
     /// The state to which an event leads.
+    ///
+    /// - Parameter size: how many bytes of its data count; see ``SystemEvent/size(of:)``.
     func entering(
-        _ index: Int, _ data: Value, at time: Timestamp, on event: SystemEvent,
+        _ index: Int, _ data: Value, ofSize size: Int, at time: Timestamp, on event: SystemEvent,
         original: (any AnyObject & Sendable)? = nil
     ) -> SystemState {
-        SystemState(StateRecord(from: record, to: index, data, at: time, on: event, original: original))
+        SystemState(StateRecord(from: record, to: index, data, ofSize: size, at: time, on: event, original: original))
     }
 
     /// The same state with another Swift value.
@@ -71,6 +75,8 @@ package final class StateRecord: Sendable {
     let data: Value
     fileprivate let marks: Marks
     private let shortLength: UInt8
+    /// About how many bytes its data holds, as a ``SizeCode``.
+    private let sizeCode: UInt8
     fileprivate let shortIndex: Int32
     fileprivate let eventData: Value
     /// -1: a system begins in it.
@@ -93,7 +99,12 @@ package final class StateRecord: Sendable {
         static let isCut = Marks(rawValue: 1)
         /// The link was shown the value that the bus had already.
         static let isReplay = Marks(rawValue: 2)
+        /// Its data or that of its event is an ``Excerpt``.
+        static let isExcerpt = Marks(rawValue: 4)
     }
+
+    /// With more bytes of data what is kept of a state for others, or of its event, is an ``Excerpt``.
+    static let longestKept = 16 << 10
 
     fileprivate static let noEvent = Int32.min
 
@@ -106,6 +117,7 @@ package final class StateRecord: Sendable {
         self.data = data
         marks = []
         shortLength = Self.length(with: cause)
+        sizeCode = SizeCode.code(of: SystemEvent.size(of: data))
         shortIndex = Int32(truncatingIfNeeded: index)
         eventData = .null
         shortPrevious = -1
@@ -120,16 +132,18 @@ package final class StateRecord: Sendable {
 
     /// The state to which an event leads from another.
     fileprivate init(
-        from before: StateRecord, to index: Int, _ data: Value, at time: Timestamp, on event: SystemEvent,
-        original: (any AnyObject & Sendable)?
+        from before: StateRecord, to index: Int, _ data: Value, ofSize size: Int, at time: Timestamp,
+        on event: SystemEvent, original: (any AnyObject & Sendable)?
     ) {
         let (cause, via) = (event.cause, event.via)
+        let isCut = event.size > Self.longestKept
         definition = before.definition
         self.data = data
-        marks = via?.isReplay == true ? .isReplay : []
+        marks = via?.isReplay == true ? isCut ? [.isReplay, .isExcerpt] : .isReplay : isCut ? .isExcerpt : []
         shortLength = Self.length(with: cause)
+        sizeCode = size > 0 ? SizeCode.code(of: size) : 0
         shortIndex = Int32(truncatingIfNeeded: index)
-        eventData = event.data
+        eventData = isCut ? Excerpt.of(event.data) : event.data
         // There are a thousand states at most, of kinds too.
         shortPrevious = Int16(before.shortIndex)
         eventIndex = Int32(truncatingIfNeeded: event.index)
@@ -142,10 +156,16 @@ package final class StateRecord: Sendable {
     }
 
     /// A copy with another cause and another Swift value.
-    private init(_ record: StateRecord, cause: Cause?, original: (any AnyObject & Sendable)?) {
+    ///
+    /// - Parameter isBrief: whether of much data it has an excerpt.
+    private init(
+        _ record: StateRecord, cause: Cause?, original: (any AnyObject & Sendable)?, isBrief: Bool = false
+    ) {
+        let isCut = isBrief && record.isLong
         definition = record.definition
-        data = record.data
-        marks = record.marks
+        data = isCut ? Excerpt.of(record.data) : record.data
+        marks = isCut ? record.marks.union(.isExcerpt) : record.marks
+        sizeCode = isCut ? 0 : record.sizeCode
         shortLength = Self.length(with: cause)
         shortIndex = record.shortIndex
         eventData = record.eventData
@@ -164,6 +184,7 @@ package final class StateRecord: Sendable {
         definition = step.definition
         data = step.data
         marks = step.marks
+        sizeCode = 0
         shortLength = Self.length(with: cause)
         shortIndex = step.index
         eventData = step.eventData
@@ -206,12 +227,24 @@ package final class StateRecord: Sendable {
     /// Whether its system was sent to its initial state.
     var isOfReset: Bool { Int(eventIndex) == SystemEvent.resetIndex }
 
-    /// The same without what brought it about and without the Swift value, so that it leads to nothing else and can be kept for
-    /// long; itself, if it is so.
-    var alone: StateRecord { isAlone ? self : StateRecord(self, cause: nil, original: nil) }
+    /// About how many bytes its data holds, an eighth too many at most; 0: they are too few to be counted.
+    var roughSize: Int { SizeCode.size(of: sizeCode) }
 
-    /// Whether it leads to nothing else.
-    package var isAlone: Bool { cause == nil && original == nil }
+    /// Whether its data is more than is kept for others.
+    private var isLong: Bool { sizeCode > 0 && roughSize > Self.longestKept }
+
+    /// Whether its data or that of its event is no longer whole.
+    var isExcerpt: Bool { marks.contains(.isExcerpt) }
+
+    /// The same without what brought it about and without the Swift value, so that it leads to nothing else and can be kept for
+    /// long; itself, if it is so. Of much data it has an excerpt.
+    var alone: StateRecord { isAlone ? self : StateRecord(self, cause: nil, original: nil, isBrief: true) }
+
+    /// Whether it leads to nothing else, and holds little.
+    package var isAlone: Bool { cause == nil && original == nil && !isLong }
+
+    /// The same as it is kept by what it brings about: of much data an excerpt.
+    var brief: StateRecord { isLong ? StateRecord(self, cause: cause, original: nil, isBrief: true) : self }
 
     /// The same state with another Swift value.
     fileprivate func with(original: any AnyObject & Sendable) -> StateRecord {
@@ -353,23 +386,19 @@ public struct SystemEvent: Sendable {
     /// What brought it about: of the value of a bus, what put that there; nil: that is not known outside the system.
     var cause: Cause? { contents.cause }
 
+    /// - Parameter size: how many bytes of its data count, where that is known; see ``size(of:)``.
     init(
-        index: Int, data: Value, original: (any AnyObject & Sendable)? = nil, via: Via? = nil, cause: Cause?
-    ) {
-        self.init(index: index, data: data, original: original, via: via, cause: cause, size: nil)
-    }
-
-    fileprivate init(
-        index: Int, data: Value, original: (any AnyObject & Sendable)?, via: Via?, cause: Cause?, size: Int?
+        index: Int, data: Value, original: (any AnyObject & Sendable)? = nil, via: Via? = nil, cause: Cause?,
+        size: Int? = nil
     ) {
         contents = Contents(index: index, data: data, original: original, via: via, cause: cause, size: size)
     }
 
-    /// With so few bytes an event counts as one only, so that it has room beside large ones: as many as a mailbox holds by default
+    /// With so few bytes data counts as nothing, and an event as one only, so that it has room beside large ones: as many as a mailbox holds by default
     /// are no danger.
     private static let smallSize = 1024
 
-    /// How many bytes of an event's data count.
+    /// How many bytes of the data of an event, a state or a value of a bus count.
     static func size(of data: Value) -> Int {
         let held = data.heldBytes
         return held > smallSize ? held : 0

@@ -248,13 +248,17 @@ final class Happening: Sendable {
     /// The state in which it was.
     let before: StateRecord?
     let event: (index: Int, data: Value)?
+    /// Whether the data of the event is no longer whole.
+    let isExcerpt: Bool
     let fault: Fault?
 
     init(_ kind: Kind, _ before: StateRecord?, _ event: SystemEvent?, at time: Timestamp, _ fault: Fault? = nil) {
         self.kind = kind
         self.time = time
         self.before = before
-        self.event = event.map { ($0.index, $0.data) }
+        isExcerpt = event.map { $0.size > StateRecord.longestKept } ?? false
+        let isCut = isExcerpt
+        self.event = event.map { ($0.index, isCut ? Excerpt.of($0.data) : $0.data) }
         self.fault = fault
     }
 
@@ -267,6 +271,7 @@ final class Happening: Sendable {
         time = other.time
         before = other.before
         event = other.event
+        isExcerpt = other.isExcerpt
         self.fault = fault
     }
 
@@ -280,6 +285,7 @@ final class Happening: Sendable {
         time = other.time
         before = other.before?.alone
         event = other.event
+        isExcerpt = other.isExcerpt
         fault = other.fault
     }
 

@@ -149,7 +149,9 @@ private struct TraceTeller {
             told.new = described(new)
             if let event = new.event {
                 told.event = (definition.eventName(event.index), event.data)
-                told.guards = guards(old.index, old.data, event.index, event.data, at: new.since)
+                if !old.isExcerpt, !new.isExcerpt {
+                    told.guards = guards(old.index, old.data, event.index, event.data, at: new.since)
+                }
             }
             told.text = "\(text(old)) → \(text(new))" + on(told.event)
             return told
@@ -168,7 +170,8 @@ private struct TraceTeller {
             return told
         }
         func withGuards(_ told: TraceStep) -> TraceStep {
-            guard let before = happening.before, let event = happening.event else { return told }
+            guard let before = happening.before, let event = happening.event, !happening.isExcerpt, !before.isExcerpt
+            else { return told }
             var told = told
             told.guards = guards(before.index, before.data, event.index, event.data, at: happening.time)
             return told
@@ -221,7 +224,7 @@ private struct TraceTeller {
         }
     }
 
-    /// The conditions that were looked at when an event was taken.
+    /// The conditions that were looked at when an event was taken. Where not all data has been kept, nobody knows any more.
     private func guards(
         _ state: Int, _ before: Value, _ event: Int, _ data: Value, at time: Timestamp
     ) -> [TraceStep.Guard] {

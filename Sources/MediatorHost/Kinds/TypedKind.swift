@@ -166,7 +166,9 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             let reduction = reduce(&new, cause)
             guard reduction == .handled else { return reduction }
             let made = try snapshot(new)
-            state = state.entering(made.index, made.data, at: now(), on: event, original: made.original)
+            state = state.entering(
+                made.index, made.data, ofSize: SystemEvent.size(of: made.data), at: now(), on: event,
+                original: made.original)
             return .handled
         } catch {
             report(Fault("\(place), kind \(kind.name)", message: error.description))

@@ -10,8 +10,8 @@ extension JSONValue {
         return bytes
     }
 
-    /// Appends the text of a value.
-    package static func write(_ value: JSONValue, to bytes: inout [UInt8]) {
+    /// Appends the text of a value. Stops soon after a limit of all bytes: then the text is not whole.
+    package static func write(_ value: JSONValue, to bytes: inout [UInt8], limit: Int = .max) {
         switch value {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
@@ -24,25 +24,27 @@ extension JSONValue {
             bytes.append(UInt8(ascii: "["))
             var isFirst = true
             for element in elements {
+                guard bytes.count <= limit else { return }
                 if !isFirst { bytes.append(UInt8(ascii: ",")) }
                 isFirst = false
-                write(element, to: &bytes)
+                write(element, to: &bytes, limit: limit)
             }
             bytes.append(UInt8(ascii: "]"))
-        case .object(let members): write(members, to: &bytes)
+        case .object(let members): write(members, to: &bytes, limit: limit)
         }
     }
 
-    /// Appends the text of an object.
-    package static func write(_ members: JSONObject, to bytes: inout [UInt8]) {
+    /// Appends the text of an object. Stops soon after a limit of all bytes: then the text is not whole.
+    package static func write(_ members: JSONObject, to bytes: inout [UInt8], limit: Int = .max) {
         bytes.append(UInt8(ascii: "{"))
         var isFirst = true
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            guard bytes.count <= limit else { return }
             if !isFirst { bytes.append(UInt8(ascii: ",")) }
             isFirst = false
             write(name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
-            write(value, to: &bytes)
+            write(value, to: &bytes, limit: limit)
         }
         bytes.append(UInt8(ascii: "}"))
     }

@@ -109,7 +109,10 @@ public struct ReplyMessage: Sendable, Hashable {
     }
 
     /// The message without its NUL.
-    public func serialized() -> [UInt8] {
+    public func serialized() -> [UInt8] { serialized(upTo: .max) }
+
+    /// The message without its NUL; of one that is longer than a limit a beginning, which is longer than the limit too.
+    package func serialized(upTo limit: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         bytes.append(UInt8(ascii: "{"))
@@ -120,7 +123,7 @@ public struct ReplyMessage: Sendable, Hashable {
             bytes.append(UInt8(ascii: ","))
         }
         bytes.append(contentsOf: #""parameters":"#.utf8)
-        JSONValue.write(parameters, to: &bytes)
+        JSONValue.write(parameters, to: &bytes, limit: limit)
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }

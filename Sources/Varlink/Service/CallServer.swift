@@ -43,7 +43,13 @@ struct CallServer: Sendable {
 
     private func answer(_ message: CallMessage, call: Int) async -> Bool {
         let outcome = await dispatcher.run(message, peer: peer) { [gate] reply in
-            try await gate.send(frame(reply), replyTo: call)
+            let bytes: ByteBuffer
+            do throws(VarlinkError) {
+                bytes = try frame(reply)
+            } catch {
+                throw dispatcher.refusal(of: reply, to: message.method) ?? error
+            }
+            try await gate.send(bytes, replyTo: call)
         }
         if case .upgrade(let reply, let serve) = outcome {
             await upgrade(reply, serve, message, call: call)
@@ -67,22 +73,26 @@ struct CallServer: Sendable {
         gate.close(nil)
     }
 
-    private func finish(_ outcome: Dispatcher.Outcome, _ message: CallMessage, call: Int) -> Bool {
+    private func finish(_ outcome: Dispatcher.Outcome, _ message: CallMessage, call request: Int) -> Bool {
         guard message.mode != .oneway else {
-            gate.finish(nil, call: call)
+            gate.finish(nil, call: request)
             return true
         }
         switch outcome {
         case .reply(let reply):
             do throws(VarlinkError) {
-                gate.finish(try frame(reply), call: call)
+                gate.finish(try frame(reply), call: request)
                 return true
             } catch {
                 configuration.observe(.failed(method: message.method, error))
-                fallthrough
+                guard let refusal = dispatcher.refusal(of: reply, to: message.method),
+                    let bytes = try? frame(ReplyMessage(error: refusal))
+                else { fallthrough }
+                gate.finish(bytes, call: request)
+                return true
             }
         case .fault, .upgrade:
-            gate.finish(nil, call: call)
+            gate.finish(nil, call: request)
             gate.close(nil)
             return false
         }
@@ -90,11 +100,12 @@ struct CallServer: Sendable {
 
     /// A reply with its NUL.
     private func frame(_ reply: ReplyMessage) throws(VarlinkError) -> ByteBuffer {
-        let bytes = reply.serialized()
+        let bytes = reply.serialized(upTo: configuration.maximumReplyLength)
         guard bytes.count <= configuration.maximumReplyLength else {
             throw VarlinkError(
                 .messageTooLarge,
-                "a reply of \(bytes.count) bytes is longer than the limit of \(configuration.maximumReplyLength)"
+                "a reply is longer than the limit of \(configuration.maximumReplyLength) bytes; most of it is "
+                    + "\(JSONValue.largestPart(of: reply.parameters))"
             )
         }
         var buffer = ByteBufferAllocator().buffer(capacity: bytes.count + 1)

@@ -106,6 +106,19 @@ struct Dispatcher: Sendable {
         return .reply(ReplyMessage(parameters: reply))
     }
 
+    /// The error for a client instead of a reply that is too long; nil: its interface declares no such error.
+    func refusal(of reply: ReplyMessage, to method: String) -> ErrorReply? {
+        guard let definition = entries[method]?.definition, definition.error(named: "ReplyTooLarge") != nil else {
+            return nil
+        }
+        return ErrorReply(
+            "\(definition.name).ReplyTooLarge",
+            parameters: [
+                "limit": .int(Int64(configuration.maximumReplyLength)),
+                "part": .string(JSONValue.largestPart(of: reply.parameters)),
+            ])
+    }
+
     private func notFound(_ method: String) -> ErrorReply {
         guard let dot = method.lastIndex(of: ".") else {
             return ServiceError.interfaceNotFound(interface: method).errorReply
