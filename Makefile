@@ -8,7 +8,7 @@ STAMPS := .build/stamps
 VENV := .build/venv
 
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
-BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libncurses6 libsqlite3-0 \
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-openssl-dev libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev

@@ -17,10 +17,6 @@ let re2 = Context.environment["MEDIATORD_RE2_ARCHIVE"] == "1" ? ":libre2.a" : "r
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let http = [
-    Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client"), nioHTTP,
-    Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl"),
-]
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nio = [
@@ -62,11 +58,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
@@ -76,6 +70,8 @@ let package = Package(
         // RE2 behind a C header, for regular expressions in time linear in the input.
         .target(name: "CRE2", linkerSettings: [.linkedLibrary(re2)]),
         .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
+        // libcurl with functions that Swift can call.
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),
         // The files of UNIX sockets, and whether others could replace them.
@@ -102,9 +98,9 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd", logging,
+                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd", logging,
                 subprocess, systemPackage,
-            ] + nio + http,
+            ] + nio,
             swiftSettings: strict
         ),
         // Checks of side effects, which any implementation can run.
@@ -203,7 +199,7 @@ let package = Package(
             dependencies: [
                 "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
                 "Systemd", logging,
-            ] + nio + http,
+            ] + nio,
             swiftSettings: strict
         ),
         .testTarget(

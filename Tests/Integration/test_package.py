@@ -244,7 +244,7 @@ def test_what_is_installed_from_source_runs(fresh: Container, programs: Path, tm
 def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
     depends = {name.split()[0] for name in re.split(r"[,|] *", package.field(deb, "Depends"))}
     assert depends <= {
-        "init-system-helpers", "libc6", "libgcc-s1", "libstdc++6", "libsystemd0", "zlib1g", "systemd", "systemd-standalone-sysusers",
+        "init-system-helpers", "libc6", "libcurl4", "libcurl4t64", "libgcc-s1", "libstdc++6", "libsystemd0", "zlib1g", "systemd", "systemd-standalone-sysusers",
         "systemd-sysusers", "systemd-standalone-tmpfiles", "systemd-tmpfiles",
     }, depends
 

@@ -11,6 +11,7 @@ enum Layers {
         // The last three only where the platform has them: bindings, observation and signposts on Apple's.
         "FeedbackKit": collections + ["SwiftUI", "Combine", "os"],
         "CRE2": [],
+        "CCurl": [],
         "CLinux": [],
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2"] + cLibrary,
@@ -34,8 +35,8 @@ enum Layers {
         "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"]
             + cLibrary + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
-        "SideEffects": ["CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["SocketFile", "Logging", "Subprocess", "SystemPackage"] + nio + http + cLibrary + foundation,
+        "SideEffects": ["CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
+            + ["SocketFile", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
             + cLibrary + foundation,
@@ -69,7 +70,6 @@ enum Layers {
 
     private static let collections: Set = ["Collections", "DequeModule", "HeapModule", "OrderedCollections"]
     private static let nio: Set = ["NIOCore", "NIOPosix"]
-    private static let http: Set = ["AsyncHTTPClient", "NIOHTTP1", "NIOSSL"]
     private static let cLibrary: Set = ["Glibc", "Musl"]
     /// What is fit for a static link; the whole of Foundation is not.
     private static let foundation: Set = ["FoundationEssentials"]

@@ -94,10 +94,10 @@ import Testing
                 "\(answer.text(0, "error") ?? "")")
         }
         let certificate = try await Certificate(in: folder, "good", names: "DNS:localhost")
-        let server = try await WebServer.start(certificate: certificate) { request in
+        let server = try await WebServer.start(certificate: certificate, isCutOff: true) { request in
             switch request.path {
-            case "/cut": WebServer.Reply(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", end: .cut)
-            default: WebServer.Reply(bytes: "HTTP/1.1 200 OK\r\n\r\nabc", end: .cut)
+            case "/cut": WebServer.Reply(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+            default: WebServer.Reply(bytes: "HTTP/1.1 200 OK\r\n\r\nabc")
             }
         }
         for path in ["cut", "without-length"] {

@@ -2,7 +2,6 @@ import CommonExpression
 import Glibc
 import NIOCore
 import NIOPosix
-import NIOSSL
 import SideEffects
 import Synchronization
 
@@ -28,8 +27,6 @@ final class WebServer: Sendable {
             case silence
             /// This is sent again and again.
             case endless(String)
-            /// The connection below TLS is cut.
-            case cut
         }
 
         var bytes: String
@@ -64,39 +61,33 @@ final class WebServer: Sendable {
 
     let port: Int
     private let channel: any Channel
+    private let front: TLSFront?
     private let log: Log
 
-    private init(_ channel: any Channel, _ log: Log) {
+    private init(_ channel: any Channel, _ front: TLSFront?, _ log: Log) {
         self.channel = channel
+        self.front = front
         self.log = log
-        port = channel.localAddress?.port ?? 0
+        port = front?.port ?? channel.localAddress?.port ?? 0
     }
 
     /// One that listens, at an address and a free port, or at a socket.
     ///
-    /// - Parameter certificate: What it proves itself with, if it speaks TLS.
+    /// - Parameters:
+    ///   - certificate: What it proves itself with, if it speaks TLS.
+    ///   - isCutOff: Whether its connections end without TLS' own end.
     static func start(
         on address: String = "127.0.0.1", port: Int = 0, socket: String? = nil, certificate: Certificate? = nil,
-        answer: @escaping @Sendable (Request) -> Reply
+        isCutOff: Bool = false, answer: @escaping @Sendable (Request) -> Reply
     ) async throws -> WebServer {
         let log = Log()
-        let context = try certificate.map { certificate in
-            try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: try NIOSSLCertificate.fromPEMFile(certificate.path).map { .certificate($0) },
-                    privateKey: .privateKey(try NIOSSLPrivateKey(file: certificate.key, format: .pem))))
-        }
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: certificate == nil)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { child in
                 log.note { $0.opened += 1 }
                 child.closeFuture.whenComplete { _ in log.note { $0.closed += 1 } }
                 return child.eventLoop.makeCompletedFuture {
-                    if let context {
-                        try child.pipeline.syncOperations.addHandler(Cutter(), name: "cut")
-                        try child.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-                    }
                     try child.pipeline.syncOperations.addHandler(
                         Answerer(answer) { request in log.note { $0.requests.append(request) } })
                 }
@@ -107,7 +98,11 @@ final class WebServer: Sendable {
             } else {
                 try await bootstrap.bind(host: address, port: port).get()
             }
-        return WebServer(channel, log)
+        var front: TLSFront?
+        if let certificate {
+            front = try await TLSFront(certificate, before: channel.localAddress?.port ?? 0, isCutOff: isCutOff)
+        }
+        return WebServer(channel, front, log)
     }
 
     /// The requests so far.
@@ -126,12 +121,8 @@ final class WebServer: Sendable {
     /// Returns when all connections have ended, then listens no longer.
     func stop() async {
         await until { $0.opened == $0.closed }
+        await front?.stop()
         try? await channel.close().get()
-    }
-
-    /// Does nothing, below TLS: what is closed from here on is cut off.
-    private final class Cutter: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
     }
 
     /// Gathers a request, and answers.
@@ -161,7 +152,6 @@ final class WebServer: Sendable {
             case .halfClose: context.close(mode: .output, promise: nil)
             case .silence: break
             case .endless(let chunk): Self.send(chunk, on: context.channel)
-            case .cut: try? context.pipeline.syncOperations.context(name: "cut").close(promise: nil)
             }
         }
 

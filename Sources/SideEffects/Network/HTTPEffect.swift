@@ -2,23 +2,22 @@ public import CommonExpression
 import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
-import NIOHTTP1
 
 /// `http`: makes a request over HTTP, and takes the answer.
 public struct HTTPEffect: EffectImplementation {
-    private let clients: HTTPClients
+    private let client: HTTPClient
 
     /// Its name, parameters and outcomes.
     public var schema: EffectSchema { .http }
 
     /// The effect, with a client of its own.
     public init() {
-        self.init(clients: HTTPClients())
+        self.init(client: HTTPClient())
     }
 
     /// The effect, with a client that others use too.
-    package init(clients: HTTPClients) {
-        self.clients = clients
+    package init(client: HTTPClient) {
+        self.client = client
     }
 
     /// Asks once; reports `onSuccess` if the answer is an expected one, else `onFailure`. One that is cancelled reports
@@ -29,27 +28,27 @@ public struct HTTPEffect: EffectImplementation {
             let expected = StatusRanges(arguments["expect"]?.text ?? "200-299")
         else { return }
         let plan = HTTPPlan(
-            address: address, method: HTTPMethod(rawValue: arguments["method"]?.text ?? "GET"),
+            address: address, method: arguments["method"]?.text ?? "GET",
             headers: arguments["headers"]?.stringMap ?? [:], body: arguments["body"]?.text,
             redirects: arguments["followRedirects"]?.whole ?? 5, bodyLimit: arguments["maxBody"]?.whole ?? 65_536,
             expected: expected, authorities: arguments["ca"]?.text, verifies: arguments["verify"] != .bool(false))
-        await perform(plan, arguments, with: clients, schema: schema, in: context)
+        await perform(plan, arguments, with: client, schema: schema, in: context)
     }
 
     /// Ends the client, if there is one.
     public func shutDown() async {
-        await clients.shutDown()
+        await client.shutDown()
     }
 }
 
 /// Asks over HTTP, and reports what came of it.
 func perform(
-    _ plan: HTTPPlan, _ arguments: [String: Value], with clients: HTTPClients, schema: EffectSchema,
+    _ plan: HTTPPlan, _ arguments: [String: Value], with client: HTTPClient, schema: EffectSchema,
     in context: EffectContext
 ) async {
     let took = stopwatch(context.clock)
     let limit = arguments["timeout"]?.swiftDuration ?? .seconds(30)
-    guard let answer = try? await HTTPExchange(plan, clients).perform(within: limit, of: context.clock) else { return }
+    guard let answer = try? await HTTPExchange(plan, client).perform(within: limit, of: context.clock) else { return }
     if Task.isCancelled { return }
     let json = (try? StrictJSON.value(of: answer.body)) ?? .null
     let fields: [Value] = [

@@ -1,18 +1,15 @@
-import AsyncHTTPClient
 import CommonExpression
 import FoundationEssentials
 import Glibc
 import MediatorConfiguration
 import NIOCore
-import NIOHTTP1
-import NIOSSL
 import Synchronization
 import SystemPackage
 
 /// What is asked over HTTP.
 struct HTTPPlan: Sendable {
     var address: WebAddress
-    var method: HTTPMethod
+    var method: String
     /// The fields of the header, each once.
     var headers: [String: String]
     var body: String?
@@ -53,12 +50,12 @@ final class HTTPExchange: Sendable {
     static let authoritiesLimit = 1_048_576
 
     private let plan: HTTPPlan
-    private let clients: HTTPClients
+    private let client: HTTPClient
     private let stage = Mutex(Stage.lookup)
 
-    init(_ plan: HTTPPlan, _ clients: HTTPClients) {
+    init(_ plan: HTTPPlan, _ client: HTTPClient) {
         self.plan = plan
-        self.clients = clients
+        self.client = client
     }
 
     /// Asks. What is wrong is in the answer, unless the task is cancelled: then it throws.
@@ -73,11 +70,11 @@ final class HTTPExchange: Sendable {
 
     private func follow() async throws -> HTTPAnswer {
         var plan = plan
-        var tls: TLSConfiguration?
-        var visited: Set<String> = ["\(plan.method.rawValue) \(plan.address.text)"]
+        var authorities: [UInt8]?
+        var visited: Set<String> = ["\(plan.method) \(plan.address.text)"]
         for hop in 0... {
-            if plan.address.isSecure, tls == nil { tls = try await tlsSettings() }
-            let (answer, location) = try await ask(plan, tls)
+            if plan.address.isSecure, authorities == nil { authorities = try await trusted() }
+            let (answer, location) = try await ask(plan, authorities)
             guard let location, self.plan.redirects > 0 else { return answer }
             guard hop < self.plan.redirects else {
                 return answer.with(problem: "there are more than \(self.plan.redirects) redirects")
@@ -87,7 +84,7 @@ final class HTTPExchange: Sendable {
             } catch {
                 return answer.with(problem: error.message)
             }
-            guard visited.insert("\(plan.method.rawValue) \(plan.address.text)").inserted else {
+            guard visited.insert("\(plan.method) \(plan.address.text)").inserted else {
                 return answer.with(problem: "the redirects go in a circle")
             }
         }
@@ -95,73 +92,47 @@ final class HTTPExchange: Sendable {
     }
 
     /// Asks once. With a redirect that is to be followed comes where it leads, and no body.
-    private func ask(_ plan: HTTPPlan, _ tls: TLSConfiguration?) async throws -> (HTTPAnswer, location: String?) {
+    private func ask(_ plan: HTTPPlan, _ authorities: [UInt8]?) async throws -> (HTTPAnswer, location: String?) {
         stage.withLock { $0 = .lookup }
-        let isName = !plan.address.isSocket && (try? SocketAddress(ipAddress: plan.address.host, port: 0)) == nil
-        // The client would look the name up on a thread that all requests share.
-        if isName { _ = try await NameResolver.shared.addresses(of: plan.address.host) }
+        let addresses = try await addresses(of: plan.address)
         stage.withLock { $0 = .request }
-        var request = HTTPClientRequest(url: plan.address.text)
-        request.method = plan.method
-        for (name, value) in plan.headers { request.headers.replaceOrAdd(name: name, value: value) }
-        if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: "mediatord") }
-        if !request.headers.contains(name: "Accept") { request.headers.add(name: "Accept", value: "*/*") }
-        request.headers.replaceOrAdd(name: "Connection", value: "close")
-        if let body = plan.body { request.body = .bytes(ByteBuffer(string: body)) }
-        request.tlsConfiguration = tls
-        let ready = request
-        let server = "\(plan.address.scheme) \(plan.address.host) \(plan.address.port) \(Self.number(of: tls))"
-        return try await clients.withClient(for: server) { client in
-            let response = try await client.execute(ready, deadline: .distantFuture)
-            var answer = HTTPAnswer(status: Int(response.status.code))
-            for field in response.headers {
-                let name = field.name.lowercased()
-                answer.headers[name] = answer.headers[name].map { "\($0), \(field.value)" } ?? field.value
-            }
-            if self.plan.redirects > 0, [301, 302, 303, 307, 308].contains(answer.status),
-                let location = answer.headers["location"]
-            {
-                return (answer, location)
-            }
-            stage.withLock { $0 = .body }
-            for try await chunk in response.body {
-                answer.body += chunk.readableBytesView.prefix(self.plan.bodyLimit - answer.body.count + 1)
-                guard answer.body.count <= self.plan.bodyLimit else {
-                    answer.body.removeLast()
-                    if self.plan.isCut { break }
-                    return (answer.with(problem: "the body is larger than \(self.plan.bodyLimit) bytes"), nil)
-                }
-            }
-            guard self.plan.expected.contains(answer.status) else {
-                return (answer.with(problem: "the status \(answer.status) is not an expected one"), nil)
-            }
-            return (answer, nil)
+        let response = try await client.perform(
+            HTTPRequest(
+                url: plan.address.textWithoutSocket, socket: plan.address.isSocket ? plan.address.host : nil,
+                addresses: addresses, method: plan.method, headers: plan.headers,
+                body: plan.body.map { Array($0.utf8) },
+                verifies: plan.verifies, authorities: authorities, bodyLimit: plan.bodyLimit,
+                endsAtRedirect: self.plan.redirects > 0)
+        ) { self.stage.withLock { $0 = .body } }
+        let answer = HTTPAnswer(status: response.status, headers: response.headers, body: response.body)
+        if response.ending == .redirect { return (answer, response.headers["location"]) }
+        if response.ending == .largeBody, !self.plan.isCut {
+            return (answer.with(problem: "the body is larger than \(self.plan.bodyLimit) bytes"), nil)
         }
+        guard self.plan.expected.contains(answer.status) else {
+            return (answer.with(problem: "the status \(answer.status) is not an expected one"), nil)
+        }
+        return (answer, nil)
     }
 
-    /// What tells settings apart, as far as they differ here.
-    private static func number(of settings: TLSConfiguration?) -> Int {
-        var hasher = Hasher()
-        hasher.combine(settings?.trustRoots)
-        hasher.combine(settings?.certificateVerification)
-        return hasher.finalize()
+    /// The addresses of a host as libcurl reads them; `nil` where there is nothing to look up.
+    private func addresses(of address: WebAddress) async throws -> String? {
+        guard !address.isSocket, (try? SocketAddress(ipAddress: address.host, port: 0)) == nil else { return nil }
+        // libcurl would look the name up on a thread that it waits for at the end.
+        let found = try await NameResolver.shared.addresses(of: address.host).compactMap(\.ipAddress)
+        // The plus sign has libcurl forget them after a minute.
+        return "+\(address.host):\(address.port):"
+            + found.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
     }
 
-    /// Whom the server has to prove itself to. A file is read each time, so that one may replace it.
-    private func tlsSettings() async throws -> TLSConfiguration {
-        var settings = TLSConfiguration.makeClientConfiguration()
-        settings.minimumTLSVersion = .tlsv12
-        settings.certificateVerification = plan.verifies ? .fullVerification : .none
-        guard let path = plan.authorities, plan.verifies else { return settings }
+    /// The certificates that are trusted instead of the system's. The file is read each time, so it may be replaced.
+    private func trusted() async throws -> [UInt8]? {
+        guard let path = plan.authorities, plan.verifies else { return nil }
         let text = try await Blocking.call { Self.read(path) }.get()
-        do {
-            let certificates = try NIOSSLCertificate.fromPEMBytes(text)
-            guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
-            settings.trustRoots = .certificates(certificates)
-        } catch {
+        guard String(decoding: text, as: UTF8.self).contains("-----BEGIN ") else {
             throw NetworkProblem("\(path) holds no certificates in PEM")
         }
-        return settings
+        return text
     }
 
     /// The content of a file of certificates.
@@ -196,46 +167,9 @@ final class HTTPExchange: Sendable {
             }
         case let problem as NameResolver.LookupProblem: problem.message
         case let problem as SensingProblem: problem.message
-        case let error as HTTPClientError: Self.words(error)
-        case let error as NIOSSLError: Self.words(error)
-        case HTTPParserError.invalidEOFState: "the connection was closed before the answer was complete"
-        case HTTPParserError.headerOverflow: "the answer's header is too large"
-        case let error as HTTPParserError: "the answer is not HTTP: \(error)"
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            "the server's certificate is for another name"
-        case is NIOSSLExtraError, is BoringSSLError: "the connection does not keep to TLS"
+        case is CancellationError: "the daemon is stopping"
         default: Dialling.problem(error).message
         }
-    }
-
-    /// What an error of the client's means. Its own text may hold fields of the header.
-    private static func words(_ error: HTTPClientError) -> String {
-        switch error {
-        case .remoteConnectionClosed: "the connection was closed before the answer was complete"
-        case .uncleanShutdown: "the connection was cut off before the answer was complete"
-        case .connectTimeout: "no connection within \(HTTPClients.connectLimit.nanoseconds / 1_000_000_000) seconds"
-        case .tlsHandshakeTimeout: "the server did not agree on TLS in time"
-        case .alreadyShutdown, .cancelled: "the daemon is stopping"
-        default: "the request failed: \(error.shortDescription)"
-        }
-    }
-
-    private static func words(_ error: NIOSSLError) -> String {
-        if case .uncleanShutdown = error { return words(HTTPClientError.uncleanShutdown) }
-        guard case .handshakeFailed(let cause) = error else { return "the connection does not keep to TLS" }
-        let detail = "\(cause)"
-        if detail.contains("CERTIFICATE_VERIFY_FAILED") {
-            return "the server's certificate is not trusted: it is unknown, out of date, or for something else"
-        }
-        if detail.contains("WRONG_VERSION_NUMBER") || detail.contains("HTTP_REQUEST") {
-            return "the server does not speak TLS there"
-        }
-        switch cause {
-        case .syscallError, .zeroReturn: return "the connection was closed before TLS was agreed on"
-        default: break
-        }
-        if detail.lowercased().contains("eof") { return "the connection was closed before TLS was agreed on" }
-        return "the server did not agree on TLS"
     }
 }
 
@@ -247,6 +181,15 @@ extension HTTPAnswer {
     }
 }
 
+extension WebAddress {
+    /// The URL for libcurl, which is told the path of a socket apart from it.
+    fileprivate var textWithoutSocket: String {
+        let rest = text[text.index(text.startIndex, offsetBy: scheme.count + 3)...]
+        guard isSocket else { return "\(scheme)://\(rest)" }
+        return "\(isSecure ? "https" : "http")://localhost\(rest.drop { !"/?#".contains($0) })"
+    }
+}
+
 extension HTTPPlan {
     /// Turns it into what a redirect asks for (RFC 9110, section 15.4).
     ///
@@ -255,8 +198,8 @@ extension HTTPPlan {
         guard let base = URL(string: address.text),
             let url = URL(string: location, relativeTo: base)?.absoluteString, let next = try? WebAddress(url)
         else { throw NetworkProblem("the redirect leads to nothing that can be asked over HTTP") }
-        if status == 303 && method != .HEAD || (status == 301 || status == 302) && method == .POST {
-            method = .GET
+        if status == 303 && method != "HEAD" || (status == 301 || status == 302) && method == "POST" {
+            method = "GET"
             body = nil
             for name in headers.keys where name.lowercased() == "content-type" { headers[name] = nil }
         }

@@ -2,7 +2,6 @@ public import CommonExpression
 import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
-import NIOHTTP1
 
 /// `notify`: sends a message as JSON to a webhook.
 public struct NotifyEffect: EffectImplementation {
@@ -18,19 +17,19 @@ public struct NotifyEffect: EffectImplementation {
         let system: String
     }
 
-    private let clients: HTTPClients
+    private let client: HTTPClient
 
     /// Its name, parameters and outcomes.
     public var schema: EffectSchema { .notify }
 
     /// The effect, with a client of its own.
     public init() {
-        self.init(clients: HTTPClients())
+        self.init(client: HTTPClient())
     }
 
     /// The effect, with a client that others use too.
-    package init(clients: HTTPClients) {
-        self.clients = clients
+    package init(client: HTTPClient) {
+        self.client = client
     }
 
     /// Sends the message once; reports `onSuccess` if it was taken, else `onFailure`. One that is cancelled reports
@@ -55,15 +54,15 @@ public struct NotifyEffect: EffectImplementation {
         }
         // No redirect is followed: some turn what is sent into what is merely asked for, which would look like success.
         let plan = HTTPPlan(
-            address: address, method: .POST, headers: headers, body: String(decoding: body, as: UTF8.self),
+            address: address, method: "POST", headers: headers, body: String(decoding: body, as: UTF8.self),
             redirects: 0,
             bodyLimit: Self.answerLimit, isCut: true, expected: expected, authorities: arguments["ca"]?.text,
             verifies: arguments["verify"] != .bool(false))
-        await perform(plan, arguments, with: clients, schema: schema, in: context)
+        await perform(plan, arguments, with: client, schema: schema, in: context)
     }
 
     /// Ends the client, if there is one.
     public func shutDown() async {
-        await clients.shutDown()
+        await client.shutDown()
     }
 }

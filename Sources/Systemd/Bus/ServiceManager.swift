@@ -46,7 +46,7 @@ public final class ServiceManager: Sendable {
         var nextID = 1
         var queue: [Command] = []
         /// Of the connection's thread; `nil`: there is none.
-        var waker: BusWaker?
+        var waker: ThreadWaker?
         /// How much is under way on the thread.
         var underWay = 0
     }
@@ -146,7 +146,7 @@ public final class ServiceManager: Sendable {
                 waker.wake()
                 return nil
             }
-            guard let waker = BusWaker(), DetachedThread.start({ [self] in turn(waker) }) else {
+            guard let waker = ThreadWaker(), DetachedThread.start({ [self] in turn(waker) }) else {
                 return ServiceManagerError(.busy, "the system has no thread or descriptor to give")
             }
             machine.waker = waker
@@ -157,7 +157,7 @@ public final class ServiceManager: Sendable {
     }
 
     /// What the thread does: it connects, and serves until the connection is lost or nobody wants anything.
-    private func turn(_ waker: BusWaker) {
+    private func turn(_ waker: ThreadWaker) {
         let session: ServiceManagerSession
         do throws(ServiceManagerError) {
             session = try ServiceManagerSession(address)

@@ -119,7 +119,7 @@ final class ServiceManagerSession {
     // Turning
 
     /// Takes what has come, and waits until there is more, or somebody wakes it.
-    func turn(_ waker: BusWaker, linger: Duration) throws(ServiceManagerError) {
+    func turn(_ waker: ThreadWaker, linger: Duration) throws(ServiceManagerError) {
         var isDone = false
         for _ in 0..<Self.burst where !isDone {
             if let failure { throw failure }

@@ -1,0 +1,1 @@
+../../../../Sources/CCurl/ccurl.c
