@@ -387,6 +387,7 @@ final class SampleHandler: ControlHandler {
     }
 
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws {
+        _ = try await describeSystem(name, peer: peer)
         guard name != "backup" else {
             throw ControlError.notAccepted(name: name, obstacle: .stopping, reason: "it is stopping")
         }
@@ -395,6 +396,7 @@ final class SampleHandler: ControlHandler {
     func readMetrics(peer: VarlinkPeer) async throws -> String { "# TYPE x gauge\nx 1\n" }
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
+        _ = try await describeSystem(name, peer: peer)
         guard name != "backup" else {
             throw ControlError.notAccepted(
                 name: name, obstacle: .ended, reason: "it has ended on account of a fault; restart it")
@@ -402,6 +404,7 @@ final class SampleHandler: ControlHandler {
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
+        _ = try await describeSystem(name, peer: peer)
         guard name != "backup" else {
             throw ControlError.notAccepted(name: name, obstacle: .stopping, reason: "it is stopping")
         }
@@ -409,7 +412,8 @@ final class SampleHandler: ControlHandler {
     }
 
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {
-        PauseReply(changed: health != .starting)
+        _ = try await describeSystem(name, peer: peer)
+        return PauseReply(changed: health != .starting)
     }
 
     func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply {

@@ -11,7 +11,7 @@ private let hog = """
     states: { A: { texts: list(string) } }
     events: { Add: { text: string }, Double: {}, Clear: {}, Note: {} }
     initialState: { A: { texts: [] } }
-    external: any
+    fromOutside: any
     transitions:
       A:
         Add: { to: A, set: { texts: "${state.texts + [event.text]}" } }
@@ -25,7 +25,7 @@ private let hog = """
     initialState: { B: { taken: 0 } }
     transitions: { B: { Took: { to: B, set: { taken: "${state.taken + 1}" } } } }
     ---
-    buses: { copies: { kind: currentValue, value: list(string), initial: [], external: write } }
+    buses: { copies: { kind: currentValue, value: list(string), initial: [], fromOutside: write } }
     links:
       copy: { attach: hog, to: copies, onState: A, emitValue: "${state.texts + state.texts}" }
       hand: { attach: next, to: copies, emitEvent: { Took: { texts: "${value + value}" } } }

@@ -34,7 +34,7 @@ events:
   Append: { text: string }
   Double: {}
   Numbers: { numbers: list(int) }
-external: any
+fromOutside: any
 initialState: { Growing: { texts: [], text: "", numbers: [] } }
 transitions:
   Growing:
@@ -58,7 +58,7 @@ links:
 system: heartbeat
 states: { Beating: { beats: int } }
 events: { Beat: {}, Poke: {} }
-external: [Poke]
+fromOutside: [Poke]
 initialState: { Beating: { beats: 0 } }
 feedbacks:
   beat: { onState: Beating, every: 10ms, emit: Beat }
