@@ -98,7 +98,8 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd", logging,
+                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd",
+                logging,
                 subprocess, systemPackage,
             ] + nio,
             swiftSettings: strict

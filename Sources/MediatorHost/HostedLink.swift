@@ -91,7 +91,13 @@ final class HostedLink: Sendable {
             end = .outlet { link, state in
                 guard let (value, size, now) = link.emit(state, selector, programs, cause, source) else { return }
                 let lack = bus.send(value, ofSize: size, at: now, because: cause, of: state.record)
-                if let lack { source.object?.note(link.fault(lack)) }
+                guard let lack else { return }
+                // It has put nothing on the bus.
+                link.figures.status.withLock { status in
+                    status.fired -= 1
+                    status.dropped += 1
+                }
+                source.object?.note(link.fault(lack))
             }
         case .systemToSystem(let target, let selector, let events):
             let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)

@@ -43,11 +43,7 @@ struct SystemObserver: LoopObserver {
         guard handler.logLevel <= level else { return }
         // Nor is one that comes again and again, unless somebody asks for more: by `health`, or with the level `debug`.
         let isPlain = grave == nil && handler.logLevel > .debug
-        (isPlain ? transitions : repeats).log(
-            logger, level,
-            key: level == .debug ? "repeat" : RepeatLog.Key(definition.eventName(event), old.index, new.index),
-            burst: 10
-        ) {
+        let line: RepeatLog.Line = {
             (
                 "\(definition.states[old.index].name) → \(describe(new))",
                 told(event, as: .stateEntered).inJournal([
@@ -55,6 +51,10 @@ struct SystemObserver: LoopObserver {
                 ])
             )
         }
+        (isPlain ? transitions : repeats).log(
+            logger, level,
+            key: level == .debug ? "repeat" : RepeatLog.Key(definition.eventName(event), old.index, new.index),
+            burst: 10, old.size + new.size + event.size > 0 ? made(line) : line)
     }
 
     /// How grave it is that a state is one in which the system is worse, by its configuration; nil: it is not.
@@ -79,8 +79,10 @@ struct SystemObserver: LoopObserver {
         switch definition.unhandled {
         case .ignore: logger.debug("event not handled", metadata: metadata())
         case .warn:
+            let line: RepeatLog.Line = { ("event not handled", metadata()) }
             repeats.log(
-                logger, .warning, "event not handled", key: "unhandled \(eventName) \(state.index)", metadata())
+                logger, .warning, key: "unhandled \(eventName) \(state.index)",
+                state.size + event.size > 0 ? made(line) : line)
         case .fault:
             reports.failed(
                 Fault(
@@ -95,9 +97,11 @@ struct SystemObserver: LoopObserver {
             logger.debug("event dropped", metadata: told(event))
         } else {
             let name = definition.eventName(event)
+            let line: RepeatLog.Line = {
+                ("event dropped", told(event, as: .eventDropped).merging(["reason": "\(reason.rawValue)"]) { $1 })
+            }
             repeats.log(
-                logger, .warning, "event dropped", key: "drop \(name) \(reason)",
-                told(event, as: .eventDropped).merging(["reason": "\(reason.rawValue)"]) { $1 })
+                logger, .warning, key: "drop \(name) \(reason)", event.size > 0 ? made(line) : line)
         }
     }
 
@@ -118,6 +122,12 @@ struct SystemObserver: LoopObserver {
         var details = event.cause?.journalDetails(of: event) ?? [JournalDetails.cause: "inside:\(definition.name)"]
         details[JournalDetails.id] = id?.rawValue
         return .inJournal(details, ["event": "\(definition.eventName(event))"])
+    }
+
+    /// A line that is made now: one that is withheld would keep large states, which nobody counts.
+    private func made(_ line: RepeatLog.Line) -> RepeatLog.Line {
+        let (message, metadata) = line()
+        return { (message, metadata) }
     }
 
     private func name(_ state: SystemState) -> String { definition.states[state.index].name }

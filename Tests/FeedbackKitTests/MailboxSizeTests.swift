@@ -61,6 +61,22 @@ import Testing
         #expect(await Self.end(loop) == [1])
     }
 
+    @Test func `does not fail where others hold the room that they share`() async {
+        let shared = SharedBytes(limit: 10)
+        shared.add(10)
+        let loop = Loop<[Int], Int>(
+            initial: [], feedbacks: [], executor: .sharedPool, clock: ContinuousClock(), mailboxLimit: 2,
+            overflow: .fail, size: MailboxSize(limit: 10, shared: shared) { $0 }
+        ) { state, event in
+            state.append(event)
+            return .handled
+        }
+        #expect(loop.send(4) == .dropped(.mailboxFull) && loop.fault == nil)
+        shared.add(-10)
+        #expect(loop.send(4) == .accepted)
+        #expect(await Self.end(loop) == [4])
+    }
+
     @Test func `fails where that is a failure, and says by what`() async {
         let loop = Self.make(.fail)
         for event in [5, 6] { loop.send(event) }

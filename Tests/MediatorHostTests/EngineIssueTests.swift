@@ -123,6 +123,7 @@ private struct None: Codable {}
             initialState: Ready
             transitions: { Ready: { Take: stay } }
             ---
+            limits: { value: 16MiB }
             links:
               hand-on: { attach: source, toSystem: target, onState: Ready, emitEvent: { Take: { load: "${state.load}" } } }
             """)

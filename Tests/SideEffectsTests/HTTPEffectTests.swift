@@ -294,6 +294,17 @@ extension Sensing {
         #expect(gone.names == ["onFailure"] && gone.text(0, "error") == "No such file or directory")
     }
 
+    @Test func `a shutdown ends a request that is under way, and its connection`() async throws {
+        let server = try await WebServer.start { _ in Reply(bytes: "", end: .silence) }
+        let effect = HTTPEffect()
+        let request = Sensing(effect, ["url": .string("http://127.0.0.1:\(server.port)/")], clock: clock)
+        await server.until { $0.requests.count == 1 }
+        await effect.shutDown()
+        await request.until { $0.isOver }
+        #expect(request.names == ["onFailure"] && request.text(0, "error") == "the daemon is stopping")
+        await server.stop()
+    }
+
     @Test func `more servers than a client remembers, and many requests, leave nothing open`() async throws {
         let server = try await WebServer.start(on: "0.0.0.0") { .ok($0.path) }
         let effect = HTTPEffect()

@@ -424,8 +424,9 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case .fail:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
-            sent.mustFail = true
             sent.isOfBytes = waitingEvents < limit
+            // Where others hold the shared room, this mailbox has not overflowed: the event is dropped like elsewhere.
+            sent.mustFail = !sent.isOfBytes || size?.isFull(for: size?.of(event) ?? 0, beside: waitingBytes) ?? false
         }
     }
 

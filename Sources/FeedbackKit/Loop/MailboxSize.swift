@@ -37,9 +37,13 @@ package final class MailboxSize<Event: Sendable>: Sendable {
     /// Whether events that hold bytes wait in some mailbox: where none does, any event has room.
     @usableFromInline var isInUse: Bool { shared.map { $0.count > 0 } ?? false }
 
+    /// Returns a Boolean value that indicates whether a mailbox in which so many bytes wait is full for so many more, whatever
+    /// others hold.
+    func isFull(for more: Int, beside waiting: Int) -> Bool { more > 0 && waiting > 0 && waiting + more > limit }
+
     /// Whether an event of so many bytes has room beside so many that wait.
     package func hasRoom(for more: Int, beside waiting: Int) -> Bool {
-        if waiting > 0, waiting + more > limit { return false }
+        if isFull(for: more, beside: waiting) { return false }
         return shared?.hasRoom(for: more) ?? true
     }
 }

@@ -113,7 +113,8 @@ struct ValueScanner {
         guard let end = expressionEnd(closed.start, until: min(source.bytes.count, closed.start + Self.longest)) else {
             return
         }
-        found.removeAll { $0.span.start >= closed.start }
+        // They are in the order in which they begin.
+        while let last = found.last, last.span.start >= closed.start { found.removeLast() }
         add(closed.key, closed.start..<end, cutAt: index, in: outer.bracket)
     }
 

@@ -37,7 +37,7 @@ package final class HTTPClient: Sendable {
 
     /// What the thread does next.
     private enum Work {
-        case go(arrived: [Arrival], cancelled: [UInt64])
+        case go(arrived: [Arrival], isEnding: Bool, cancelled: [UInt64])
         case leave(enders: [CheckedContinuation<Void, Never>])
     }
 
@@ -86,7 +86,7 @@ package final class HTTPClient: Sendable {
         }
         let step: Step = state.withLock { state in
             // Whoever cancels later finds the request here.
-            guard !Task.isCancelled else { return .refuse }
+            guard !Task.isCancelled, !state.isEnding else { return .refuse }
             state.waiters[arrival.id] = continuation
             state.arrived.append(arrival)
             guard !state.hasThread else { return .wake(state.waker) }
@@ -135,12 +135,13 @@ package final class HTTPClient: Sendable {
     /// Carries out what comes, until there has been nothing for a while or the client is shut down.
     private func drive(_ multi: UnsafeMutableRawPointer, _ waker: ThreadWaker) -> [CheckedContinuation<Void, Never>] {
         var transfers = Transfers(multi)
-        var hasWaited = false
+        var (hasWaited, isEnding) = (false, false)
         while true {
             waker.clear()
             switch next(isIdle: transfers.isEmpty, mayLeave: hasWaited) {
             case .leave(let enders): return enders
-            case .go(let arrived, let cancelled):
+            case .go(let arrived, let ends, let cancelled):
+                isEnding = ends
                 for arrival in arrived {
                     if let problem = transfers.add(arrival) { finish(arrival.id, .failure(problem)) }
                 }
@@ -149,6 +150,8 @@ package final class HTTPClient: Sendable {
                     finish(id, .failure(CancellationError()))
                 }
             }
+            // Nobody would wake it.
+            if isEnding, transfers.isEmpty { continue }
             for (id, result) in transfers.perform() { finish(id, result.mapError { $0 }) }
             hasWaited = transfers.wait(for: waker) && transfers.isEmpty
         }
@@ -164,7 +167,7 @@ package final class HTTPClient: Sendable {
                 return .leave(enders: state.enders)
             }
             defer { (state.arrived, state.cancelled) = ([], []) }
-            return .go(arrived: state.arrived, cancelled: state.cancelled)
+            return .go(arrived: state.arrived, isEnding: state.isEnding, cancelled: state.cancelled)
         }
     }
 
