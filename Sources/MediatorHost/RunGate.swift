@@ -139,6 +139,7 @@ final class RunTurn: Sendable {
     private let key: Value?
     private let previous: Link?
     private let mayBeReplaced: Bool
+    private let isLeft = Atomic(false)
 
     fileprivate init(_ gate: RunGate, _ link: Link, _ key: Value?, after previous: Link?, mayBeReplaced: Bool) {
         self.key = key
@@ -148,7 +149,11 @@ final class RunTurn: Sendable {
         self.previous = previous
     }
 
-    deinit {
+    deinit { leave() }
+
+    /// Makes room for the next run. A second call does nothing.
+    private func leave() {
+        guard !isLeft.exchange(true, ordering: .acquiringAndReleasing) else { return }
         gate.leave(link, key)
         link.end()
     }
@@ -156,8 +161,9 @@ final class RunTurn: Sendable {
     /// Whether another has taken its place, so that nothing of it is wanted any more.
     var isReplaced: Bool { link.isCancelled }
 
-    /// Runs something when it is its turn.
+    /// Runs something when it is its turn, once. The place is free when this returns.
     func perform(_ body: @escaping @Sendable () async -> Void) async {
+        defer { leave() }
         if let previous { await previous.ended() }
         guard mayBeReplaced else { return await body() }
         if !link.isCancelled { await link.perform(body) }
