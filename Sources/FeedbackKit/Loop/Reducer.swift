@@ -60,7 +60,7 @@ public struct Reducer<State, Event, each Environment>: Sendable {
     @inlinable
     public static func combine(_ reducers: Reducer...) -> Reducer { combine(reducers) }
 
-    /// The same as ``combine(_:)-([Reducer])``, as Recombine writes it.
+    /// The same as `combine`, as Recombine writes it.
     @inlinable
     public init(_ first: Reducer, _ second: Reducer, _ others: Reducer...) {
         self = .combine([first, second] + others)
