@@ -227,7 +227,8 @@ private struct RandomConfiguration {
         // The test is worth something only if all of it has come about.
         for fate in Plan.SystemFate.allCases { #expect(fates[fate, default: 0] > 0, "\(fate)") }
         for way in Way.allCases { #expect(!ledger.read(way).accepted.isEmpty, "\(way)") }
-        #expect(try host.busStatus("tight").mediator.dropped > 0)
+        // Under the thread sanitizer there are too few rounds to be sure of a full bus.
+        if getenv("TSAN_OPTIONS") == nil { #expect(try host.busStatus("tight").mediator.dropped > 0) }
         await host.stop(within: .seconds(1))
     }
 
