@@ -156,14 +156,14 @@ def test_the_swift_of_the_readme_is_tested() -> None:
 
 def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> None:
     (
-        system, calendar, handling, supervision, watchdog, groups, wiring, drop_in, template, outside,
+        system, calendar, handling, supervision, watchdog, groups, wiring, limits, drop_in, template, outside,
     ) = blocks(CONFIGURATION, "yaml")
     one = daemon(
         {
             "system.yaml": system, "supervision.yaml": supervision, "groups.yaml": groups, "wiring.yaml": wiring,
             "watchdog.yaml": watchdog,
             "outside.yaml": outside, "template.yaml": template, "handling.yaml": handling,
-            "calendar.yaml": calendar,
+            "calendar.yaml": calendar, "limits.yaml": limits,
         }
     )
     (begin,) = [line for line in one.ctl("show", "archive").stdout.splitlines() if line.startswith("  begin ")]

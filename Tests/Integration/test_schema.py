@@ -30,6 +30,8 @@ UNSEEN = {
     "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero", "handling-maxwait-too-short",
     "handling-maxwait-zero",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
+    # Sizes are texts with a unit.
+    "limits-of-states-beyond-numbers", "limits-of-states-too-small", "limits-of-value-too-large", "limits-of-value-too-small",
     # Names that may be those of states and events.
     "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out", "events-missing",
     # Keys that depend on how the part is named.
