@@ -201,7 +201,7 @@ def system(installed: Container) -> Iterator[Container]:
         )
         installed.systemctl("daemon-reload")
         installed.systemctl("reset-failed", check=False)
-        installed.run("journalctl", "--rotate", "--vacuum-time=1s")
+        installed.forget_journal()
 
     reset()
     for name, text in CONFIGURATION.items():

@@ -97,6 +97,7 @@ class Container:
         self.root = root
         self.disk = disk
         self.leader = 0
+        self._journal_start = ""
         self.failed_units: list[str] = []
         self.boot_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None
@@ -267,9 +268,16 @@ class Container:
         return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
     def journal(self, unit: str) -> str:
-        """All that a unit logged, and systemd about it, as bare messages."""
+        """Everything that a unit logged since `forget_journal`, and systemd about it, as bare messages."""
         self.run("journalctl", "--sync")
-        return self.run("journalctl", "--unit", unit, "--output=cat", "--no-pager").stdout
+        since = [f"--after-cursor={self._journal_start}"] if self._journal_start else []
+        return self.run("journalctl", "--unit", unit, "--output=cat", "--no-pager", *since).stdout
+
+    def forget_journal(self) -> None:
+        """Begins the journal of another test here; a time would be too coarse, since a test begins as the last one ends."""
+        self.run("journalctl", "--sync")
+        text = self.run("journalctl", "--show-cursor", "--lines=0", "--no-pager").stdout
+        self._journal_start = text.rpartition("-- cursor: ")[2].strip()
 
     def wait_until(self, condition: Callable[[], bool], what: str, timeout: float = 30.0) -> None:
         """Waits for something which nothing announces; fails, naming `what`, when the time (seconds) is over."""
