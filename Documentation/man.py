@@ -314,7 +314,7 @@ def effect(guide: str, name: str) -> dict[str, str]:
 
 
 def configuration(programs: Path, folder: Path) -> None:
-    guide = (Path(__file__).parent / "Effects.md").read_text()
+    guide = (Path(__file__).parent / "Reference" / "SideEffects.md").read_text()
     schema = json.loads(output(programs / "mediatorctl", "schema"))
     page = Page("mediatord.yaml", 5, "configuration of mediatord")
     page.heading("DESCRIPTION")
@@ -356,7 +356,7 @@ def configuration(programs: Path, folder: Path) -> None:
             ("Pa /etc/mediatord", "The configuration of this machine; it overrides /run, /usr/local/lib and /usr/lib."),
             (
                 "Pa /usr/share/doc/mediatord/Documentation",
-                "The guides: Configuration.md tells all of this at length, with examples, and Effects.md the side effects.",
+                "The guides: Reference/Configuration.md tells all of this at length, with examples, and Reference/SideEffects.md the side effects.",
             ),
         ]
     )

@@ -24,9 +24,9 @@ from conftest import REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 
 README = (REPOSITORY / "README.md").read_text()
-CONFIGURATION = (REPOSITORY / "Documentation" / "Configuration.md").read_text()
-EFFECTS = (REPOSITORY / "Documentation" / "Effects.md").read_text()
-OPERATING = (REPOSITORY / "Documentation" / "Operating.md").read_text()
+CONFIGURATION = (REPOSITORY / "Documentation" / "Reference" / "Configuration.md").read_text()
+EFFECTS = (REPOSITORY / "Documentation" / "Reference" / "SideEffects.md").read_text()
+OPERATING = (REPOSITORY / "Documentation" / "Reference" / "Operating.md").read_text()
 SHIPPED = {path.name: path.read_text() for path in sorted((REPOSITORY / "Config").iterdir())}
 
 
@@ -575,11 +575,28 @@ def test_the_targets_of_the_readme_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "Documentation/Configuration.md", "Documentation/Diagnostics.md", "Documentation/Effects.md", "Documentation/Installing.md", "Documentation/OwnDaemon.md", "Documentation/Operating.md"])
+PAGES = [path.relative_to(REPOSITORY).as_posix() for path in sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("Documentation/**/*.md")])]
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of the headings of a page."""
+    found: set[str] = set()
+    for title in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower().replace("`", "")
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        number = next(number for number in range(1000) if (f"{anchor}-{number}" if number else anchor) not in found)
+        found.add(f"{anchor}-{number}" if number else anchor)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     path = REPOSITORY / page
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", path.read_text()):
+        there = path.parent / target if target else path
+        assert there.exists(), target
+        if anchor:
+            assert anchor in anchors(there.read_text()), f"{target}#{anchor}"
 
 
 def test_the_shipped_disk_guard_measures_the_disk_of_this_machine(daemon: Callable[..., Daemon]) -> None:

@@ -21,7 +21,7 @@ from test_schema import documents
 
 EXAMPLE = REPOSITORY / "Examples" / "own-daemon"
 CONFIG = {path.name: path.read_text() for path in sorted((EXAMPLE / "Config").iterdir())}
-PAGE = (REPOSITORY / "Documentation" / "OwnDaemon.md").read_text()
+PAGE = (REPOSITORY / "Documentation" / "HowTo" / "OwnDaemon.md").read_text()
 
 
 @pytest.fixture(scope="session")

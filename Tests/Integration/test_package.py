@@ -28,7 +28,7 @@ from test_restart import COUNTER, show
 from test_shells import needs
 
 UNIT = "mediatord.service"
-INSTALLING = (REPOSITORY / "Documentation" / "Installing.md").read_text()
+INSTALLING = (REPOSITORY / "Documentation" / "HowTo" / "Install.md").read_text()
 
 # Systems whose files a package cannot know, of which one has something to remember, and buses.
 OWN = {
@@ -113,7 +113,7 @@ def test_make_installs_and_takes_away(binaries: Binaries, tmp_path: Path) -> Non
             "share/man/man8/mediatord.8.gz", "share/bash-completion/completions/mediatorctl",
             "share/zsh/site-functions/_mediatorctl", "share/fish/vendor_completions.d/mediatorctl.fish",
             "share/mediatord/configuration.schema.json", "share/mediatord/drop-in.schema.json", "share/mediatord/manifest",
-            "share/doc/mediatord/README.md", "share/doc/mediatord/Documentation/Installing.md",
+            "share/doc/mediatord/README.md", "share/doc/mediatord/Documentation/HowTo/Install.md",
             "share/doc/mediatord/examples/Config/disk-guard.yaml",
         )),
     } <= set(installed)

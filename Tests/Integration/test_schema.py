@@ -104,7 +104,7 @@ def told(page: str, title: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft202012Validator) -> None:
-    guide = (DOCUMENTATION / "Effects.md").read_text()
+    guide = (DOCUMENTATION / "Reference" / "SideEffects.md").read_text()
     definitions = validator.schema["$defs"]
     list_of_all = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \| (.*) \|$", guide, re.MULTILINE))
     assert len(list_of_all) > 15
@@ -131,9 +131,9 @@ def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft2
     assert checked > 40
 
 
-@pytest.mark.parametrize("page", ["Configuration.md", "Diagnostics.md", "Effects.md"])
+@pytest.mark.parametrize("page", ["Configuration.md", "Diagnostics.md", "SideEffects.md"])
 def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Validator, page: str) -> None:
-    text = (DOCUMENTATION / page).read_text()
+    text = (DOCUMENTATION / "Reference" / page).read_text()
     sections = [section for section in text.split("\n## ") if not re.match(r"`[a-z-]+`\n\nError", section)]
     examples = re.findall(r"^```yaml\n(.*?)^```$", "\n## ".join(sections), re.MULTILINE | re.DOTALL)
     assert examples
@@ -153,7 +153,7 @@ def test_what_fits_a_file_and_each_drop_in_of_the_documentation_fit_a_drop_in(dr
         assert errors(drop_in, path.read_text()) == [], path
     found = 0
     for page in ("Configuration.md", "Diagnostics.md", "Operating.md"):
-        for example in re.findall(r"^```yaml\n(.*?)^```$", (DOCUMENTATION / page).read_text(), re.MULTILINE | re.DOTALL):
+        for example in re.findall(r"^```yaml\n(.*?)^```$", (DOCUMENTATION / "Reference" / page).read_text(), re.MULTILINE | re.DOTALL):
             if is_drop_in(example):
                 found += 1
                 assert errors(drop_in, example) == [], example

@@ -23,7 +23,7 @@ initialState: Here
 UNITS = Path(__file__).parents[2] / "systemd"
 EXAMPLES = UNITS / "examples"
 
-OPERATING = (Path(__file__).parents[2] / "Documentation" / "Operating.md").read_text()
+OPERATING = (Path(__file__).parents[2] / "Documentation" / "Reference" / "Operating.md").read_text()
 
 # The drop-in that the guide for operators shows.
 (NOTIFY_RELOAD,) = re.findall(r"```ini\n(\[Service\]\nType=notify-reload\n.*?)```", OPERATING, re.DOTALL)

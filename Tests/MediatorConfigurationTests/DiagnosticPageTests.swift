@@ -4,7 +4,7 @@ import Testing
 
 /// The page about diagnostics, the list of codes and what is really printed, held together.
 @Suite struct `The page about diagnostics` {
-    private static let page = Snapshots.repository.appending(path: "Documentation/Diagnostics.md")
+    private static let page = Snapshots.repository.appending(path: "Documentation/Reference/Diagnostics.md")
 
     /// A part of the page: a heading `code`, its text, an example and what it gives.
     private struct Section {
