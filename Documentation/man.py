@@ -281,18 +281,25 @@ def rows(text: str) -> list[list[str]]:
     return [line for line in lines if set("".join(line)) - set("-")]
 
 
+def side_effects() -> str:
+    """The guide to side effects: the overview, then the pages of the groups."""
+    folder = Path(__file__).parent / "Reference"
+    pages = [folder / "SideEffects.md", *sorted((folder / "SideEffects").glob("*.md"))]
+    return "\n".join(page.read_text() for page in pages)
+
+
 def effect(guide: str, name: str) -> dict[str, str]:
     """What the guide says of the parameters and outcomes of a side effect, by their names; of itself by no name."""
-    title = next((match for match in re.finditer(r"^(##+) " + re.escape(name) + "$", guide, re.MULTILINE)), None)
+    title = re.search(r"^(##+) " + re.escape(name) + "$", guide, re.MULTILINE)
     if title is None:
         sys.exit(f"man.py: the guide to side effects has no section '{name}'")
-    section = re.split(r"^##+ ", guide[title.end() :], maxsplit=1, flags=re.MULTILINE)[0]
-    # What all its outcomes have in common stands behind the table.
-    found = re.search(r"^(?:All have the same|Its) `result`,?(.*?)\n\n", section, re.MULTILINE | re.DOTALL)
-    common = plain(" ".join(found[1].split())).removeprefix(": ") if found else ""
+    section = re.split(rf"^#{{1,{len(title[1])}}} ", guide[title.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    tables = [rows(table) for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)]
+    # If all outcomes have the same result, a table lists its members.
+    members = [line for heads, *lines in tables if heads[0] == "in result" for line in lines]
+    common = "; ".join(f"{names}: {type}, {text}" if text else f"{names}: {type}" for names, type, text in members)
     texts = {"": plain(" ".join(section.strip().split("\n\n")[0].split()))}
-    for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
-        heads, *lines = rows(table)
+    for heads, *lines in tables:
         for line in lines:
             said = dict(zip(heads, line))
             if heads[0] == "parameter":
@@ -314,7 +321,7 @@ def effect(guide: str, name: str) -> dict[str, str]:
 
 
 def configuration(programs: Path, folder: Path) -> None:
-    guide = (Path(__file__).parent / "Reference" / "SideEffects.md").read_text()
+    guide = side_effects()
     schema = json.loads(output(programs / "mediatorctl", "schema"))
     page = Page("mediatord.yaml", 5, "configuration of mediatord")
     page.heading("DESCRIPTION")

@@ -22,16 +22,13 @@ import pytest
 
 from conftest import REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+from pages import blocks, section, side_effects
 
 README = (REPOSITORY / "README.md").read_text()
 CONFIGURATION = (REPOSITORY / "Documentation" / "Reference" / "Configuration.md").read_text()
-EFFECTS = (REPOSITORY / "Documentation" / "Reference" / "SideEffects.md").read_text()
+EFFECTS = side_effects()
 OPERATING = (REPOSITORY / "Documentation" / "Reference" / "Operating.md").read_text()
 SHIPPED = {path.name: path.read_text() for path in sorted((REPOSITORY / "Config").iterdir())}
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def shape(text: str) -> list[str]:
@@ -183,7 +180,7 @@ def test_the_configurations_of_the_guide_run(daemon: Callable[..., Daemon]) -> N
 
 def example(name: str) -> str:
     """The configuration that the section of a side effect shows."""
-    (block,) = blocks(EFFECTS.split(f"\n### {name}\n")[1].split("\n### ")[0], "yaml")
+    (block,) = blocks(section(EFFECTS, name), "yaml")
     return block
 
 
@@ -201,18 +198,13 @@ def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> N
     )
     effects = {name.removeprefix("effect-") for name in schema["$defs"] if name.startswith("effect-")} | {"emit"}
     assert set(re.findall(r"^\| \[`([a-z]+)`\]", EFFECTS, re.MULTILINE)) == effects
-    sensing = EFFECTS.split("\n## What senses the host\n")[1]
-    for name in effects:
-        assert re.search(rf"^##+ {name}$", EFFECTS, re.MULTILINE)
-        if name not in ("run", "emit", "publish", "log"):
-            assert f"\n### {name}\n" in sensing and example(name)
-            for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
-                rows = re.findall(r"^\| (`.*?`) \|", sensing.split(f"\n### {name}\n")[1].split("\n### ")[0], re.MULTILINE)
-                assert f"`{parameter}`" in ", ".join(rows).split(", ")
-
-
-def run_section() -> str:
-    return EFFECTS.split("\n## run\n")[1].split("\n## ")[0]
+    for name in effects - {"emit"}:
+        text = section(EFFECTS, name)
+        assert blocks(text, "yaml")
+        for parameter in schema["$defs"][f"effect-{name}"].get("anyOf", [schema["$defs"][f"effect-{name}"]])[-1]["properties"]:
+            rows = re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE)
+            assert f"`{parameter}`" in ", ".join(rows).split(", ")
+    assert section(EFFECTS, "emit")
 
 
 def script(path: Path, text: str) -> str:
@@ -222,16 +214,8 @@ def script(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_the_parameters_of_run_are_told(binaries: Binaries) -> None:
-    schema = json.loads(
-        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
-    )
-    rows = ", ".join(re.findall(r"^\| (`.*?`) \|", run_section(), re.MULTILINE)).split(", ")
-    assert {f"`{name}`" for name in schema["$defs"]["effect-run"]["anyOf"][-1]["properties"]} <= set(rows)
-
-
 def test_the_exit_codes_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
-    raid, _ = blocks(run_section(), "yaml")
+    raid, _ = blocks(section(EFFECTS, "run"), "yaml")
     check = script(tmp_path / "check_raid", f"cat {tmp_path}/says; . {tmp_path}/does")
     mail = script(tmp_path / "mail", f'cat > {tmp_path}/sent.new; echo "$@" >> {tmp_path}/sent.new; mv {tmp_path}/sent.new {tmp_path}/sent')
     (tmp_path / "says").write_text("all disks work")
@@ -252,7 +236,7 @@ def test_the_exit_codes_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Pa
 
 
 def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
-    _, containers = blocks(run_section(), "yaml")
+    _, containers = blocks(section(EFFECTS, "run"), "yaml")
     podman = script(
         tmp_path / "podman",
         f'case $1 in ps) cat {tmp_path}/ps;; events) echo nonsense; cat {tmp_path}/events;; esac',
@@ -270,7 +254,7 @@ def test_the_json_of_the_guide(daemon: Callable[..., Daemon], tmp_path: Path) ->
 
 
 def test_the_log_of_the_guide(daemon: Callable[..., Daemon]) -> None:
-    (copier,) = blocks(EFFECTS.split("\n## log\n")[1].split("\n## ")[0], "yaml")
+    (copier,) = blocks(section(EFFECTS, "log"), "yaml")
     one = daemon({"copier.yaml": copier})
     one.ctl("emit", "copier", "Copied", "share=all photos", "files=3")
     line = one.wait_log("all photos is copied")
@@ -293,7 +277,7 @@ def test_the_ping_of_the_guide(binaries: Binaries, tmp_path: Path) -> None:
 
 
 def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:
-    (heart,) = blocks(EFFECTS.split("\n## publish\n")[1].split("\n## ")[0], "yaml")
+    (heart,) = blocks(section(EFFECTS, "publish"), "yaml")
     one = daemon({"heart.yaml": heart.replace("5s", "50ms")})
     tapped = one.ctl("tap", "heartbeat", "--count", "3").stdout
     year = time.strftime("%Y", time.gmtime())
@@ -440,7 +424,7 @@ def test_the_notify_of_the_guide(daemon: Callable[..., Daemon]) -> None:
         one.wait_log("Sending → Quiet")
         assert one.stop() == 0
         server.shutdown()
-    (shown,) = blocks(EFFECTS.split("\n### notify\n")[1], "json")
+    (shown,) = blocks(section(EFFECTS, "notify"), "json")
     assert json.loads(messages[0]) == json.loads(shown)
     assert json.loads(messages[1])["fields"] == {"attempt": "2"} and len(messages) == 2
 

@@ -14,9 +14,9 @@ from ruamel.yaml.error import YAMLError
 
 from conftest import REPOSITORY
 from daemon import Binaries
+from pages import DOCUMENTATION, REFERENCE, blocks, section, side_effects
 
 CORPUS = REPOSITORY / "Tests" / "Corpus"
-DOCUMENTATION = REPOSITORY / "Documentation"
 
 # Kinds of mistakes that need no names, types or expressions to be seen.
 SHAPES = {"wrong-shape", "unknown-key", "missing-key", "empty", "invalid-name", "reserved-name", "link-form"}
@@ -85,10 +85,10 @@ def bare(text: str) -> str:
 
 def told(page: str, title: str) -> tuple[dict[str, str], dict[str, str]]:
     """What the guide says of the parameters of a side effect, and of when it has which outcome."""
-    section = re.split(r"^##+ ", re.split(rf"^##+ {title}$", page, flags=re.MULTILINE)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    text = section(page, title)
     parameters: dict[str, str] = {}
     outcomes: dict[str, str] = {}
-    for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         head, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()]
         for row in rows:
             names = re.findall(r"`(\w+)`", row[0])
@@ -104,9 +104,9 @@ def told(page: str, title: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft202012Validator) -> None:
-    guide = (DOCUMENTATION / "Reference" / "SideEffects.md").read_text()
+    guide = side_effects()
     definitions = validator.schema["$defs"]
-    list_of_all = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \| (.*) \|$", guide, re.MULTILINE))
+    list_of_all = dict(re.findall(r"^\| \[`(\w+)`\]\(SideEffects/\w+\.md#\w+\) \| (.*) \|$", guide, re.MULTILINE))
     assert len(list_of_all) > 15
     assert set(list_of_all) == {name.removeprefix("effect-") for name in definitions if name.startswith("effect-")} | {"emit"}
     checked = 0
@@ -131,13 +131,14 @@ def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft2
     assert checked > 40
 
 
-@pytest.mark.parametrize("page", ["Configuration.md", "Diagnostics.md", "SideEffects.md"])
+EXAMPLES = {page.relative_to(REFERENCE).as_posix(): page.read_text() for page in sorted(REFERENCE.rglob("*.md"))}
+EXAMPLES = {page: text for page, text in EXAMPLES.items() if blocks(text, "yaml")}
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
 def test_the_valid_examples_of_the_documentation_fit(validator: Draft202012Validator, page: str) -> None:
-    text = (DOCUMENTATION / "Reference" / page).read_text()
-    sections = [section for section in text.split("\n## ") if not re.match(r"`[a-z-]+`\n\nError", section)]
-    examples = re.findall(r"^```yaml\n(.*?)^```$", "\n## ".join(sections), re.MULTILINE | re.DOTALL)
-    assert examples
-    for example in examples:
+    parts = [part for part in EXAMPLES[page].split("\n## ") if not re.match(r"`[a-z-]+`\n\nError", part)]
+    for example in blocks("\n## ".join(parts), "yaml"):
         # A drop-in need not say what its file says, and may remove it.
         if is_drop_in(example):
             continue
@@ -152,8 +153,8 @@ def test_what_fits_a_file_and_each_drop_in_of_the_documentation_fit_a_drop_in(dr
     for path in sorted((REPOSITORY / "Config").glob("*.yaml")):
         assert errors(drop_in, path.read_text()) == [], path
     found = 0
-    for page in ("Configuration.md", "Diagnostics.md", "Operating.md"):
-        for example in re.findall(r"^```yaml\n(.*?)^```$", (DOCUMENTATION / "Reference" / page).read_text(), re.MULTILINE | re.DOTALL):
+    for text in EXAMPLES.values():
+        for example in blocks(text, "yaml"):
             if is_drop_in(example):
                 found += 1
                 assert errors(drop_in, example) == [], example
