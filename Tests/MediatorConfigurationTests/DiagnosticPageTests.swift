@@ -2,11 +2,25 @@ import Foundation
 import MediatorConfiguration
 import Testing
 
-/// The page about diagnostics, the list of codes and what is really printed, held together.
-@Suite struct `The page about diagnostics` {
-    private static let page = Snapshots.repository.appending(path: "Documentation/Reference/Diagnostics.md")
+/// Compares the pages about diagnostics with the list of codes and with the findings that their examples give.
+@Suite(.serialized) struct `The pages about diagnostics` {
+    private static let folder = Snapshots.repository.appending(path: "Documentation/Reference")
 
-    /// A part of the page: a heading `code`, its text, an example and what it gives.
+    /// The pages, in the order of the codes that they describe.
+    private static let names = ["Files", "YAML", "Keys", "Names", "Values", "Expressions", "Rules", "Whole"]
+
+    private static var index: URL { folder.appending(path: "Diagnostics.md") }
+
+    private static func url(of page: String) -> URL { folder.appending(path: "Diagnostics/\(page).md") }
+
+    /// A page: its introduction, and a section for each of its codes.
+    private struct Page {
+        var name: String
+        var intro: String
+        var sections: [Section]
+    }
+
+    /// A section of a page: a heading with the code, text, an example and the findings that it gives.
     private struct Section {
         var code: String
         var body: String
@@ -28,14 +42,27 @@ import Testing
         }
     }
 
-    private static func sections() throws -> (intro: String, sections: [Section]) {
-        let text = try String(contentsOf: page, encoding: .utf8)
-        let parts = text.components(separatedBy: "\n## `")
-        let sections = parts.dropFirst().map { part in
-            let code = part.prefix { $0 != "`" }
-            return Section(code: String(code), body: String(part.dropFirst(code.count + 1)) + "\n")
+    private static func pages() throws -> [Page] {
+        try names.map { name in
+            let parts = try String(contentsOf: url(of: name), encoding: .utf8).components(separatedBy: "\n## `")
+            let sections = parts.dropFirst().map { part in
+                let code = part.prefix { $0 != "`" }
+                return Section(code: String(code), body: String(part.dropFirst(code.count + 1)) + "\n")
+            }
+            return Page(name: name, intro: parts[0], sections: sections)
         }
-        return (parts[0], sections)
+    }
+
+    private static func severity(_ code: Diagnostic.Code) -> String { code.isWarning ? "warning" : "error" }
+
+    /// The line below the heading of a code.
+    private static func summary(_ code: Diagnostic.Code) -> String {
+        "\(severity(code).capitalized): \(code.meaning.prefix(1).lowercased())\(code.meaning.dropFirst())."
+    }
+
+    /// The row of a code in the index.
+    private static func row(_ code: Diagnostic.Code, of page: String) -> String {
+        "| [`\(code)`](Diagnostics/\(page).md#\(code)) | \(severity(code)) | \(code.meaning) |"
     }
 
     /// The examples that no text on a page can show.
@@ -103,39 +130,74 @@ import Testing
         return found.map { $0.rendered() + "\n" }.joined()
     }
 
-    @Test func `has every code, in the order of the list, with its meaning`() throws {
-        let (_, sections) = try Self.sections()
-        #expect(sections.map(\.code) == Diagnostic.Code.all.map(\.rawValue))
-        for section in sections {
-            let code = Diagnostic.Code(rawValue: section.code)
-            #expect(code.meaning != code.rawValue)
-            let text = section.body.split(separator: "\n").first ?? ""
-            #expect(text.lowercased() == "\(code.isWarning ? "warning" : "error"): \(code.meaning.lowercased()).")
+    @Test func `have every code, in the order of the list, with its meaning`() throws {
+        var pages = try Self.pages()
+        #expect(pages.flatMap(\.sections).map(\.code) == Diagnostic.Code.all.map(\.rawValue))
+        for page in pages.indices {
+            for section in pages[page].sections.indices {
+                let code = Diagnostic.Code(rawValue: pages[page].sections[section].code)
+                #expect(code.meaning != code.rawValue)
+                let body = pages[page].sections[section].body
+                var lines = body.split(separator: "\n", omittingEmptySubsequences: false)
+                let summary = try #require(lines.firstIndex { !$0.isEmpty })
+                if Snapshots.isRewriting {
+                    lines[summary] = Self.summary(code)[...]
+                    pages[page].sections[section].body = lines.joined(separator: "\n")
+                } else {
+                    #expect(lines[summary] == Self.summary(code))
+                }
+            }
         }
+        if Snapshots.isRewriting { try Self.write(pages) }
     }
 
-    @Test func `shows exactly what each example gives`() throws {
-        var (intro, sections) = try Self.sections()
-        for index in sections.indices {
-            let section = sections[index]
-            let printed = Self.printed(section)
-            #expect(printed.contains(" [\(section.code)]"), "\(section.code): \(printed)")
-            let codes = printed.matches(of: /(?m)^\S.* (error|warning): .* \[([a-z-]+)\]$/).map { String($0.2) }
-            #expect(codes.count <= 1, "\(section.code): more than one finding\n\(printed)")
-            let severity = Diagnostic.Code(rawValue: section.code).isWarning ? "warning: " : "error: "
-            #expect(printed.contains(severity))
-            if Snapshots.isRewriting {
-                let shown = section.behindExample
-                let start = try #require(shown.range(of: "```\n")).upperBound
-                let end = try #require(shown.range(of: "\n```\n", range: start..<shown.endIndex)).lowerBound
-                sections[index].body.replaceSubrange(start..<sections[index].body.index(after: end), with: printed)
-            } else {
-                #expect(Section(code: "", body: String(section.behindExample)).block("") == printed, "\(section.code)")
+    @Test func `are reached from the index by each code`() throws {
+        var lines = try String(contentsOf: Self.index, encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var rows: [String] = []
+        for page in try Self.pages() {
+            for code in page.sections.map({ Diagnostic.Code(rawValue: $0.code) }) {
+                rows.append(Self.row(code, of: page.name))
+                guard Snapshots.isRewriting else { continue }
+                let old = try #require(lines.firstIndex { $0.hasPrefix("| [`\(code)`]") }, "add a row for \(code)")
+                lines[old] = Self.row(code, of: page.name)
             }
         }
         if Snapshots.isRewriting {
-            let text = sections.map { "\n## `\($0.code)`\($0.body.dropLast())" }
-            try (intro + text.joined()).write(to: Self.page, atomically: true, encoding: .utf8)
+            try lines.joined(separator: "\n").write(to: Self.index, atomically: true, encoding: .utf8)
+        }
+        #expect(lines.filter { $0.hasPrefix("| [`") } == rows)
+    }
+
+    @Test func `show exactly what each example gives`() throws {
+        var pages = try Self.pages()
+        for page in pages.indices {
+            for index in pages[page].sections.indices {
+                let section = pages[page].sections[index]
+                let printed = Self.printed(section)
+                #expect(printed.contains(" [\(section.code)]"), "\(section.code): \(printed)")
+                let codes = printed.matches(of: /(?m)^\S.* (error|warning): .* \[([a-z-]+)\]$/).map { String($0.2) }
+                #expect(codes.count <= 1, "\(section.code): more than one finding\n\(printed)")
+                #expect(printed.contains("\(Self.severity(Diagnostic.Code(rawValue: section.code))): "))
+                if Snapshots.isRewriting {
+                    let shown = section.behindExample
+                    let start = try #require(shown.range(of: "```\n")).upperBound
+                    let end = try #require(shown.range(of: "\n```\n", range: start..<shown.endIndex)).lowerBound
+                    pages[page].sections[index].body
+                        .replaceSubrange(start..<section.body.index(after: end), with: printed)
+                } else {
+                    #expect(
+                        Section(code: "", body: String(section.behindExample)).block("") == printed, "\(section.code)")
+                }
+            }
+        }
+        if Snapshots.isRewriting { try Self.write(pages) }
+    }
+
+    private static func write(_ pages: [Page]) throws {
+        for page in pages {
+            let text = page.sections.map { "\n## `\($0.code)`\($0.body.dropLast())" }
+            try (page.intro + text.joined()).write(to: url(of: page.name), atomically: true, encoding: .utf8)
         }
     }
 }
