@@ -363,7 +363,8 @@ def configuration(programs: Path, folder: Path) -> None:
             ("Pa /etc/mediatord", "The configuration of this machine; it overrides /run, /usr/local/lib and /usr/lib."),
             (
                 "Pa /usr/share/doc/mediatord/Documentation",
-                "The guides: Reference/Configuration.md tells all of this at length, with examples, and Reference/SideEffects.md the side effects.",
+                "The guides. Reference/Configuration.md describes every key, with examples; Reference/SideEffects.md the side effects; "
+                "Reference/Diagnostics.md every error and warning.",
             ),
         ]
     )

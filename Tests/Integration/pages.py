@@ -10,6 +10,11 @@ DOCUMENTATION = REPOSITORY / "Documentation"
 REFERENCE = DOCUMENTATION / "Reference"
 
 
+def guide(page: str) -> str:
+    """The text of a page."""
+    return (DOCUMENTATION / page).read_text()
+
+
 def side_effects() -> str:
     """The reference of side effects: the overview, then the pages of the groups."""
     pages = [REFERENCE / "SideEffects.md", *sorted((REFERENCE / "SideEffects").glob("*.md"))]
@@ -34,4 +39,5 @@ def section(text: str, title: str) -> str:
 
 def blocks(text: str, language: str) -> list[str]:
     """The fenced blocks of a language in a text."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for name, block in found if name == language]
