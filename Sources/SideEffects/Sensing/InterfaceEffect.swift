@@ -73,6 +73,8 @@ private final class InterfaceWatch {
     /// The number of the interface that has the name; `nil`: none.
     private var number: Int32?
     private var isFirst = true
+    /// Whether the system has dropped messages since the last look.
+    private var hasLost = false
 
     init(_ name: String) throws {
         self.name = name
@@ -92,17 +94,23 @@ private final class InterfaceWatch {
             isFirst = false
             return [try await look()]
         }
-        try await Poller.shared.readable(descriptor)
+        if !hasLost { try await Poller.shared.readable(descriptor) }
         var conditions: [Condition] = []
         var links = [linux_link](repeating: linux_link(), count: Self.burst)
         for _ in 0..<Self.burst {
             let count = linux_link_receive(descriptor, &links, Int32(links.count))
             if count < 0 {
                 switch errno {
+                case EAGAIN where hasLost:
+                    // Older messages are read by now, so none of them follows the look. The system drops further messages
+                    // until all are read, so a look before that would miss them (netlink(7)).
+                    hasLost = false
+                    return conditions + [try await look()]
                 case EAGAIN: return conditions
                 case EINTR: continue
-                // Some were lost.
-                case ENOBUFS: return conditions + [try await look()]
+                case ENOBUFS:
+                    hasLost = true
+                    continue
                 default: throw Errno(rawValue: errno)
                 }
             }
