@@ -52,7 +52,7 @@ final class Ticker: Sendable {
     }
 
     /// When the next tick is, while it is waited for.
-    var next: Timestamp? { machine.withLock { $0.next } }
+    var next: Timestamp? { waits.isClosed ? nil : machine.withLock { $0.next } }
 
     /// The system has entered a state: whoever waited for the old one gives up. Answers the number of the new wait.
     func enter(isAsked: Bool) -> UInt64 {

@@ -77,6 +77,27 @@ import Testing
         #expect(await Self.end(loop) == [4])
     }
 
+    @Test(arguments: [Overflow.dropOldest, .keepLatest])
+    func `drops nothing of its own in vain where others hold the room that they share`(_ overflow: Overflow) async {
+        let shared = SharedBytes(limit: 10)
+        let loop = Loop<[Int], Int>(
+            initial: [], feedbacks: [], executor: .sharedPool, clock: ContinuousClock(), mailboxLimit: 3,
+            overflow: overflow, size: MailboxSize(limit: 10, shared: shared) { $0 }
+        ) { state, event in
+            state.append(event)
+            return .handled
+        }
+        for event in [1, 2] { #expect(loop.send(event) == .accepted) }
+        shared.add(7)
+        #expect(loop.send(4) == .dropped(.mailboxFull))
+        #expect(loop.counters.droppedByLimit == 1 && loop.snapshot.waiting == 2)
+        // In place of the two there is room for three more.
+        #expect(loop.send(3) == .accepted)
+        shared.add(-7)
+        let end = await Self.end(loop)
+        #expect(end == [3])
+    }
+
     @Test func `fails where that is a failure, and says by what`() async {
         let loop = Self.make(.fail)
         for event in [5, 6] { loop.send(event) }
@@ -179,17 +200,18 @@ import Testing
         let (first, second, third) = (make(.dropNewest), make(.dropOldest), make(.keepLatest))
         let full = SendResult.dropped(.mailboxFull)
         #expect(first.send(8) == .accepted && shared.count == 8)
-        // Its own events make no room where others hold it.
-        #expect(second.send(2) == .accepted && second.send(3) == full && shared.count == 8)
+        // Its own events are not dropped in vain where others hold the room.
+        #expect(second.send(2) == .accepted && second.send(3) == full && shared.count == 10)
+        #expect(second.send(2) == .accepted && second.counters.droppedByLimit == 2)
         #expect(second.send(0) == .accepted)
         #expect(third.send(3) == full && third.counters.droppedByLimit == 1)
         #expect(await Self.end(first) == [8])
+        #expect(await Self.end(second) == [2, 0])
         #expect(shared.count == 0)
         // Where nothing is held, anything has room.
         #expect(third.send(50) == .accepted && shared.count == 50)
         third.cancel()
         await third.stop()
         #expect(shared.count == 0)
-        #expect(await Self.end(second) == [0])
     }
 }

@@ -412,6 +412,10 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case .dropNewest, .block:
             counters.droppedByLimit += 1
             sent.result = .dropped(.mailboxFull)
+        case .dropOldest where size?.mayFit(event, inPlaceOf: waitingBytes) == false,
+            .keepLatest where size?.mayFit(event, inPlaceOf: waitingBytes) == false:
+            // Other mailboxes hold the shared room: dropping events of this one would not make enough.
+            refuse(&sent)
         case .dropOldest:
             // Those who wait have places beyond the limit, and keep them.
             if waitingEvents - waitingSenders >= limit { removeOldestEvent(sparingSenders: true, into: &sent) }
@@ -430,9 +434,13 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         }
     }
 
-    /// Drops an event for which there is still no room: other mailboxes hold what there is.
+    /// Drops an event that still has no room: another mailbox has taken it, or senders who wait hold it.
     private mutating func refuseIfTooLarge(_ event: Event, _ sent: inout Sent) {
-        guard isTooLarge(event) else { return }
+        if isTooLarge(event) { refuse(&sent) }
+    }
+
+    /// Drops an event that has too many bytes.
+    private mutating func refuse(_ sent: inout Sent) {
         counters.droppedByLimit += 1
         sent.result = .dropped(.mailboxFull)
         sent.isOfBytes = true

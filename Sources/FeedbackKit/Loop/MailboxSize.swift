@@ -41,6 +41,14 @@ package final class MailboxSize<Event: Sendable>: Sendable {
     /// others hold.
     func isFull(for more: Int, beside waiting: Int) -> Bool { more > 0 && waiting > 0 && waiting + more > limit }
 
+    /// Returns a Boolean value that indicates whether an event would have room if a mailbox dropped all its events.
+    ///
+    /// - Parameter waiting: the bytes that wait in that mailbox.
+    func mayFit(_ event: Event, inPlaceOf waiting: Int) -> Bool {
+        let more = of(event)
+        return more <= 0 || shared?.hasRoom(for: more, inPlaceOf: waiting) ?? true
+    }
+
     /// Whether an event of so many bytes has room beside so many that wait.
     package func hasRoom(for more: Int, beside waiting: Int) -> Bool {
         if isFull(for: more, beside: waiting) { return false }
@@ -68,8 +76,10 @@ package final class SharedBytes: Sendable {
     package var count: Int { used.load(ordering: .relaxed) }
 
     /// Whether there is room for so many more. Nothing at all is no reason to refuse something.
-    package func hasRoom(for more: Int) -> Bool {
-        let count = count
+    ///
+    /// - Parameter freed: the bytes of those held that would be given back first.
+    package func hasRoom(for more: Int, inPlaceOf freed: Int = 0) -> Bool {
+        let count = count - freed
         return count <= 0 || count + more <= limit
     }
 
