@@ -14,6 +14,8 @@ import Varlink
 final class ControlSocketKeeper: Service, CustomStringConvertible {
     /// The shortest time between two checks. It bounds the work if a program keeps removing the file.
     static let interval = Duration.seconds(1)
+    /// The time between two checks if the path cannot be watched.
+    static let blindInterval = Duration.seconds(60)
 
     private let service: VarlinkService
     private let path: String
@@ -45,23 +47,36 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
 
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
-            do {
-                let watch = try PathChanges(path)
-                while true {
-                    // Changes after this call wake the next wait.
-                    try await watch.look()
+            var isBlind = false
+            while !Task.isCancelled {
+                do {
+                    try await watch()
+                } catch {
+                    guard !Task.isCancelled else { return }
+                    // The system may have no more watches to give for now (inotify(7)).
+                    if !isBlind {
+                        logger.warning(
+                            "cannot watch the file of the control socket; the daemon checks it once a minute",
+                            metadata: ["socket": "\(path)", "reason": "\(error)"])
+                    }
+                    isBlind = true
+                    try? await clock.sleep(for: Self.blindInterval)
                     await check()
-                    try await watch.next()
-                    try await clock.sleep(for: Self.interval)
                 }
-            } catch {
-                guard !Task.isCancelled else { return }
-                logger.warning(
-                    "the file of the control socket is not watched; SIGHUP makes it anew if it is removed",
-                    metadata: ["socket": "\(path)", "reason": "\(error)"])
             }
         }
         try? await gracefulShutdown()
+    }
+
+    private func watch() async throws {
+        let watch = try PathChanges(path)
+        while true {
+            // Changes after this call wake the next wait.
+            try await watch.look()
+            await check()
+            try await watch.next()
+            try await clock.sleep(for: Self.interval)
+        }
     }
 
     /// Replaces the file if it is gone.

@@ -20,7 +20,12 @@ package enum DescriptorReserve {
     static let leastConnections = 4
 
     private static let beginning = Mutex(0)
-    private static let connections = Mutex(0)
+    private static let connections = Mutex(Connections())
+
+    private struct Connections {
+        var count = 0
+        var byUser: [Int64: Int] = [:]
+    }
 
     /// Sets the share of a command aside, until ``Place/leave()`` is called; nil: there are too few descriptors.
     ///
@@ -66,12 +71,12 @@ package enum DescriptorReserve {
         max(leastConnections, limit - limit / 2 - rest - share)
     }
 
-    /// Sets a descriptor aside for a connection, as long as the answer is there; nil: there are too few.
+    /// Sets a descriptor aside for a connection until the result is released; returns nil if there are too few.
     static func connect() -> Connection? {
         let most = mostConnections
-        let isSetAside = connections.withLock { count in
-            guard count < most else { return false }
-            count += 1
+        let isSetAside = connections.withLock { connections in
+            guard connections.count < most else { return false }
+            connections.count += 1
             return true
         }
         return isSetAside ? Connection() : nil
@@ -79,9 +84,31 @@ package enum DescriptorReserve {
 
     /// A descriptor that is set aside for a connection.
     struct Connection: ~Copyable, Sendable {
+        private var user: Int64?
+
         fileprivate init() {}
 
-        deinit { DescriptorReserve.connections.withLock { $0 -= 1 } }
+        /// Counts the connection as one of a user, over all sockets; returns false if the user has its share of them already:
+        /// half of all.
+        mutating func count(for user: Int64) -> Bool {
+            let share = max(1, DescriptorReserve.mostConnections / 2)
+            let isCounted = DescriptorReserve.connections.withLock { connections in
+                guard connections.byUser[user, default: 0] < share else { return false }
+                connections.byUser[user, default: 0] += 1
+                return true
+            }
+            if isCounted { self.user = user }
+            return isCounted
+        }
+
+        deinit {
+            let user = user
+            DescriptorReserve.connections.withLock { connections in
+                connections.count -= 1
+                guard let user, let count = connections.byUser[user] else { return }
+                connections.byUser[user] = count > 1 ? count - 1 : nil
+            }
+        }
     }
 
     /// How many descriptors are open; nil: there is not even one to look with.

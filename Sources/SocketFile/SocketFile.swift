@@ -93,9 +93,12 @@ package struct SocketFile: Sendable {
     /// Means the descriptor itself (`AT_EMPTY_PATH` of fchownat(2)), which Swift's module of the C library does not have.
     private static let emptyPath: Int32 = 0x1000
 
-    /// Changes the permissions of what a descriptor of a name stands for, which fchmod(2) does not.
+    /// Changes the permissions of the file behind a descriptor of a name (`O_PATH`), which fchmod(2) does not accept. This needs
+    /// `/proc`, except where the permissions are right already.
     private static func change(_ file: Int32, _ mode: UInt16) -> Int32 {
-        chmod("/proc/self/fd/\(file)", mode_t(mode))
+        var status = stat()
+        if fstat(file, &status) == 0, status.st_mode & 0o7777 == mode_t(mode) { return 0 }
+        return chmod("/proc/self/fd/\(file)", mode_t(mode))
     }
 
     private static func bind(_ descriptor: Int32, _ path: String) -> Int32 {

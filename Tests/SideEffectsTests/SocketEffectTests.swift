@@ -220,6 +220,8 @@ private func listening(
         let late = try #require(Socket(to: path))
         late.send("2\n")
         while sensing.names.isEmpty {
+            // Bytes without a line break do not keep a place.
+            for client in silent { client.send(" ") }
             clock.advance(by: SocketEffect.idleLimit)
             await clock.sleepers(atLeast: 1)
         }

@@ -163,6 +163,7 @@ final class HTTPTransfer {
     }
 
     private static let closed = "the connection was closed before the answer was complete"
+    private static let numbersOfConnecting = [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, EACCES, EPERM]
     private static let cutOff = "the connection was cut off before the answer was complete"
 
     private func words(for code: CURLcode) -> String {
@@ -173,7 +174,8 @@ final class HTTPTransfer {
         case CURLE_COULDNT_CONNECT: return systemError ?? "the connection failed"
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return Self.closed
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
-            if let systemError { return systemError }
+            // A number of connecting is that of an address which was tried before.
+            if let systemError, !Self.numbersOfConnecting.contains(Int32(clamping: number)) { return systemError }
             return isSecure ? Self.cutOff : "the answer is not HTTP"
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: return "the answer is not HTTP"
         case CURLE_COULDNT_RESOLVE_HOST: return "the name is not known"

@@ -19,7 +19,7 @@ public struct SocketEffect: EffectImplementation {
     /// The number of connections that are read at once. Half of them may be of one user. There are fewer where the process may
     /// have few descriptors.
     public static let connectionLimit = 64
-    /// The time for which a connection may be silent while another one waits for its place.
+    /// The time for which a connection may send no whole line while another one waits for its place.
     public static let idleLimit = Duration.seconds(30)
 
     /// How long it waits before it tries again to listen.
@@ -76,16 +76,21 @@ public struct SocketEffect: EffectImplementation {
             var complaints = Complaints()
             while true {
                 try await Poller.shared.readable(listener.descriptor)
-                guard let reserved = DescriptorReserve.connect() else {
+                guard var reserved = DescriptorReserve.connect() else {
                     complaints.add("cannot accept a connection: the daemon has too many files open", context)
                     try await context.clock.sleep(for: Self.shortagePause)
                     continue
                 }
                 let descriptor = linux_accept(listener.descriptor)
                 if descriptor >= 0 {
+                    let user = Self.user(of: descriptor)
+                    guard reserved.count(for: user) else {
+                        close(descriptor)
+                        complaints.add("closed a connection: the user \(user) has too many to all sockets", context)
+                        continue
+                    }
                     complaints.clear()
-                    let connection = Connection(
-                        descriptor: descriptor, entry: gate.arrive(of: Self.user(of: descriptor)), reserved)
+                    let connection = Connection(descriptor: descriptor, entry: gate.arrive(of: user), reserved)
                     Self.tell(connection.entry, context)
                     connections.addTask { await serve(connection, gate, inbox, context) }
                     continue
@@ -106,8 +111,8 @@ public struct SocketEffect: EffectImplementation {
     private final class Connection: Sendable {
         let descriptor: Int32
         let entry: SocketGate.Entry
-        /// How many times something was read from it.
-        let reads = Atomic(0)
+        /// The number of lines that were read from it.
+        let lines = Atomic(0)
         private let reserved: DescriptorReserve.Connection
 
         init(descriptor: Int32, entry: SocketGate.Entry, _ reserved: consuming DescriptorReserve.Connection) {
@@ -131,7 +136,8 @@ public struct SocketEffect: EffectImplementation {
         if let reason { context.logger.warning("\(reason)", metadata: ["uid": "\(entry.user)"]) }
     }
 
-    /// Reads a connection to its end when it has a place, and ends it where it is silent and another one waits for the place.
+    /// Reads a connection to its end when it has a place. Ends it when it sends no whole line for ``idleLimit`` and another one
+    /// waits for the place; single bytes do not keep a place.
     private func serve(
         _ connection: Connection, _ gate: SocketGate, _ inbox: Inbox, _ context: EffectContext
     ) async {
@@ -142,14 +148,14 @@ public struct SocketEffect: EffectImplementation {
             tasks.addTask {
                 var before = -1
                 while (try? await context.clock.sleep(for: Self.idleLimit)) != nil {
-                    let reads = connection.reads.load(ordering: .relaxed)
-                    if reads == before, gate.isWanted(connection.entry) {
+                    let lines = connection.lines.load(ordering: .relaxed)
+                    if lines == before, gate.isWanted(connection.entry) {
                         context.logger.warning(
-                            "a connection was closed, since it was silent and another one waits for its place",
+                            "a connection was closed, since it sent no whole line and another one waits for its place",
                             metadata: ["uid": "\(connection.entry.user)"])
                         return
                     }
-                    before = reads
+                    before = lines
                 }
             }
             await tasks.next()
@@ -167,8 +173,10 @@ public struct SocketEffect: EffectImplementation {
             // Descriptors that come along are closed by the system, since there is no room for them.
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
-                connection.reads.wrappingAdd(1, ordering: .relaxed)
-                for line in lines.add(buffer[..<count]) { inbox.take(line, from: user) }
+                for line in lines.add(buffer[..<count]) {
+                    connection.lines.wrappingAdd(1, ordering: .relaxed)
+                    inbox.take(line, from: user)
+                }
             } else if count == 0 {
                 if let line = lines.finish() { inbox.take(line, from: user) }
                 return

@@ -16,34 +16,46 @@ extension VarlinkService {
     /// - Throws: as ``start(at:interfaces:configuration:group:)``; the service is then as it was.
     public func restoreFile(mode: UInt16) async throws -> Bool {
         let gone = state.withLock { state -> SocketPath? in
-            guard !state.isClosing, !state.isRestoring, state.channel != nil, let path = state.path, !path.isThere
-            else {
-                return nil
-            }
-            state.isRestoring = true
+            guard !state.isClosing, state.channel != nil, let path = state.path, !path.isThere else { return nil }
+            // Until it is put back, nobody else releases it.
+            state.path = nil
             return path
         }
         guard let gone else { return false }
-        defer { state.withLock { $0.isRestoring = false } }
-        let new = try gone.bindAnew(mode: mode, backlog: configuration.backlog)
-        // From here on the lock is the new one's.
-        state.withLock { $0.path = new }
+        let new: SocketPath
+        do {
+            new = try gone.bindAnew(mode: mode, backlog: configuration.backlog)
+        } catch {
+            putBack(gone)
+            throw error
+        }
         let channel: any Channel
         do {
             channel = try await listen(new.descriptor)
         } catch {
+            // The channel has closed the new descriptor. The lock is the new one's; the old socket still listens.
             new.removeFile()
+            putBack(new.listening(on: gone.descriptor))
             throw error
         }
         let (old, isClosed) = state.withLock { state in
-            // A service that has stopped listening has released the path already.
-            guard state.channel != nil else { return (nil as (any Channel)?, true) }
+            guard let old = state.channel else { return (channel, true) }
             state.keepsFile = false
-            defer { state.channel = channel }
-            return (state.channel, false)
+            state.path = new
+            state.channel = channel
+            return (old, false)
         }
-        if isClosed { new.removeFile() }
-        try? await (isClosed ? channel : old)?.close().get()
+        if isClosed { new.release(keepingFile: false) }
+        try? await old.close().get()
         return !isClosed
+    }
+
+    /// Keeps a path whose file is gone, or releases it if the service has stopped listening by now.
+    private func putBack(_ path: SocketPath) {
+        let isClosed = state.withLock { state in
+            if state.channel != nil { state.path = path }
+            return state.channel == nil
+        }
+        if isClosed { path.release(keepingFile: false) }
     }
 }

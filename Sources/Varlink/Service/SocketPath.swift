@@ -16,7 +16,7 @@ struct SocketPath {
 
     let path: String
     /// The listening socket; whoever takes it over closes it.
-    let descriptor: Int32
+    private(set) var descriptor: Int32
     /// The lock; nil where the socket is inherited, since a socket that listens keeps others away by itself.
     private let lock: Int32?
     private let file: SocketFile
@@ -63,6 +63,13 @@ struct SocketPath {
         let new = try SocketPath(binding: path, mode: mode, backlog: backlog, underLock: kept)
         if kept == nil, let lock { close(lock) }
         return new
+    }
+
+    /// Returns this path with another descriptor, of a socket that was bound to it before.
+    func listening(on descriptor: Int32) -> SocketPath {
+        var other = self
+        other.descriptor = descriptor
+        return other
     }
 
     /// Removes the file, if it is still ours.

@@ -32,10 +32,8 @@ public final class VarlinkService: Sendable {
 
     struct State {
         var channel: (any Channel)?
-        /// The file of the socket, if there is one.
+        /// The file of the socket, if there is one. It is nil while the socket is bound again.
         var path: SocketPath?
-        /// Whether the socket is being bound anew.
-        var isRestoring = false
         var isClosing = false
         /// Whether the socket's file stays when the service is closed, since somebody else goes on listening.
         var keepsFile = false
