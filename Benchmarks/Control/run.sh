@@ -5,9 +5,6 @@
 set -eu
 cd "$(dirname "$0")"
 
-for program in python3 redis-server redis-benchmark; do
-    command -v "$program" >/dev/null || { echo "run.sh: there is no $program in PATH" >&2; exit 2; }
-done
 mkdir -p .build
 log=.build/benchmarks.log
 if test "${1-}" = --looking; then
@@ -18,6 +15,9 @@ if test "${1-}" = --looking; then
     }
     exec python3 looking.py ../../.build/release "$@"
 fi
+for program in redis-server redis-benchmark; do
+    command -v "$program" >/dev/null || { echo "run.sh: $program is not in PATH; install redis-server and redis-tools" >&2; exit 2; }
+done
 # As make release builds it.
 {
     ../../.ci/build-release mediatord &&

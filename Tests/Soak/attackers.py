@@ -25,6 +25,25 @@ from typing import Any
 
 INJECTOR, READER = 60002, 60010
 
+
+
+def wide(states: int, events: int) -> str:
+    """A system with many states and events, whose data a client chooses."""
+    fields = "{ text: string, texts: list(string), other: 'map(string, string)' }"
+    rows = {
+        "states": [f"S{number}: {fields}" for number in range(states)],
+        "events": [f"E{number}: {{ text: string }}" for number in range(events)],
+    }
+    goes = ", ".join(
+        f'E{number}: {{ to: S{number}, set: {{ text: "${{event.text}}", texts: "${{[event.text]}}", other: {{ text: "${{event.text}}" }} }} }}'
+        for number in range(events)
+    )
+    text = "system: wide\nfromOutside: any\ninitialState: { S0: { text: '', texts: [], other: { text: '' } } }\n"
+    for key, lines in rows.items():
+        text += f"{key}:\n" + "".join(f"  {line}\n" for line in lines)
+    return text + f"transitions:\n  any: {{ {goes} }}\n"
+
+
 CONFIGURATION = {
     "hog.yaml": """\
 system: hog
@@ -67,8 +86,9 @@ transitions: { Beating: { Beat: { to: Beating, set: { beats: "${state.beats + 1}
     "access.yaml": f"""\
 access:
   read: {{ users: [{READER}] }}
-  inject: {{ users: [{INJECTOR}], systems: [hog] }}
+  inject: {{ users: [{INJECTOR}], systems: [hog, wide] }}
 """,
+    "wide.yaml": wide(100, 100),
 }
 
 # A condition that takes as many steps as one may.
@@ -87,8 +107,8 @@ def message(method: str, parameters: dict[str, Any] | None = None, **flags: bool
     return json.dumps(call).encode() + b"\0"
 
 
-def emit(event: str, **data: Any) -> bytes:
-    return message("Emit", {"system": "hog", "event": event, "data": data})
+def emit(event: str, system: str = "hog", **data: Any) -> bytes:
+    return message("Emit", {"system": system, "event": event, "data": data})
 
 
 def answers(one: socket.socket, count: int) -> None:
@@ -114,6 +134,13 @@ def append(path: str) -> None:
     with connection(path) as one:
         for _ in range(60):
             one.sendall(emit("Append", text="y" * 50_000))
+            answers(one, 1)
+
+
+def widen(path: str) -> None:
+    with connection(path) as one:
+        for _ in range(40):
+            one.sendall(emit(f"E{random.randrange(100)}", "wide", text="w" * random.choice([300_000, 3_000])))
             answers(one, 1)
 
 
@@ -190,6 +217,8 @@ def long_replies(path: str) -> None:
             message("DescribeSystem", {"name": "hog"}), message("DescribeBus", {"name": "copies"}),
             message("Why", {"name": "next"}), message("Trace", {"name": "hog"}),
             message("WhyNot", {"name": "hog", "event": "Add"}), message("ReadMetrics"),
+            message("DescribeSystem", {"name": "wide"}), message("WhyNot", {"name": "wide", "event": "E1"}),
+            message("Why", {"name": "wide"}), message("Trace", {"name": "wide"}),
         ]
     )
     for one in held:
@@ -198,7 +227,7 @@ def long_replies(path: str) -> None:
 
 
 ATTACKS: dict[int, list[Callable[[str], None]]] = {
-    INJECTOR: [grow, append, numbers, flood, flood_unread, halves, idle],
+    INJECTOR: [grow, append, widen, numbers, flood, flood_unread, halves, idle],
     READER: [watch_costly, watch_large, long_replies, idle],
 }
 
@@ -244,6 +273,8 @@ VERBS: list[tuple[list[str], set[int]]] = [
     (["show", "hog", "--json"], {0}),
     (["show", "copies", "--json"], {0}),
     (["why", "next"], {0}),
+    (["show", "wide", "--json"], {0}),
+    (["why", "wide"], {0}),
     (["trace", "hog"], {0}),
     (["why-not", "hog", "Double"], {0}),
     (["emit", "heartbeat", "Poke"], {0}),
@@ -325,6 +356,8 @@ def run(ctl: str, path: str, pid: int, seconds: float, each: int = 2) -> dict[st
         "seconds": round(passed), "verbs": sum(len(times) for times in took.values()), "failures": failures,
         "slowest": [slowest[1], round(slowest[0], 3)],
         "slow": {verb: round(max(times), 3) for verb, times in sorted(took.items())},
+        "over_a_second": sum(time > 1 for times in took.values() for time in times),
+        "p999": round(sorted(time for times in took.values() for time in times)[-len(sum(took.values(), [])) // 1000 - 1], 3),
         "beats": (after - before) / (passed / 0.01),
         "MiB": {name: round(getattr(watcher, name) / 2**20) for name in ("first", "most", "last")},
     }

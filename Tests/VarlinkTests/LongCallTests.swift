@@ -16,6 +16,9 @@ private struct SlowService {
         }
     }
 
+    /// The user with precedence.
+    static let administrator: UInt32 = 61_001
+
     let service: VarlinkService
     let group: MultiThreadedEventLoopGroup
     let began = Recorder<Bool>()
@@ -38,10 +41,10 @@ private struct SlowService {
         }
         try interface.register("Ask") { _ in [:] }
         try interface.register("AskLong", takesLong: true) { (_: [String: Int], _) in Place(group: group) }
+        var configuration = ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test")
+        configuration.hasPrecedence = { $0.userID == Self.administrator }
         service = try await VarlinkService.start(
-            at: .nowhere, interfaces: [interface],
-            configuration: ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test"),
-            group: group)
+            at: .nowhere, interfaces: [interface], configuration: configuration, group: group)
     }
 
     func close() async throws {
@@ -67,6 +70,23 @@ struct LongCallTests {
         slow.door.signal()
         #expect(try await held == [:])
         #expect(slow.began.elements == [false])
+        await one.close()
+        await other.close()
+        try await slow.close()
+    }
+
+    @Test func `a call of others that takes long does not hold up a long call of a peer with precedence`() async throws
+    {
+        let slow = try await SlowService()
+        let administrator = VarlinkPeer(processID: 1, userID: SlowService.administrator, groupID: 61_001)
+        let (one, other) = (
+            try await slow.service.connect(), try await slow.service.connect(as: administrator)
+        )
+        async let held = one.call("org.example.slow.Hold")
+        await slow.began.wait { !$0.isEmpty }
+        #expect(try await other.call("org.example.slow.AskLong") == ["onLoop": false])
+        slow.door.signal()
+        #expect(try await held == [:])
         await one.close()
         await other.close()
         try await slow.close()

@@ -7,6 +7,7 @@ struct CallServer: Sendable {
     let configuration: ServiceConfiguration
     let dispatcher: Dispatcher
     let isWelcome: Bool
+    let hasPrecedence: Bool
 
     func run() async {
         while let request = await gate.nextCall() {
@@ -36,7 +37,7 @@ struct CallServer: Sendable {
         }
         // To compute a long answer and to write it as JSON would hold up the other connections of the event loop.
         guard dispatcher.takesLong(message.method) else { return await answer(message, call: request.call) }
-        return await withTaskExecutorPreference(EventLoopTaskExecutor.longCalls) {
+        return await withTaskExecutorPreference(EventLoopTaskExecutor.longCalls(hasPrecedence: hasPrecedence)) {
             await answer(message, call: request.call)
         }
     }

@@ -3,10 +3,17 @@ import NIOPosix
 
 /// Runs tasks on an event loop, so that a call that needs nothing but the loop is answered without changing threads.
 final class EventLoopTaskExecutor: TaskExecutor {
-    /// The thread for calls that take long. It serves no connection, and is none of the pool's, whose threads may all be blocked
-    /// by what a client wants to look into.
-    static let longCalls = EventLoopTaskExecutor(longCallsThread.next())
-    private static let longCallsThread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    /// The threads for calls that take long: the second one for peers with precedence, so that others do not hold them up. They
+    /// serve no connection. They are none of the pool's threads, which a system's code may block.
+    private static let longCalls = {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        return (common: EventLoopTaskExecutor(group.next()), precedence: EventLoopTaskExecutor(group.next()))
+    }()
+
+    /// Returns the executor for calls that take long.
+    static func longCalls(hasPrecedence: Bool) -> EventLoopTaskExecutor {
+        hasPrecedence ? longCalls.precedence : longCalls.common
+    }
 
     private let eventLoop: any EventLoop
 

@@ -84,7 +84,8 @@ final class ServiceConnection: ChannelDuplexHandler {
             peer: peer,
             configuration: configuration,
             dispatcher: dispatcher,
-            isWelcome: isWelcome
+            isWelcome: isWelcome,
+            hasPrecedence: owner.hasPrecedence
         )
         let executor: EventLoopTaskExecutor? =
             switch configuration.handlerExecution {
