@@ -40,6 +40,8 @@ public enum ConfigurationLimits {
     public static let calendarTimes = 64
     /// The shortest period of `every`, in nanoseconds: 1 ms.
     public static let shortestPeriod: Int64 = 1_000_000
+    /// The longest `maxWait` of a feedback: 24 hours.
+    public static let longestMaxWait = Duration.seconds(24 * 3_600)
     /// Characters of a summary line's data.
     static let summaryLength = 200
 }

@@ -28,7 +28,7 @@ UNSEEN = {
     "feedback-every-too-short", "feedback-onstate-any-among-others", "feedback-timeout-zero", "link-loop-limit-no-time",
     "link-loop-limit-zero", "system-field-type-too-deep", "system-initial-any",
     "watchdog-too-short", "handling-retry-delays-crossed", "handling-throttle-zero", "handling-timeout-zero", "handling-maxwait-too-short",
-    "handling-maxwait-zero",
+    "handling-maxwait-zero", "handling-maxwait-too-long",
     "supervision-delay-too-long", "supervision-idle-delay", "supervision-idle-limit", "supervision-delays-crossed", "supervision-limit-too-many", "system-ready-any", "transition-set-huge", "transition-stay-with-set", "transition-target-any",
     # Sizes are texts with a unit.
     "limits-of-states-beyond-numbers", "limits-of-states-too-small", "limits-of-value-too-large", "limits-of-value-too-small",

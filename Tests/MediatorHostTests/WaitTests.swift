@@ -229,7 +229,7 @@ private let goesOn = "strategy: continueOnNewState"
         await fixture.end()
     }
 
-    @Test(arguments: ["2s", "48h", "\"${duration(string(state.n) + 'h')}\""])
+    @Test(arguments: ["2s", "24h", "\"${duration(string(state.n) + 'h')}\""])
     func `of a debounce may have any limit that is no shorter`(maxWait: String) throws {
         _ = try Fixture("debounce: 2s, maxWait: \(maxWait), \(goesOn)")
     }

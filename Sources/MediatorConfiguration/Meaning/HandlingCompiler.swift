@@ -31,6 +31,13 @@ struct HandlingCompiler {
         guard let limit = written.maxWait else { return quiet.map { .debounce($0, maxWait: nil) } }
         let longest = delay(limit, "maxWait", states)
         guard let quiet, let longest else { return nil }
+        for case .constant(.duration(let longest)) in longest.values
+        where longest.swiftDuration > ConfigurationLimits.longestMaxWait {
+            lookup.report(
+                .outOfRange, at: limit.mark, "'maxWait' must be at most 24h",
+                hint: "leave 'maxWait' out to wait until the changes end")
+            return nil
+        }
         for (state, program) in quiet.sorted(by: { $0.key < $1.key }) {
             guard case .constant(.duration(let quiet)) = program,
                 case .constant(.duration(let longest))? = longest[state],
