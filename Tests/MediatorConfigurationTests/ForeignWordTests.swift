@@ -62,7 +62,7 @@ import Testing
             "mailbox", "system", "description", "parameters", "onState", "when", "limit", "every", "after", "at",
             "missed",
             "jitter", "debounce", "timeout", "retry", "to", "set", "kind", "overflow", "emitEvent", "emitValue", "loop",
-            "beyond", "strategy", "onFailure",
+            "beyond", "strategy", "onFailure", "initialState",
         ]
             + EffectSchema.builtin.flatMap { [$0.name] + $0.parameters.map(\.name) + $0.outcomes.map(\.name) })
 

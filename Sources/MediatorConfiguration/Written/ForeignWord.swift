@@ -156,6 +156,73 @@ package struct ForeignWord: Sendable {
             "an outcome is 'onSuccess' or 'onFailure'; write both to hear of every end"
         ),
 
+        (
+            .feedback, "else choose switch case", "when",
+            "write a feedback for each case, with when: and its condition"
+        ),
+        (
+            .feedback, "waitfortrigger waittemplate waituntil", "onState",
+            "to wait for an event add a state: a transition leads to the next one, and onState: says what runs there"
+        ),
+        (
+            .feedback, "continueonerror ignoreerrors initfail", "onFailure",
+            "write onFailure: and the event that it leads to"
+        ),
+        (
+            .feedback, "context assign data variables responsevariable register", "set",
+            "a state holds data: write set: beside 'to' of the transition, with event.… of an outcome"
+        ),
+        (
+            .feedback, "parallel", "onState",
+            "write a feedback for each, with the same onState:; they run beside each other"
+        ),
+        (
+            .feedback, "keepfiringfor resolvetimeout", "after",
+            "to stay in a state for a while write a feedback with after: 5m and emit:, which leads out of it"
+        ),
+        (.feedback, "scrapeinterval evaluationinterval advertint", "every", "write every: 15s"),
+        (.feedback, "scrapetimeout withtimeout jobtimeout", "timeout", "write timeout: 10s"),
+        (
+            .feedback, "mutetimeintervals activetimeintervals", "when",
+            "write when: and a condition on the time, such as when: now.getHours() >= 8"
+        ),
+        (
+            .feedback, "matchre routes route inhibitrules sendresolved", "onState",
+            "a feedback acts in states: write onState: and a state, such as one for alarms and one for their end"
+        ),
+        (
+            .feedback, "check", "tcp",
+            "a side effect that checks has its own name, such as tcp: { … }, http, ping, dns, process or path"
+        ),
+        (
+            .feedback, "depends dependson requires wants before conflicts", "links",
+            "systems are joined by buses and links, in a document of their own: links: { NAME: { attach: …, to: … } }"
+        ),
+        (.feedback, "trackscript operation builtin invoke src spawn", "run", "write run: [program, argument]"),
+        (
+            .feedback, "notifymaster notifybackup notifyfault exit onleave", "onState",
+            "a feedback acts when a state is entered: write one with onState: of the state that comes next"
+        ),
+        (.feedback, "smtpalert pagerduty webpush", "notify", "write notify: { url: …, text: … }"),
+        (
+            .feedback, "autostart onreboot", "initialState",
+            "the system begins in its initialState: write a feedback for it"
+        ),
+        (
+            .feedback, "stopsignal killsignal killmode killasgroup stopasgroup sendsigkill", "timeout",
+            "a command ends with SIGTERM, and with SIGKILL later, with all its processes; 'timeout' limits its time"
+        ),
+        (.feedback, "watchdogsec", "watchdog", "write watchdog: 10s in the system"),
+        (
+            .feedback, "conditionpathexists pathexists", "path",
+            "write a feedback with path: { path: … } that watches the file"
+        ),
+        (
+            .feedback, "minute hour day weekday month dayofweek dayofmonth", "at",
+            "write at: and a calendar time, such as at: Mon..Fri 06:30"
+        ),
+        (.feedback, "tags meta version", "onState", "write a comment, # …, beside 'onState'"),
+
         // Transitions
         (
             .transition,
@@ -176,6 +243,10 @@ package struct ForeignWord: Sendable {
             "a rule has no name: write a comment, # …, beside 'when' and 'to'"
         ),
         (.transition, "internal reenter external stop abort", "to", "write to: stay to change nothing"),
+        (
+            .transition, "priority order weight", "when",
+            "rules are tried in the order in which they stand; the first whose 'when' holds is taken"
+        ),
         (
             .transition, "from source on event trigger triggers", "transitions",
             "the keys above a rule say from which state and on which event: transitions: { FROM: { EVENT: … } }"
@@ -240,6 +311,23 @@ package struct ForeignWord: Sendable {
         ),
         (.system, "queue buffer inbox", "mailbox", "write mailbox: { limit: 1000 }"),
         (.system, "healthcheck livenessprobe status", "health", "write health: { STATE: degraded }"),
+
+        (.system, "guards", "when", "write when: and a condition in a rule of 'transitions'"),
+        (
+            .system,
+            "delays timeout ontimeout schedule onerror install operation program unit service vrrpscript vrrpinstance",
+            "feedbacks",
+            "write feedbacks: { NAME: { onState: STATE, after: 5s, emit: EVENT } }, with run:, every: or at: as needed"
+        ),
+        (.system, "always", "transitions", "write transitions: { STATE: { EVENT: TARGET } }"),
+        (.system, "mode", "feedbacks", "'mode' belongs to a feedback: feedbacks: { NAME: { …, mode: … } }"),
+        (
+            .system, "route receivers receiver inhibitrules global notify", "feedbacks",
+            "write feedbacks: { NAME: { onState: STATE, notify: { url: …, text: … } } }"
+        ),
+        (.system, "maxretries", "feedbacks", "write feedbacks: { NAME: { …, retry: { times: 3, delay: 5s } } }"),
+        (.system, "log logging", "feedbacks", "write feedbacks: { NAME: { onState: STATE, log: \"…\" } }"),
+        (.system, "version tags meta enabled", "description", "write a comment, # …, or 'description'"),
 
         // Buses
         (
