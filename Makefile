@@ -9,10 +9,10 @@ VENV := .build/venv
 
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-openssl-dev libncurses6 libsqlite3-0 \
-	libre2-dev libsystemd-dev libxml2 pkg-config tzdata
+	libre2-dev libsystemd-dev libxml2 libyaml-0-2 libyaml-dev pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3
 DEB_PACKAGES := debhelper dpkg-dev
-BENCH_PACKAGES := erlang-base libyaml-dev monit python3 redis-server redis-tools supervisor valgrind
+BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	strace systemd-container tmux zsh
 

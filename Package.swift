@@ -14,25 +14,25 @@ let strict: [SwiftSetting] = [
 /// .ci/build-release decides.
 let re2 = Context.environment["MEDIATORD_RE2_ARCHIVE"] == "1" ? ":libre2.a" : "re2"
 
-let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+/// A product of another package. A program that turns the trait off does not fetch the package.
+func product(_ name: String, _ package: String, trait: String = "Daemon") -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
+let argumentParser = product("ArgumentParser", "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
-let nio = [
-    Target.Dependency.product(name: "NIOCore", package: "swift-nio"),
-    Target.Dependency.product(name: "NIOPosix", package: "swift-nio"),
-]
-let openCombine = Target.Dependency.product(name: "OpenCombine", package: "OpenCombine")
-let openCombineDispatch = Target.Dependency.product(name: "OpenCombineDispatch", package: "OpenCombine")
-let openCombineFoundation = Target.Dependency.product(name: "OpenCombineFoundation", package: "OpenCombine")
-let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let serviceLifecycleTestKit = Target.Dependency.product(
-    name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let nioHTTP = product("NIOHTTP1", "swift-nio")
+let logging = product("Logging", "swift-log")
+let metrics = product("Metrics", "swift-metrics")
+let nio = [product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio")]
+let openCombine = product("OpenCombine", "OpenCombine", trait: "OpenCombine")
+let openCombineDispatch = product("OpenCombineDispatch", "OpenCombine", trait: "OpenCombine")
+let openCombineFoundation = product("OpenCombineFoundation", "OpenCombine", trait: "OpenCombine")
+let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle")
+let serviceLifecycleTestKit = product("ServiceLifecycleTestKit", "swift-service-lifecycle", trait: "ServiceLifecycle")
+let subprocess = product("Subprocess", "swift-subprocess")
+let systemPackage = product("SystemPackage", "swift-system")
+let unixSignals = product("UnixSignals", "swift-service-lifecycle", trait: "ServiceLifecycle")
 
 let package = Package(
     name: "mediatord",
@@ -51,6 +51,14 @@ let package = Package(
         .executable(name: "mediatord", targets: ["mediatord"]),
         .executable(name: "mediatorctl", targets: ["mediatorctl"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Daemon", "OpenCombine"]),
+        .trait(
+            name: "Daemon", description: "The daemon, its client, and the libraries that these are made of",
+            enabledTraits: ["ServiceLifecycle"]),
+        .trait(name: "OpenCombine", description: "FeedbackKitOpenCombine"),
+        .trait(name: "ServiceLifecycle", description: "FeedbackKitServiceLifecycle"),
+    ],
     // Exact versions, so that a tag is built of the same code again; .ci/dependencies has those of what these use in turn.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -60,7 +68,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
@@ -77,6 +84,7 @@ let package = Package(
         // The files of UNIX sockets, and whether others could replace them.
         .target(name: "SocketFile", swiftSettings: strict),
         .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
+        .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // Layer 1: one step above one of those.
@@ -87,7 +95,7 @@ let package = Package(
             name: "FeedbackKitServiceLifecycle", dependencies: ["FeedbackKit", serviceLifecycle], swiftSettings: strict),
         .target(
             name: "Systemd", dependencies: ["CLinux", "CSystemd", logging, serviceLifecycle], swiftSettings: strict),
-        .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", yams], swiftSettings: strict),
+        .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", "CYaml"], swiftSettings: strict),
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         .target(

@@ -20,7 +20,7 @@ from powercut import Disk
 
 # The releases of Debian that are supported, with systemd 252 and 257.
 SUITES = ("bookworm", "trixie")
-PACKAGES = ("dbus", "libcurl4", "systemd", "systemd-sysv")
+PACKAGES = ("dbus", "libcurl4", "libyaml-0-2", "systemd", "systemd-sysv")
 TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
 
 # Where the libraries go which the programs need and Debian does not have, such as Swift's.

@@ -5,6 +5,7 @@ Programs that are wrong are compiled, too, for what the compiler says about them
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -204,3 +205,34 @@ def test_the_tests_that_the_page_about_semantics_names_exist(tested: str) -> Non
     sentences = [name for name in named if name.count(" ") >= 3 and not name.startswith("…")]
     assert len(sentences) > 30
     assert not [name for name in sentences if f"func `{name}`" not in tested]
+
+
+def test_a_program_that_uses_the_library_alone_fetches_one_package(tmp_path: Path) -> None:
+    # A package is known by the name of its folder.
+    (tmp_path / "mediatord").symlink_to(REPOSITORY)
+    program = tmp_path / "program"
+    (program / "Sources" / "program").mkdir(parents=True)
+    (program / "Sources" / "program" / "main.swift").write_text("import FeedbackKit\n\nprint(Overflow.dropOldest)\n")
+    (program / "Package.swift").write_text(
+        """\
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "program",
+    dependencies: [.package(path: "../mediatord", traits: [])],
+    targets: [.executableTarget(name: "program", dependencies: [.product(name: "FeedbackKit", package: "mediatord")])]
+)
+"""
+    )
+
+    def swift(*words: str) -> str:
+        done = subprocess.run(["swift", *words], cwd=program, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    shown = json.loads(swift("package", "show-dependencies", "--format", "json"))
+    (library,) = shown["dependencies"]
+    assert [one["identity"] for one in library["dependencies"]] == ["swift-collections"]
+    # An event is dropped when a mailbox is full: the program runs.
+    assert swift("run", "program").strip() == "dropOldest"

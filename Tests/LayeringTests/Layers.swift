@@ -19,6 +19,7 @@ enum Layers {
         // Where it serves, nobody else may put a socket.
         "Varlink": ["SocketFile"] + nio + cLibrary + foundation,
         "CSystemd": [],
+        "CYaml": [],
 
         // Layer 1: one step above one of those.
         // It reports failures to whichever of the two frameworks runs the test.
@@ -26,9 +27,8 @@ enum Layers {
         "FeedbackKitServiceLifecycle": ["FeedbackKit", "ServiceLifecycle"],
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CLinux", "CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
-        // CYaml is the parser below Yams, and comes with it.
         // It lists and reads a directory. Files are read and compiled on several threads.
-        "MediatorConfiguration": ["CommonExpression", "Yams", "CYaml", "Dispatch"] + cLibrary + foundation,
+        "MediatorConfiguration": ["CommonExpression", "CYaml", "Dispatch"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         // It asks the C library what a thread keeps, for turns that follow each other on one, and for nothing else.

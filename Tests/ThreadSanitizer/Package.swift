@@ -25,7 +25,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
@@ -54,10 +53,11 @@ let package = Package(
         .testTarget(
             name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
             swiftSettings: strict),
+        .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
         .target(
-            name: "MediatorConfiguration", dependencies: ["CommonExpression", .product(name: "Yams", package: "Yams")],
+            name: "MediatorConfiguration", dependencies: ["CommonExpression", "CYaml"],
             swiftSettings: strict),
         .target(
             name: "MediatorHost",

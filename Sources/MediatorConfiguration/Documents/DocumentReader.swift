@@ -85,37 +85,14 @@ struct DocumentReader {
             return Failure(offset: start, documentStart: start, isFinal: true)
         }
         defer { yaml_parser_delete(parser) }
-        let input = Self.input(of: source.bytes[start...])
+        // The bytes must stay until the parser is deleted. They are UTF-8 (``Encoding``).
+        let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.bytes.count - start)
         defer { input.deallocate() }
-        Self.feed(parser, input, characters: source.scalarCount(start..<source.bytes.count))
+        _ = input.initialize(from: source.bytes[start...])
+        yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+        yaml_parser_set_input_string(parser, input.baseAddress, input.count)
         var cursor = CharacterCursor(source: source, base: start)
         return readEvents(parser, &cursor)
-    }
-
-    /// How many NUL follow a text that libyaml reads: as far as it looks ahead.
-    private static let lookahead = 4
-
-    private static func input(of bytes: ArraySlice<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
-        let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count + lookahead)
-        _ = input.initialize(from: bytes)
-        input[bytes.count...].initialize(repeating: 0)
-        return input
-    }
-
-    /// Gives the parser all its input as if it had read it: as characters followed by NUL, with nothing left to read. By
-    /// itself it would decode and check each of them, which has been done (``Encoding``), and which is a fifth of its work.
-    ///
-    /// The input must stay until the parser is deleted, which frees the buffer that it made for itself, at `start`.
-    private static func feed(
-        _ parser: UnsafeMutablePointer<yaml_parser_t>, _ input: UnsafeMutableBufferPointer<UInt8>, characters: Int
-    ) {
-        yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
-        yaml_parser_set_input_string(parser, input.baseAddress, 0)
-        parser.pointee.buffer.pointer = input.baseAddress
-        parser.pointee.buffer.last = input.baseAddress.map { $0 + input.count - lookahead + 1 }
-        parser.pointee.buffer.end = input.baseAddress.map { $0 + input.count }
-        parser.pointee.unread = characters + 1
-        parser.pointee.eof = 1
     }
 
     /// Feeds the parser's events to a builder.

@@ -13,8 +13,9 @@ enum SyntaxFault {
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
         _ findings: Findings, innermost: Int?, flowStart: Int?, behind root: Node?
     ) -> (offset: Int, isOfRoot: Bool) {
-        let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
-        let context = parser.pointee.context.map { String(cString: $0) } ?? ""
+        let text = parser.pointee.problem.map { String(cString: $0) } ?? ""
+        let problem = SyntaxProblem(rawValue: text)
+        let context = parser.pointee.context.flatMap { SyntaxContext(rawValue: String(cString: $0)) }
         let stopped = cursor.offset(of: parser.pointee.problem_mark)
         var place = stopped
         let begun = cursor.offset(of: parser.pointee.context_mark)
@@ -41,20 +42,16 @@ enum SyntaxFault {
                 .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
             return (stopped, true)
         }
-        if problem.hasPrefix("Maximum nesting level") {
-            TreeBuilder.complainOfDepth(Span(start: stopped, end: stopped + 1), source, findings)
-            return (stopped, false)
-        }
-        var words = explanation(problem, context, source, stopped)
+        var words = explanation(problem, context, source, stopped) ?? Words(message: "not YAML: \(text)")
         if words.isAtBeginning { place = begun }
         if words.isAtKey { place = firstCharacter(ofLineAt: stopped, source) }
-        if problem == "did not find expected node content", let innermost, isAtEnd(stopped, source) {
-            words = neverClosed(source.bytes[innermost] == UInt8(ascii: "[") ? "sequence" : "mapping")
+        if problem == .noNodeContent, let innermost, isAtEnd(stopped, source) {
+            words = neverClosed(isList: source.bytes[innermost] == UInt8(ascii: "["))
             place = innermost
         }
         if place >= source.bytes.count, place > 0, !words.isAtBeginning { place = lastCharacter(source) }
         var message = words.message
-        if !words.isAtBeginning, let what = construct(context), begun < place {
+        if !words.isAtBeginning, let what = context?.construct, begun < place {
             let line = source.location(at: begun).line
             if line != source.location(at: place).line { message += " (in \(what) that begins at line \(line))" }
         }
@@ -76,13 +73,13 @@ enum SyntaxFault {
     }
 
     /// What is wrong where the parser takes the first line, or the first lines, of a document to be all of it.
-    private static func slip(_ problem: String, _ root: Node, _ source: SourceText, _ stopped: Int) -> Words? {
+    private static func slip(_ problem: SyntaxProblem?, _ root: Node, _ source: SourceText, _ stopped: Int) -> Words? {
         // A line that begins or ends a document is nothing that stands too far out.
         let lines = source.lineIndex(at: root.span.start)...source.lineIndex(at: min(stopped, source.bytes.count))
         guard ![lines.lowerBound, lines.upperBound].contains(where: { source.line($0).starts(with: "---".utf8) }) else {
             return nil
         }
-        if case ("did not find expected <document start>", .sequence) = (problem, root.content),
+        if case (.noDocumentStart, .sequence) = (problem, root.content),
             source.line(lines.lowerBound).last(where: { $0 > 0x20 }) == UInt8(ascii: "]")
         {
             return Words(
@@ -92,7 +89,7 @@ enum SyntaxFault {
             )
         }
         switch (problem, root.content) {
-        case ("did not find expected <document start>", .mapping):
+        case (.noDocumentStart, .mapping):
             let column = source.location(at: root.span.start).column
             guard source.bytes[root.span.start] != UInt8(ascii: "{"), stopped < source.bytes.count,
                 source.location(at: stopped).column < column,
@@ -101,7 +98,7 @@ enum SyntaxFault {
             return Words(
                 message: "this key stands further in than those below it",
                 hint: "keys of one mapping stand in the same column")
-        case ("mapping values are not allowed in this context", .scalar(let scalar)) where scalar.style == .plain:
+        case (.mappingValueNotAllowed, .scalar(let scalar)) where scalar.style == .plain:
             return Words(
                 message: "this line is neither 'key: value' nor part of a text",
                 hint: scalar.text.holds("=") ? "write ':' and a space instead of '='" : "is a ':' missing?")
@@ -116,87 +113,89 @@ enum SyntaxFault {
         var isAtKey = false
     }
 
-    private static func explanation(_ problem: String, _ context: String, _ source: SourceText, _ offset: Int) -> Words
-    {
+    /// Returns the words for a problem; nil if libyaml's own serve best.
+    private static func explanation(
+        _ problem: SyntaxProblem?, _ context: SyntaxContext?, _ source: SourceText, _ offset: Int
+    ) -> Words? {
         let rest = source.bytes[min(offset, source.bytes.count)...]
         let isAtEnd = isAtEnd(offset, source)
         let character = rest.first.map { String(UnicodeScalar($0)) } ?? ""
         switch problem {
-        case "mapping values are not allowed in this context" where standsTooDeep(source, offset):
+        case .mappingValueNotAllowed where standsTooDeep(source, offset):
             return Words(
                 message: "this key stands further in than the one above it, which has its value already",
                 hint:
                     "keys of one mapping stand in the same column; a text that goes on here with ': ' in it needs quotes",
                 isAtKey: true)
-        case "mapping values are not allowed in this context":
+        case .mappingValueNotAllowed:
             return Words(
                 message: "a ':' that makes a key is not possible here",
                 hint: "text that holds ': ' needs quotes; a nested mapping begins on a new line")
-        case "could not find expected ':'" where isMissingSpace(context, source, offset):
+        case .noColon where isMissingSpace(source, offset):
             return Words(
                 message: "this line is neither 'key: value' nor part of a text", hint: "a ':' needs a space after it",
                 isAtBeginning: true)
-        case "found unexpected ':'":
+        case .unexpectedColon:
             return Words(message: "a ':' that makes a key is not possible here", hint: "a ':' needs a space after it")
-        case "did not find expected <document start>":
+        case .noDocumentStart:
             return Words(
                 message: "a new document was expected here", hint: "after '...' and before '%', write a line '---'")
-        case "found unknown directive name", "found incompatible YAML document":
+        case .unknownDirective, .incompatibleVersion:
             return Words(message: "the only directive there is, is '%YAML 1.2'", hint: "leave the line out")
-        case "found undefined tag handle":
+        case .undefinedTagHandle:
             return Words(message: "tags are not used here", hint: "text that begins with '!' needs quotes")
-        case "did not find expected comment or line break":
+        case .noLineBreak:
             return Words(message: "nothing but a line break may follow here", hint: "text begins on the next line")
-        case "did not find expected hexdecimal number":
+        case .noHexadecimalNumber:
             return Words(message: "an escape needs more hexadecimal digits", hint: "\\xNN, \\uNNNN or \\UNNNNNNNN")
-        case "found invalid Unicode character escape code":
+        case .invalidEscapedCharacter:
             return Words(message: "this escape stands for no character", hint: nil)
-        case "did not find expected node content":
+        case .noNodeContent:
             return Words(message: "a value was expected here", hint: nil)
-        case "could not find expected ':'":
+        case .noColon:
             return Words(
                 message: "this line is neither 'key: value' nor part of a text", hint: "is a ':' missing?",
                 isAtBeginning: true)
-        case "did not find expected ',' or ']'" where isAtEnd, "did not find expected ',' or '}'" where isAtEnd:
-            return neverClosed(context)
-        case "did not find expected key" where character == "-":
+        case .noListEnd where isAtEnd, .noMappingEnd where isAtEnd:
+            return neverClosed(isList: context == .flowSequence)
+        case .noKey where character == "-":
             return Words(
                 message: "an entry '- …' of a list cannot stand here",
                 hint: "entries of one list stand in the same column")
-        case "did not find expected key":
+        case .noKey:
             return Words(
                 message: "a key was expected here",
                 hint: "keys of one mapping stand in the same column; after a closing quote nothing may follow")
-        case "did not find expected '-' indicator":
+        case .noListEntry:
             return Words(
                 message: "an entry '- …' of the list was expected here",
                 hint: "entries of one list stand in the same column")
-        case "did not find expected ',' or ']'":
+        case .noListEnd:
             return Words(message: "',' or ']' was expected here", hint: "close the list with ']'")
-        case "did not find expected ',' or '}'":
+        case .noMappingEnd:
             return Words(
                 message: "',' or '}' was expected here",
                 hint: "close the mapping with '}'; text with ',', '{' or '}' in it needs quotes here")
-        case "found unexpected end of stream" where context.contains("quoted"),
-            "found unexpected document indicator" where context.contains("quoted"):
+        case .unexpectedEnd where context == .quotedScalar,
+            .unexpectedDocumentMark where context == .quotedScalar:
             return Words(message: "this quote is never closed", hint: nil, isAtBeginning: true)
-        case "found character that cannot start any token":
+        case .noToken:
             return Words(
                 message: "a value cannot begin with '\(character)'",
                 hint: "text that begins with '\(character)' needs quotes")
-        case "did not find expected alphabetic or numeric character" where context.contains("alias"):
+        case .noName where context == .alias:
             return Words(
                 message: "an alias '*…' needs a name of letters, digits, '_' and '-'",
                 hint: "text that begins with '*' needs quotes")
-        case "found unknown escape character":
+        case .unknownEscape:
             return Words(message: "this escape is not known in double quotes", hint: "write \\\\ for a backslash")
-        default:
-            return Words(message: "not YAML: \(problem)")
+        case .unexpectedEnd, .unexpectedDocumentMark, .noName, nil:
+            return nil
         }
     }
 
     /// Whether the line before an offset has a ':' that only lacks a space.
-    private static func isMissingSpace(_ context: String, _ source: SourceText, _ offset: Int) -> Bool {
+    private static func isMissingSpace(_ source: SourceText, _ offset: Int) -> Bool {
         let index = source.lineIndex(at: min(offset, source.bytes.count))
         guard index > 0 else { return false }
         let line = source.line(index - 1).drop { $0 == UInt8(ascii: " ") }
@@ -236,20 +235,9 @@ enum SyntaxFault {
         return rest.isEmpty || rest.starts(with: "---".utf8) || rest.starts(with: "...".utf8)
     }
 
-    private static func neverClosed(_ context: String) -> Words {
-        let bracket = context.contains("sequence") ? "[" : "{"
+    private static func neverClosed(isList: Bool) -> Words {
+        let bracket = isList ? "[" : "{"
         return Words(message: "this '\(bracket)' is never closed", isAtBeginning: true)
-    }
-
-    /// What the parser was in.
-    private static func construct(_ context: String) -> String? {
-        switch context {
-        case "while parsing a block mapping": "the mapping"
-        case "while parsing a block collection": "the list"
-        case "while parsing a flow mapping": "the '{'"
-        case "while parsing a flow sequence": "the '['"
-        default: nil
-        }
     }
 
     /// A tab in the white space before an offset's line begins in earnest.

@@ -1,0 +1,1 @@
+../../../../Sources/CYaml/shim.h
