@@ -5,7 +5,7 @@ import Varlink
 /// The state of a host as a text, which one daemon leaves to the next: a JSON object, with a version, of bounded size.
 ///
 /// Each state and value has its type beside it, so that the text means the same whatever the configuration says by the time
-/// that it is read. What it looks like is described in `Documentation/Reference/Operating.md`.
+/// that it is read. What it looks like is described in `Documentation/Reference/SavedState.md`.
 package enum StateSnapshot {
     /// What the text says it is.
     package static let format = "io.mediatord.state"

@@ -23,10 +23,10 @@ initialState: Here
 UNITS = Path(__file__).parents[2] / "systemd"
 EXAMPLES = UNITS / "examples"
 
-OPERATING = (Path(__file__).parents[2] / "Documentation" / "Reference" / "Operating.md").read_text()
+GUIDE = (Path(__file__).parents[2] / "Documentation" / "HowTo" / "Systemd.md").read_text()
 
 # The drop-in that the guide for operators shows.
-(NOTIFY_RELOAD,) = re.findall(r"```ini\n(\[Service\]\nType=notify-reload\n.*?)```", OPERATING, re.DOTALL)
+(NOTIFY_RELOAD,) = re.findall(r"```ini\n(\[Service\]\nType=notify-reload\n.*?)```", GUIDE, re.DOTALL)
 
 
 def drop_in(system: Container, text: str) -> None:

@@ -180,7 +180,7 @@ struct CommandTests {
         let code = try #require(error["code"]?.stringValue)
         let page = try String(
             contentsOfFile: #filePath.replacing(
-                /Tests\/MediatorCommandsTests.*/, with: "Documentation/Reference/Operating.md"),
+                /Tests\/MediatorCommandsTests.*/, with: "Documentation/Reference/ExitCodes.md"),
             encoding: .utf8)
         #expect(page.contains("`\(code)`"), "\(code) is not documented")
     }
@@ -217,7 +217,7 @@ struct CommandTests {
     @Test func `the help of each verb, that of the root and the guide have the same exit codes`() async throws {
         let page = try String(
             contentsOfFile: #filePath.replacing(
-                /Tests\/MediatorCommandsTests.*/, with: "Documentation/Reference/Operating.md"),
+                /Tests\/MediatorCommandsTests.*/, with: "Documentation/Reference/ExitCodes.md"),
             encoding: .utf8)
         let rows = page.matches(of: /(?m)^\| ([0-9]+) \| (.*) \|$/).map { (code: Int32($0.1) ?? -1, text: $0.2) }
         // The daemon's own are told before.

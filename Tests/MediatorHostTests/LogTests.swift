@@ -382,7 +382,7 @@ private let wiring = """
     }
 
     @Test func `The guide shows ids that there are`() throws {
-        let page = try text("Documentation/Reference/Operating.md")
+        let page = try text("Documentation/Reference/Log.md")
         let shown = page.matches(of: /\b[0-9a-f]{32}\b/).map { String($0.output) }
         #expect(Set(shown).isSubset(of: MessageID.allCases.map(\.rawValue)) && Set(shown).count >= 10)
     }
