@@ -118,7 +118,8 @@ let package = Package(
             dependencies: ["MediatorHost", "MediatorConfiguration", "CommonExpression", logging],
             swiftSettings: strict),
         .target(
-            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"], swiftSettings: strict),
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"],
+            resources: [.embedInCode("io.mediatord.Control.varlink")], swiftSettings: strict),
 
         // Layer 3: where the parts are joined.
         .target(

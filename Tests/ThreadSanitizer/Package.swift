@@ -82,7 +82,8 @@ let package = Package(
         .target(name: "SocketFile", swiftSettings: strict),
         .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
         .target(
-            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"], swiftSettings: strict),
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"],
+            resources: [.embedInCode("Library/io.mediatord.Control.varlink")], swiftSettings: strict),
         .target(
             name: "Systemd",
             dependencies: [
