@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from container import Container
-from test_documentation import EFFECTS, blocks, example
+from pages import blocks, section, side_effects
+from test_documentation import example
 
 UNIT = "mediatord.service"
 
@@ -164,7 +165,7 @@ def test_the_example_of_the_guide(journal: Container) -> None:
 
 
 def test_the_fields_of_the_guide_are_fields_of_the_journal(system: Container) -> None:
-    (copier,) = blocks(EFFECTS.split("\n## log\n")[1].split("\n## ")[0], "yaml")
+    (copier,) = blocks(section(side_effects(), "log"), "yaml")
     system.write("/etc/mediatord/copier.yaml", copier)
     assert system.systemctl("start", UNIT, check=False).returncode == 0, logged(system)
     system.run("mediatorctl", "emit", "copier", "Copied", "share=photos", "files=3")

@@ -13,15 +13,14 @@ import pytest
 
 from conftest import REPOSITORY
 from container import Container
-from test_documentation import OPERATING, blocks
+from pages import blocks, guide
 
 UNIT = "mediatord.service"
 CATALOGUE = REPOSITORY / "systemd" / "mediatord.catalog"
 IDS = dict(
     re.findall(r'case (\w+) = "(\w+)"', (REPOSITORY / "Sources" / "MediatorHost" / "Log" / "MessageID.swift").read_text())
 )
-(NIGHT,) = blocks(OPERATING.split("\n## Why is it so?\n")[1].split("\n## ")[0], "yaml")
-SECTION = OPERATING.split("\n## The journal\n")[1].split("\n## ")[0]
+(NIGHT,) = blocks(guide("Reference/Why.md"), "yaml")
 MOUNTED = "/srv/backup/mounted"
 
 # Fails in each of the ways that a system can be asked to.
@@ -299,7 +298,7 @@ def test_the_journal_of_the_guide(explained: Container) -> None:
     wait(explained, "systemFault")
     explained.run("rm", MOUNTED)
     wait(explained, "stateEntered", "MEDIATOR_SYSTEM=backup", "MEDIATOR_STATE=Paused")
-    scripts = [re.sub(r"\\\n *", "", block) for block in blocks(SECTION, "sh")]
+    scripts = [re.sub(r"\\\n *", "", block) for block in blocks(guide("Reference/Log.md"), "sh")]
     commands = 0
     for script in scripts:
         environment = ""
