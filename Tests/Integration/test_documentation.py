@@ -594,6 +594,17 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
             assert anchor in anchors(there.read_text()), f"{target}#{anchor}"
 
 
+def test_the_way_of_an_event_is_as_the_page_about_the_model_tells_it(daemon: Callable[..., Daemon]) -> None:
+    page = guide("Explanation/Model.md")
+    (text,) = blocks(page, "yaml")
+    (console,) = blocks(page, "console")
+    # The disk of this machine may have room.
+    one = daemon({"model.yaml": text.replace("event.used >= 95", "event.used >= 1").replace("every: 5s", "every: 24h")})
+    one.wait_log("Working → Paused")
+    command, _, expected = console.partition("\n")
+    assert shape(one.ctl(*command.removeprefix("$ mediatorctl ").split()).stdout) == shape(expected)
+
+
 def test_the_finding_of_the_page_about_loops_is_the_real_one() -> None:
     links, finding = blocks(guide("Explanation/Loops.md"), "")[:2]
     example = guide("Reference/Diagnostics/Whole.md").split("\n## `loop`\n")[1].split("\n## ")[0]

@@ -15,7 +15,8 @@ struct ValidateVerb: LocalVerb, ControlVerb {
         discussion: """
             Needs no daemon, and touches nothing: no command runs, nothing is written, no connection is made. What it \
             accepts, mediatord starts, given the environment variables and credentials that it names; those that are \
-            not to be had here are listed. Every problem of every file is shown at once, with its place.
+            not to be had here are listed. Every problem of every file is shown at once, with its place and a code in \
+            brackets. /usr/share/doc/mediatord/Documentation/Reference/Diagnostics.md explains each code with an example.
 
             Directories that are named one after the other are one configuration, in which all files count. With \
             --config they are layers instead, as those of mediatord --config are: a file of an earlier one overrides \
