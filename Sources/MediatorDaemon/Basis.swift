@@ -2,27 +2,27 @@ import Glibc
 import MediatorConfiguration
 import MediatorHost
 
-/// What a configuration was made of. Kept of the one that runs, so that a link can be changed without a look at what
-/// lies on disk by now.
+/// The sources of a configuration. The daemon keeps those of the active one, so it can change a link without reading
+/// the disk again.
 struct Basis: Sendable {
-    /// The files as they were read.
+    /// The files, as they were read.
     var contents: ConfigurationLayers.Contents
-    /// Where values from elsewhere were found, as they were.
+    /// The values of external references, as they were found.
     var values: ExternalValues
-    /// What was changed since, and lies in no file.
+    /// The changes since, which are in no file.
     var layer: TransientLayer
-    /// What was compiled of its parts, for the next to use again.
+    /// The compiled files, for the next compilation to use.
     var parts: CompiledParts
-    /// Who may do what, with the accounts that there were.
+    /// The rights of users, with the accounts at that time.
     var access: AccessTable
-    /// What there was to be said about all that.
+    /// The diagnostics of this configuration.
     var findings: Set<Diagnostic>
 }
 
-/// A configuration that was read and checked, and perhaps is to run.
+/// A candidate: a configuration that was read and checked, and may become active.
 struct Draft: Sendable {
     let result: CompilationResult
-    /// What it was made of, without changes that change nothing.
+    /// Its sources, without changes that have no effect.
     let basis: Basis
     /// The links whose changes change nothing, since they are written no longer.
     let moot: [String]
@@ -33,7 +33,7 @@ struct Draft: Sendable {
 extension Daemon {
     /// Reads and checks a configuration with changes on top of it.
     ///
-    /// - Parameter basis: what was read and compiled before.
+    /// - Parameter basis: the sources of the configuration before.
     func draft(
         _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(), after basis: Basis? = nil
     ) -> Draft {
@@ -44,7 +44,7 @@ extension Daemon {
 
     /// Checks a configuration that was read, with changes on top of it.
     ///
-    /// - Parameter known: who may do what, if that is known already; nil: accounts are looked up.
+    /// - Parameter known: the rights of users if they are known; nil to look accounts up.
     func draft(
         _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues,
         reusing known: CompiledParts, access: AccessTable? = nil
@@ -64,7 +64,7 @@ extension Daemon {
             access: access, findings: Set(result.diagnostics))
         return Draft(
             result: result, basis: basis, moot: moot,
-            // That a change of a link has become moot is told, but is no fault of what is written.
+            // A change of a link that no longer has an effect is reported, but is no fault of the files.
             graph: deniesWarnings && result.warnings > moot.count ? nil : result.graph)
     }
 }

@@ -4,11 +4,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Wakes those who wait for a point in time by the calendar: when it has come, and all of them when the system's clock has
-/// been set, and once a minute, since the time zone may have changed. Who is woken early looks again and waits anew.
+/// Wakes tasks at calendar times. It wakes one when its time has come. It wakes all when somebody sets the system
+/// clock, and once a minute, since the time zone may have changed. A task that wakes early checks the time and waits
+/// again.
 ///
-/// However many wait, there is one timer of the kernel (timerfd_create(2), `TFD_TIMER_CANCEL_ON_SET`), and one descriptor. It
-/// does not wake a machine that sleeps; what has passed meanwhile is told when that goes on.
+/// All tasks share one timer of the kernel (timerfd_create(2), `TFD_TIMER_CANCEL_ON_SET`) and one descriptor. The timer
+/// does not wake a machine that sleeps. A time that passes during sleep is noticed when the machine wakes.
 package final class CalendarAlarm: Sendable {
     private struct Waiter {
         var due: Timestamp
@@ -17,7 +18,7 @@ package final class CalendarAlarm: Sendable {
 
     private struct Machine {
         var waiters: [UInt64: Waiter] = [:]
-        /// Those who were cancelled before they waited.
+        /// The tasks that were cancelled before they began to wait.
         var cancelled: Set<UInt64> = []
         var nextID: UInt64 = 1
         /// When the timer tells.
@@ -26,7 +27,7 @@ package final class CalendarAlarm: Sendable {
         var review: Timestamp?
     }
 
-    /// How long nobody looks again.
+    /// The longest time between two checks.
     static let longestNap = Duration.seconds(60)
 
     private let machine = Mutex(Machine())
@@ -78,13 +79,13 @@ package final class CalendarAlarm: Sendable {
         machine.withLock { _ = $0.cancelled.remove(id) }
     }
 
-    /// How many wait.
+    /// The number of tasks that wait.
     package var waiting: Int { machine.withLock { $0.waiters.count } }
 
     /// Has the timer tell at a time, unless it tells earlier anyhow.
     ///
-    /// - Returns: whether the clock has been set, and nobody has been told: the timer tells it here instead of when it is
-    ///   read (timerfd_create(2), notes).
+    /// - Returns: whether somebody has set the clock, and no task was woken for that. The timer reports this here
+    ///   rather than when it is read (timerfd_create(2), notes).
     private func arm(_ machine: inout Machine, until due: Timestamp) -> Bool {
         let due = min(due, machine.review ?? due)
         if let armed = machine.armed, armed <= due { return false }

@@ -1,8 +1,8 @@
 import Glibc
 import Systemd
 
-/// A thread of its own for what keeps a processor busy, such as compiling a large configuration: the threads of the pool stay
-/// free for the systems, also where there is but one.
+/// A thread for work that keeps a processor busy, such as compiling a large configuration. The threads of the pool stay
+/// free for systems, even if there is only one.
 package enum CompileThread {
     /// Its stack in bytes, as large as that of the thread that compiles at the start.
     private static let stackSize = 8 * 1024 * 1024

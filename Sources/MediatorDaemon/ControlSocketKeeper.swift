@@ -28,7 +28,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
     /// The last complaint. The keeper does not repeat it before the file is back.
     private let complaint = Mutex<String?>(nil)
 
-    /// What the group of services calls it.
+    /// The name in the group of services.
     let description = "file of the control socket"
 
     init(

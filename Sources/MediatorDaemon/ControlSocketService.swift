@@ -6,17 +6,17 @@ struct ControlSocketService: Service, CustomStringConvertible {
     let service: VarlinkService
     /// Whether somebody else keeps the socket open, so that who connects while the daemon ends is served by the next one.
     let isLasting: Bool
-    /// How long calls under way may take to finish.
+    /// The time that calls in progress have to finish.
     static let closeLimit = Duration.seconds(1)
-    /// How long those who have connected may take to call, where the next ones wait for another daemon.
+    /// The time that connected clients have for their first call, if later clients wait for the next daemon.
     static let firstCallLimit = Duration.seconds(3)
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "control socket" }
 
     func run() async {
         try? await gracefulShutdown()
-        // Who was let in before the end began is answered, and not sent to the next daemon.
+        // The daemon answers clients that it accepted before the stop. They are not sent to the next daemon.
         let limit = isLasting ? Self.firstCallLimit : Self.closeLimit
         await service.close(within: limit, servingFirstCalls: isLasting)
     }
@@ -26,7 +26,7 @@ struct ControlSocketService: Service, CustomStringConvertible {
 struct ControlSocketEntrance: Service, CustomStringConvertible {
     let service: VarlinkService
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "entrance of the control socket" }
 
     func run() async {

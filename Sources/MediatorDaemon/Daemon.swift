@@ -22,40 +22,42 @@ public struct Daemon: Sendable {
     public var socket: String
     /// Whether the directory of the control socket is made if it is not there.
     public var makesSocketDirectory = true
-    /// Where figures are served over HTTP, such as `127.0.0.1:9464`; nil: nowhere.
+    /// The address that serves metrics over HTTP, such as `127.0.0.1:9464`; nil to serve none.
     public var metrics: String?
-    /// How long systems may take to become ready before the daemon goes on without them.
+    /// The time that systems have to become ready. Then the daemon goes on without them.
     public var readyLimit = Duration.seconds(30)
-    /// How long side effects may take to finish when the daemon is asked to stop.
+    /// The time that side effects have to finish after a request to stop.
     public var stopLimit = Duration.seconds(10)
-    /// What the service manager has passed to the process: sockets, and what the daemon before has left.
+    /// The sockets and files that the service manager has passed to the process, including those that the previous
+    /// daemon left.
     package var inheritance = Inheritance()
-    /// How many descriptors the process may have open, of which connections may take half; nil: ``run()`` raises the limit of
-    /// the process as far as is wanted and may be, and takes that.
+    /// The limit on open descriptors, of which connections may take half. With nil, ``run()`` raises the limit of the
+    /// process as far as it wants and may, and uses that.
     package var descriptors: Int?
     /// The kinds of side effects that configured systems may use.
     public var effects = EffectCatalogue.builtin
     /// The kinds of systems written in Swift of which configurations may make instances.
     public var kinds = SystemCatalogue()
-    /// What the process records through swift-metrics, to be told with the daemon's own figures; nil: that is told elsewhere.
+    /// The metrics that the process records through swift-metrics, to be served with the daemon's own; nil if somebody
+    /// else serves them.
     package var recorded: RecordedMetrics?
-    /// Where values that the configuration only names are found.
+    /// The source of values that the configuration only references.
     public var values = ExternalValues.process()
     /// The users and groups that there are.
     package var accounts = Accounts.machine
     /// Whether a configuration with a warning is not valid.
     public var deniesWarnings = false
-    /// Where to say what happens.
+    /// The log.
     public var logger: Logger
     /// By which the level of ``logger`` can be changed while the daemon runs; nil: it cannot.
     public var logLevels: LogLevelSwitch?
-    /// Who is told how the daemon is.
+    /// The service manager to notify.
     public var notifier = Notifier()
     /// The clock and the calendar; nil: the machine's.
     package var time: HostTime?
-    /// Where diagnostics of the configuration go, one call for each.
+    /// Receives the diagnostics of the configuration, one call for each.
     public var report: @Sendable (Diagnostic) -> Void
-    /// What to type to reach the daemon, for the log.
+    /// The command line of the client that reaches the daemon, for the log.
     public var client = "mediatorctl"
 
     /// A daemon that has not been started.
@@ -125,7 +127,7 @@ public struct Daemon: Sendable {
         return status
     }
 
-    /// What the system says of a call that failed.
+    /// The system's text for a call that failed.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
         return String(cString: strerror(error.errnoCode))
@@ -136,7 +138,7 @@ public struct Daemon: Sendable {
         notifier.notifyEnd(reason, number, status)
     }
 
-    /// What comes nearest to an error as a number of errno(3), for the service manager; nil: none does.
+    /// The number of errno(3) that is closest to an error, for the service manager; nil if none is.
     static func number(of error: any Error) -> Int32? {
         switch error {
         case let error as IOError: return error.errnoCode
@@ -154,7 +156,7 @@ public struct Daemon: Sendable {
         }
     }
 
-    /// Why figures cannot be served at an address.
+    /// The reason why metrics cannot be served at an address.
     private struct WrongAddress: Error, CustomStringConvertible {
         let description = "it is no address with a port, such as 127.0.0.1:9464"
     }
@@ -182,10 +184,9 @@ public struct Daemon: Sendable {
         return endpoint
     }
 
-    /// Reads and checks the configuration and builds what it says, as ``run()`` does; nothing is started, and every
-    /// finding is reported.
+    /// Reads, checks and builds the configuration as ``run()`` does. It starts nothing and reports every diagnostic.
     ///
-    /// - Returns: what was found, in a line, and whether ``run()`` would start it.
+    /// - Returns: a summary in one line, and whether ``run()`` would start the configuration.
     public func check() -> (summary: String, isValid: Bool) {
         let (draft, host) = build()
         guard draft.graph != nil, host == nil else {
@@ -216,9 +217,9 @@ public struct Daemon: Sendable {
         }
     }
 
-    /// Why there is no host.
+    /// The reason why there is no host.
     struct InvalidConfiguration: Error {
-        /// As a number of errno(3): what kept something from being read, else that what was read is not valid.
+        /// The reason as a number of errno(3): of a file that could not be read, else of an invalid configuration.
         var number = EINVAL
     }
 
@@ -248,7 +249,7 @@ public struct Daemon: Sendable {
         return (host, draft.basis)
     }
 
-    /// Where to serve: the socket that a socket unit has opened, else the one that the daemon before has left, else one at
+    /// The address to serve: the socket of a socket unit, else the socket that the previous daemon left, else one at
     /// the path.
     private func socketAddress() throws -> ServiceAddress {
         let kept = inheritance.kept
@@ -338,13 +339,13 @@ public struct Daemon: Sendable {
                     metadata: .about(.ready))
             },
             ended: {
-                // What ends on account of a fault is to begin anew.
+                // A process that ends because of a fault starts fresh.
                 if status.withLock({ $0 != .escalated }) { keeper.keep(host) }
             },
             overdue: { status.withLock { $0 = $0 == .escalated ? $0 : .stoppedByForce } })
-        // They are asked to stop one after the other, from the last to the first: the host ends the watches, so that no
-        // client holds up the end of the control socket. Where the socket outlasts the daemon, who connects while it ends
-        // waits for the next one.
+        // The services stop one after the other, from the last to the first. The host ends watches first, so no client
+        // delays the end of the control socket. If the socket outlasts the daemon, clients that connect during the stop
+        // wait for the next daemon.
         var services: [any Service] = [service, hostService, hangups, hangups.keeper]
         if service.isLasting { services.append(ControlSocketEntrance(service: service.service)) }
         if let endpoint { services.insert(endpoint, at: 0) }
@@ -370,14 +371,14 @@ public struct Daemon: Sendable {
             tell("a part of the daemon failed: \(error)", nil, .failed)
             return .failed
         }
-        // What the service manager shows of it afterwards is not only that it was stopping.
+        // The service manager keeps this text, which says more than that the daemon was stopping.
         if let system = escalated.withLock({ $0 }) {
             tell("ended on account of the system '\(system)'", nil, .escalated)
         }
         return status.withLock { $0 }
     }
 
-    /// Looks whether every loop turns, and feeds the service manager's watchdog meanwhile, if there is one to be fed.
+    /// Checks that every loop makes progress, and feeds the service manager's watchdog if there is one.
     private func makeWatch(_ host: Host) -> LoopWatchService {
         var interval: Duration?
         do {
@@ -403,7 +404,7 @@ public struct Daemon: Sendable {
         return LoopWatchService(host: host, deadline: deadline, watchdog: watchdog)
     }
 
-    /// How many lines a second are logged of what clients do, of each kind; of what is more only the number.
+    /// The limit on log lines a second about clients' acts, for each kind. Of further ones only the number is logged.
     private static let clientLinesPerSecond = 5
 
     private static func log(_ event: ServiceConfiguration.Event, _ logger: Logger, _ repeats: RepeatLog) {
@@ -432,8 +433,8 @@ public struct Daemon: Sendable {
         }
     }
 
-    /// Time as the machine has it: intervals by a clock that goes on while the machine sleeps, and is never set; calendar
-    /// times by the system's clock and the local time zone.
+    /// The time of the machine. Intervals use a clock that counts during sleep and is never set. Calendar times use the
+    /// system clock and the local time zone.
     private static func time() -> HostTime {
         var sleepUntil: (@Sendable (Timestamp) async throws -> Void)?
         if let alarm = CalendarAlarm() {
@@ -443,7 +444,7 @@ public struct Daemon: Sendable {
             clock: ContinuousClock(), now: { now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
     }
 
-    /// What the calendar says.
+    /// The present time by the calendar.
     static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -15,14 +15,14 @@ import Varlink
 
 /// `mediatord`: the command line of the daemon.
 public struct DaemonCommand: AsyncParsableCommand {
-    /// What `--help` says.
+    /// The text of `--help`.
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: program,
             abstract: "Run the small state machines of this host.", discussion: discussion, version: Version.current)
     }
 
-    /// What the program calls itself: a daemon of one's own by the name of its file.
+    /// The name of the program: a daemon of one's own has the name of its file.
     private static var program: String {
         let file = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
         return launch.isOwn ? file ?? "mediatord" : "mediatord"
@@ -111,22 +111,22 @@ public struct DaemonCommand: AsyncParsableCommand {
             """)
     var printKinds = false
 
-    /// What the program was launched with.
+    /// The arguments of the program.
     private struct Launch: Sendable {
         var kinds: [DaemonKind] = []
         var effects: [any EffectImplementation] = []
         var recorded: RecordedMetrics?
-        /// What the service manager has passed to the process.
+        /// The sockets and files that the service manager has passed to the process.
         var inheritance = Result<Inheritance, VarlinkError>.success(Inheritance())
 
         /// Whether it is a daemon of one's own.
         var isOwn: Bool { !kinds.isEmpty || !effects.isEmpty }
     }
 
-    /// How long the service manager may take to read the last messages.
+    /// The time that the service manager has to read the last messages.
     private static let farewell = Duration.seconds(5)
 
-    /// What the program was launched with.
+    /// The arguments of the program.
     @TaskLocal private static var launch = Launch()
 
     /// The command, for ArgumentParser.
@@ -222,7 +222,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         throw ExitCode(status.rawValue)
     }
 
-    /// Says what is wrong with the program itself, to people and to the service manager, before there is a daemon.
+    /// Reports a problem of the program itself to people and to the service manager, before there is a daemon.
     private static func failure(_ lines: [String]) -> ExitCode {
         for line in lines { LineWriter.standardError.write("\(program): \(line)\n") }
         return end(lines.first ?? "it cannot be run", nil, .failed)
@@ -245,7 +245,7 @@ public struct DaemonCommand: AsyncParsableCommand {
             metadata: ["reason": "\(String(cString: strerror(number)))"])
     }
 
-    /// Whether two paths lead to one file; of what is not there, whether they are one.
+    /// Returns whether two paths lead to the same file; of missing files, whether the paths are the same.
     private static func isSameFile(_ one: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())
         guard stat(one, &first) == 0, stat(other, &second) == 0 else { return one == other }
@@ -258,7 +258,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         return ExitCode(ExitStatus.failed.rawValue)
     }
 
-    /// Says what is wrong with the configuration: to the journal in one entry, in order with those of the log.
+    /// Reports the problems of the configuration. The journal gets them as one entry, in order with the entries of the
+    /// log.
     private static func report(_ diagnostic: Diagnostic) {
         let format = LogFormat.suited(to: STDERR_FILENO)
         if format == .journal {
@@ -300,9 +301,9 @@ public struct DaemonCommand: AsyncParsableCommand {
     ///     configuration cannot use ends the program with 5, and says why.
     ///   - effects: side effects of the program's own, beside those of every daemon. One that a configuration cannot use, or
     ///     of a name that there is already, ends the program with 5, and says why.
-    ///   - exposesRecordedMetrics: whether what the process records through swift-metrics is told with the daemon's own
-    ///     figures. For that the daemon bootstraps `MetricsSystem`, which may be done once in a process: a program that does
-    ///     so itself says `false`.
+    ///   - exposesRecordedMetrics: whether the daemon serves the metrics that the process records through
+    ///     swift-metrics. For that it bootstraps `MetricsSystem`, which a process may do once. A program that
+    ///     bootstraps it itself passes `false`.
     public static func launch(
         kinds: [DaemonKind] = [], effects: [any EffectImplementation] = [], exposesRecordedMetrics: Bool = true
     ) -> Never {
@@ -322,8 +323,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         dispatchMain()
     }
 
-    /// Opens what is closed of standard input, output and error, so that no other file gets their numbers, into which
-    /// somebody would then write log lines.
+    /// Opens standard input, output and error where they are closed. Otherwise another file could get their numbers,
+    /// and log lines would go into it.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // The lowest free number is taken, and all lower ones are in use.
@@ -353,8 +354,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
     }
 
-    /// Where the control socket lies if the command line does not say: what the environment names, then systemd's
-    /// `RuntimeDirectory=` (systemd.exec(5)), then the usual place for this user.
+    /// The path of the control socket if the command line has none: from the environment, else in systemd's
+    /// `RuntimeDirectory=` (systemd.exec(5)), else the usual place of this user.
     private static var usualSocket: String {
         let environment = ProcessInfo.processInfo.environment
         guard environment[ControlSocket.environmentVariable] == nil,
@@ -368,7 +369,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         name == ControlSocket.environmentVariable ? nil : ProcessInfo.processInfo.environment[name]
     }
 
-    /// What to type to reach this daemon: the client that lies beside it, if it is not in the search path.
+    /// The command line of the client that reaches this daemon: the client beside it, if that is not in the search
+    /// path.
     private static func client(for socket: String) -> String {
         let name = "mediatorctl"
         let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()

@@ -16,17 +16,17 @@ package import MediatorHost
 /// Configuration then says `kind: speaker` and `with: { target: 15 }`, and links, checks and shows the instance like any
 /// other system.
 ///
-/// The fields of states, events and parameters are found from how the types decode themselves, and have the types that
-/// configurations know: `Bool`, integers, `Double` and `Float`, `String`, `Date`, `Duration`, arrays, dictionaries with
-/// `String` keys, optional values, structures of these, and enumerations that are `CaseIterable` and have raw values, of
-/// which the words are known too. What else there is, is an error at the launch that names the type and the field.
+/// The fields of states, events and parameters are found by decoding their types. They may have the types of
+/// configurations: `Bool`, integers, `Double` and `Float`, `String`, `Date`, `Duration`, arrays, dictionaries with
+/// `String` keys, optional values, and structures of these. They may also be enumerations that are `CaseIterable` with
+/// raw values, whose words are known too. Any other type is an error at the launch, which names the type and the field.
 ///
-/// What the closure returns is taken apart: its initial state, reducer or transitions, feedbacks and executors become
-/// those of a loop of the host. So it must not have been started, and nobody else can send to it. Clock, mailbox and
-/// observer are the host's. A side effect that throws is a fault of the system, which goes on. An event of a type that
-/// was not declared, and a transition to a state of such a type, are faults too, and change nothing.
+/// The host takes the returned system apart: its initial state, reducer or transitions, feedbacks and executors become
+/// those of a loop of the host. The system must not have been started, and nobody else can send to it. The clock,
+/// mailbox and observer are the host's. An error that a side effect throws is a fault of the system, which goes on. An
+/// event whose type was not declared, and a transition to a state of such a type, are faults too, and change nothing.
 public struct DaemonKind: Sendable {
-    /// What configurations call it.
+    /// The name in configurations.
     public let name: String
     private let make: @Sendable () throws(KindError) -> any SystemImplementation
 
@@ -35,7 +35,7 @@ public struct DaemonKind: Sendable {
         self.make = make
     }
 
-    /// What a host needs.
+    /// The definition for a host.
     ///
     /// - Throws: what about its types cannot be used in a configuration.
     package func implementation() throws(KindError) -> any SystemImplementation { try make() }
@@ -49,20 +49,20 @@ public struct DaemonKind: Sendable {
 extension DaemonKind {
     /// A kind whose instances are a ``FeedbackKit/System`` each.
     ///
-    /// Each type of state is a state of the configuration, and each type of event an event; their names are those of the
-    /// types without their modules, or their identities if they have their own.
+    /// Each type of state becomes a state of the configuration, and each type of event an event. They are named after
+    /// the types without their modules, or after their own identities.
     ///
     /// - Parameters:
     ///   - name: what configurations call it: a letter, then letters, digits, `.`, `_`, `-`.
-    ///   - description: what it is for.
+    ///   - description: the purpose of the kind, in a few words.
     ///   - parameters: what an instance is given.
     ///   - defaults: the values of the parameters that a configuration does not say; without it, it must say all of them
     ///     but optional ones.
     ///   - states: every type of state that a system of this kind may be in.
     ///   - events: every type of event that it knows.
-    ///   - make: makes a system; may throw to refuse its parameters. Called for each instance that is
-    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), by each plan of
-    ///     one, and by `--validate`: it should do nothing but make.
+    ///   - make: makes a system, or throws to refuse its parameters. It is called for each instance that begins: at the
+    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, and by
+    ///     `--validate`. It must have no other effect.
     public static func system<P: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil,
         states: [any (State & Codable).Type], events: [any (Event & Codable).Type],
@@ -96,15 +96,15 @@ extension DaemonKind {
     ///
     /// - Parameters:
     ///   - name: what configurations call it: a letter, then letters, digits, `.`, `_`, `-`.
-    ///   - description: what it is for.
+    ///   - description: the purpose of the kind, in a few words.
     ///   - parameters: what an instance is given.
     ///   - defaults: the values of the parameters that a configuration does not say; without it, it must say all of them
     ///     but optional ones.
     ///   - state: the loop's state.
     ///   - event: the loop's event.
-    ///   - make: makes a loop; may throw to refuse its parameters. Called for each instance that is
-    ///     to begin, at the start, at each reload that changes it (also at one that is then rejected), by each plan of
-    ///     one, and by `--validate`: it should do nothing but make.
+    ///   - make: makes a loop, or throws to refuse its parameters. It is called for each instance that begins: at the
+    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, and by
+    ///     `--validate`. It must have no other effect.
     public static func loop<P: Codable & Sendable, S: Codable & Sendable, E: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil, state: S.Type,
         event: E.Type, _ make: @escaping @Sendable (P) throws -> Loop<S, E>

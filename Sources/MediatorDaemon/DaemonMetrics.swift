@@ -7,7 +7,7 @@ import MediatorHost
 /// The figures of the whole daemon: of its process, its configuration, and all that runs.
 struct DaemonMetrics: Sendable {
     let reloader: Reloader
-    /// What the process records through swift-metrics, if the daemon is who hears it.
+    /// The metrics that the process records through swift-metrics, if the daemon serves them.
     let recorded: RecordedMetrics?
     /// When the daemon was started.
     let started: Timestamp

@@ -5,7 +5,7 @@ package import MediatorControl
 import MediatorHost
 import Varlink
 
-// What the host says of itself, in the words of the control interface.
+// The host's descriptions, as messages of the control interface.
 
 extension MediatorControl.Health {
     init(_ health: MediatorHost.Health) {
@@ -21,14 +21,14 @@ extension MediatorControl.Health {
 
 /// With how many bytes of data a state or a value is no longer told as a whole: then its beginning is, and that it is cut.
 enum Cut {
-    /// Where there are many.
+    /// The limits in a list.
     static let inList = 1 << 10
-    /// Where there is one.
+    /// The limits in the description of one part.
     static let alone = 64 << 10
 }
 
 extension MediatorControl.SystemState {
-    /// - Parameter most: with how many bytes of data only its beginning is told; nil: all of it is.
+    /// - Parameter most: the limit on bytes of data, beyond which a value is cut; nil for no limit.
     init(_ state: MediatorHost.SystemState, of definition: SystemDefinition, cutBeyond most: Int? = nil) {
         let isLong = most.map { state.size > $0 } ?? false
         let data = isLong ? Excerpt.of(state.data) : state.data
@@ -51,12 +51,12 @@ extension Field {
 }
 
 extension Parameter {
-    /// What an instance is given, but for what comes from elsewhere.
+    /// The parameters of an instance, without external values.
     package static func all(of instance: KindInstance) -> [Parameter] {
         all(of: instance.parameters, concealing: instance.concealed)
     }
 
-    /// What an instance of a template is given, but for what comes from elsewhere.
+    /// The parameters of an instance of a template, without external values.
     package static func all(of instance: TemplateInstance) -> [Parameter] {
         all(of: instance.parameters, concealing: instance.concealed)
     }
@@ -71,7 +71,7 @@ extension Parameter {
 }
 
 extension SystemSummary {
-    /// - Parameter most: with how many bytes of data only the beginning of its state is told.
+    /// - Parameter most: the limit on bytes of data, beyond which the state is cut.
     init(_ status: SystemStatus, cutBeyond most: Int = Cut.inList) {
         let counters = status.loop.counters
         self.init(
@@ -146,7 +146,8 @@ extension SystemDescription {
 }
 
 extension FeedbackOutcome {
-    /// What the outcomes of a feedback emit, in whatever state; what it emits by itself, its summary says.
+    /// The events that outcomes of a feedback emit, in any state. The summary has the event that the feedback itself
+    /// emits.
     static func all(of feedback: FeedbackDefinition, in definition: SystemDefinition) -> [FeedbackOutcome] {
         var all: [FeedbackOutcome] = []
         for (_, outcomes) in feedback.outcomes.sorted(by: { $0.key < $1.key }) {
@@ -181,7 +182,7 @@ extension Supervision {
 }
 
 extension BusSummary {
-    /// - Parameter most: with how many bytes only the beginning of its value is told.
+    /// - Parameter most: the limit on bytes, beyond which the value is cut.
     init(_ status: BusStatus, cutBeyond most: Int = Cut.inList) {
         let value = status.value
         let told = value.map { $0.heldBytes(upTo: most) > most ? Excerpt.of($0) : $0 }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How many descriptors the process may have open.
+/// The limit on descriptors that the process may have open.
 ///
-/// Running out of them cannot be survived: the runtime ends the process when it cannot open what the system says of its
-/// threads. So there may be many, and all that can take a number of them, connections and commands, stops well before.
+/// A process that runs out of descriptors ends: the runtime cannot read the state of its threads. So the limit is high,
+/// and connections and commands, which take many descriptors, stop well before it.
 package enum DescriptorLimit {
-    /// How many are wanted, as in the unit of the service.
+    /// The wanted limit, as in the unit of the service.
     package static let wanted = 16_384
 
-    /// Raises the limit to what is wanted, or as far as may be; returns what it is then.
+    /// Raises the limit to the wanted one, or as far as the process may; returns the present limit.
     ///
     /// Shells and service managers hand on 1 024, for programs that use select(2).
     package static func raise() -> Int {
@@ -23,17 +23,17 @@ package enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// How many connections there may be: half of what there may be of descriptors is for them.
+    /// The limit on connections: half of all descriptors.
     package static func connections(of limit: Int) -> Int {
         min(4096, limit / 2)
     }
 
-    /// How many of them are kept for root, the daemon's own user, and who else may administer.
+    /// The number of connections that are reserved for root, the daemon's own user, and other administrators.
     package static func reservedConnections(of limit: Int) -> Int {
         min(64, connections(of: limit) / 4)
     }
 
-    /// How many of them may be of one user.
+    /// The limit on connections of one user.
     package static func connectionsPerUser(of limit: Int) -> Int {
         min(1024, limit / 4)
     }

@@ -11,7 +11,7 @@ struct EscalationService: Service, CustomStringConvertible {
     /// Called when that is so, with the name of the system.
     let escalated: @Sendable (String) -> Void
 
-    /// The group of services prints each of them, and would find out what there is to print by looking at every part.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "escalations" }
 
     func run() async {

@@ -1,4 +1,4 @@
-/// How the daemon ended, as its exit code says it.
+/// The exit code of the daemon.
 public enum ExitStatus: Int32, Sendable, Hashable {
     /// It was asked to stop, and everything has ended.
     case stopped = 0

@@ -4,20 +4,20 @@ import MediatorControl
 import MediatorHost
 import Varlink
 
-// What the host tells about why things are so, in the words of the control interface.
+// The host's explanations, as messages of the control interface.
 
 extension HostClient {
-    /// Who is at the other end of a connection.
+    /// The peer of a connection.
     init(_ peer: VarlinkPeer) { self.init(userID: peer.userID, processID: peer.processID) }
 }
 
-/// Values as they are told where there may be many of them.
+/// Values in lists, cut where they are long.
 private enum Bounded {
-    /// How long the JSON of one may be, in bytes.
+    /// The limit on the JSON of one value, in bytes.
     static let longest = 4096
 
     static func json(_ value: Value) -> JSONValue? {
-        // What holds much is not even put into JSON.
+        // A large value is not even encoded.
         guard value.heldBytes(upTo: 16 * longest) <= 16 * longest else { return nil }
         let json = ValueCoding.json(value)
         // With `? :` nil would be the JSON null.

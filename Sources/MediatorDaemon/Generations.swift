@@ -1,14 +1,14 @@
-/// What belongs to the configurations that a host runs, by generation: to the one that runs, and while another is applied,
-/// to that too.
+/// Values that belong to configurations of a host, by generation. There are one for the active configuration, and
+/// another one while a candidate is applied.
 package struct Generations<Value> {
     private var values: [Int: Value]
 
-    /// What belongs to the first.
+    /// Begins with the value of the first generation.
     package init(_ value: Value, of generation: Int) {
         values = [generation: value]
     }
 
-    /// What belongs to one; nil if it runs no longer.
+    /// The value of a generation; nil if that no longer runs.
     package subscript(generation: Int) -> Value? { values[generation] }
 
     /// The generations of which something is kept, sorted.
@@ -21,7 +21,7 @@ package struct Generations<Value> {
 
     /// It is decided which one runs.
     ///
-    /// - Returns: What is needed no longer.
+    /// - Returns: The values that are no longer needed.
     package mutating func settle(on generation: Int) -> [Value] {
         let old = values.filter { $0.key != generation }
         for key in old.keys { values[key] = nil }

@@ -8,7 +8,7 @@ struct HangupService: Service, CustomStringConvertible {
     let reloader: Reloader
     let keeper: ControlSocketKeeper
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "reload on SIGHUP" }
 
     func run() async {

@@ -13,20 +13,20 @@ struct HostControl: ControlHandler {
     let host: Host
     let reloader: Reloader
     let metrics: DaemonMetrics
-    /// Where the configuration came from.
+    /// The directories of the configuration.
     let configuration: [String]
     /// When the daemon was started.
     let started: Timestamp
     /// Says who did what.
     let acts: ActLog
-    /// What the daemon knows besides what every one does.
+    /// The metrics of the daemon.
     let kinds: KindFile
-    /// What is logged; nil: that is nobody's business here.
+    /// The log of acts; nil to log none.
     let logLevels: LogLevelSwitch?
-    /// How much work may be done for whom.
+    /// The budgets of work for each user.
     let budgets: UserBudgets
 
-    /// Who may do what now.
+    /// The present rights of users.
     private var access: AccessTable { reloader.basis.access }
 
     /// Whether a peer may connect, or call a method at all. A refusal is logged.
@@ -37,7 +37,7 @@ struct HostControl: ControlHandler {
             acts.refused("connect", to: peer, missing: .read)
             return false
         case .call(let method):
-            // What is not known needs all rights.
+            // An unknown method needs all rights.
             let right = ControlInterface.right(for: method) ?? Self.otherRights[method] ?? .administer
             if access.allows(AccessTable.Request(right), peer) { return true }
             acts.refused(ControlInterface.verb(for: method), to: peer, missing: right)
@@ -45,10 +45,12 @@ struct HostControl: ControlHandler {
         }
     }
 
-    /// Whether some connections are kept for a peer: who has all rights is not shut out by those who have fewer.
+    /// Returns whether connections are reserved for a peer, so that peers with fewer rights cannot shut out
+    /// administrators.
     func hasPrecedence(_ peer: VarlinkPeer) -> Bool { access.allows(.administer, peer) }
 
-    /// The rights that methods of other interfaces need. What every service tells of itself is told to whoever may connect.
+    /// The rights that methods of other interfaces need. Everybody who may connect may read the description of the
+    /// service.
     static let otherRights: [String: Right] = [
         "org.varlink.service.GetInfo": .read,
         "org.varlink.service.GetInterfaceDescription": .read,
@@ -74,14 +76,14 @@ struct HostControl: ControlHandler {
         await budgets[peer.userID].take(steps + UserBudgets.reply)
     }
 
-    /// What a watch may cost; nil: it does not matter.
+    /// the budget of the watch; nil for no limit.
     ///
     /// - Parameter condition: how many steps its condition may take.
     private func pace(of peer: VarlinkPeer, condition: Int = 0) -> UserPace? {
         hasPrecedence(peer) ? nil : UserPace(budgets[peer.userID], condition: condition)
     }
 
-    /// What comes, for as long as who watches may read.
+    /// The changes, as long as the peer may read.
     private func watch<Subject, Reply: Sendable>(
         _ changes: Changes<Subject>, _ peer: VarlinkPeer, _ reply: @escaping @Sendable (Change<Subject>) -> Reply
     ) -> AsyncThrowingStream<Reply, any Error> {
@@ -97,7 +99,7 @@ struct HostControl: ControlHandler {
         await pay(host.graph.systems.count * UserBudgets.part, peer)
         let (snapshot, basis) = reloader.running
         let graph = snapshot.graph
-        // All is told from one look, so that nothing contradicts itself.
+        // All figures come from one look, so they do not contradict each other.
         let systems = snapshot.systemStatuses
         let healths = systems.map(\.health)
         let news = reloader.news
@@ -270,7 +272,7 @@ struct HostControl: ControlHandler {
         let subject: Logger.Metadata = ["system": "\(name)"]
         let wasPaused = try translate { () throws(HostError) in
             try host.resume(name, by: peer.userID, named: userName) {
-                // Before what follows from it.
+                // Logged before the changes that follow from it.
                 acts.done("resume", by: peer, .notice, .resumed, "resumed by a client", subject)
             }
         }
@@ -308,7 +310,7 @@ struct HostControl: ControlHandler {
     }
 
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
-        // What lies behind it would not be looked at, but shown.
+        // The configuration behind it would not be checked, only shown.
         if parameters.directory?.utf8.contains(0) == true {
             throw ServiceError.invalidParameter(parameter: "directory")
         }
@@ -465,7 +467,7 @@ extension MediatorControl.LogLevel {
 }
 
 extension AccessTable.Request {
-    /// What needs a right, wherever.
+    /// The right that a method needs.
     init(_ right: Right) {
         switch right {
         case .read: self = .read

@@ -17,18 +17,18 @@ struct HostService: Service, CustomStringConvertible {
     let logger: Logger
     /// Called when every system has begun.
     let began: @Sendable () -> Void
-    /// Called when the service manager is about to be told that everything is ready.
+    /// Called before the service manager is told that everything is ready.
     let becomesReady: @Sendable () -> Void
     /// One line: how everything is.
     let statusText: @Sendable () -> String
-    /// What to say when everything is ready.
+    /// The log line when everything is ready.
     let greeting: @Sendable () -> Void
     /// Called when everything has been stopped, or left behind.
     let ended: @Sendable () -> Void
     /// Called when something had not ended in time.
     let overdue: @Sendable () -> Void
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "host" }
 
     func run() async {
@@ -49,7 +49,7 @@ struct HostService: Service, CustomStringConvertible {
                             "limit": "\(host.readinessLimits(of: late, else: readyLimit))",
                         ]))
             }
-            // Who is told that it is ready may ask for a reload at once, and waits to hear of it.
+            // A client that learns that the daemon is ready may reload at once, and waits for the result.
             becomesReady()
             notifier.tellReady(statusText(), "everything is ready", logger)
             greeting()
@@ -78,7 +78,7 @@ struct HostService: Service, CustomStringConvertible {
 }
 
 extension Host {
-    /// How long systems had to become ready: one limit for all of them, or each that is another by its name.
+    /// The time that systems had to become ready: one limit for all, or the different ones by name.
     func readinessLimits(of systems: [String], else limit: Duration) -> String {
         let own = Dictionary(
             snapshot.graph.systems.compactMap { system in
@@ -94,7 +94,7 @@ extension Host {
 extension Notifier {
     /// Tells the service manager that a start or a reload is over. It waits for that: what cannot be sent is at least said.
     ///
-    /// - Parameter event: what it is told, for the log.
+    /// - Parameter event: the message to the service manager, for the log.
     func tellReady(_ status: String, _ event: String, _ logger: Logger) {
         guard case .failed(let number) = notify(.ready, .status(status)) else { return }
         logger.error(
@@ -102,15 +102,15 @@ extension Notifier {
             metadata: ["reason": "\(String(cString: strerror(number)))"])
     }
 
-    /// How often the service manager is asked for more time.
+    /// The interval between two requests for more time.
     private static let askPeriod = Duration.seconds(2)
-    /// How much it is asked for each time, from then on.
+    /// The time that each request asks for.
     private static let askedTime = Duration.seconds(15)
 
-    /// Asks the service manager for more time as long as something lasts, which must have a limit of its own: a start, a
-    /// reload or a stop that takes long is not taken for one that hangs.
+    /// Asks the service manager for more time while something lasts. It must have a limit of its own. Without that, the
+    /// service manager would take a long start, reload or stop for one that hangs.
     ///
-    /// - Parameter status: what is going on, in words, to be told each time.
+    /// - Parameter status: a description of the work, sent with each request.
     func askingForTime<Result>(
         _ time: HostTime, telling status: (@Sendable () -> String)? = nil, _ body: () async -> Result
     ) async -> Result {
@@ -124,7 +124,7 @@ extension Notifier {
             }
         }
         let result = await body()
-        // Over before anything else is told, so that nothing is taken for a later time.
+        // This ends before any other message, so that no message seems to ask for more time.
         asking.cancel()
         await asking.value
         return result

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 package import Varlink
 
-/// What the service manager passes to the daemon at its start: sockets that it has opened for it (socket activation), and what
-/// it has kept of the daemon before (`FileDescriptorStoreMax=`).
+/// The descriptors that the service manager passes to the daemon at its start: sockets that it has opened (socket
+/// activation), and those that it kept for the previous daemon (`FileDescriptorStoreMax=`).
 package struct Inheritance: Sendable {
     /// The name under which a daemon's own control socket is kept.
     package static let socketName = "control"
@@ -16,13 +16,13 @@ package struct Inheritance: Sendable {
     package private(set) var kept: Int32?
     /// The state that the daemon before has left.
     package private(set) var state: Int32?
-    /// What nobody needs: the names.
+    /// The names of descriptors that nobody needs.
     package private(set) var unused: [String] = []
 
     /// Nothing is passed.
     package init() {}
 
-    /// Sorts out what was passed, and closes what nobody needs.
+    /// Assigns the descriptors by name, and closes those that nobody needs.
     ///
     /// - Throws: ``VarlinkError`` (`notListening`) when it is not clear which socket is the control socket.
     package init(_ passed: ActivationSockets) throws(VarlinkError) {
@@ -41,20 +41,20 @@ package struct Inheritance: Sendable {
         }
     }
 
-    /// Takes what was passed to this process. To be called once, before there are other threads.
+    /// Takes the descriptors of this process. Call it once, before other threads begin.
     ///
     /// - Throws: ``VarlinkError`` (`notListening`) when what the environment says contradicts itself.
     package static func take() throws(VarlinkError) -> Inheritance { try Inheritance(ActivationSockets.take()) }
 
-    /// Where the control socket lies that a socket unit has opened.
+    /// The path of the control socket that a socket unit has opened.
     package var activatedPath: String? { activated.flatMap { ActivationSockets.path(of: $0) } }
 }
 
 /// A file in memory that cannot be changed any more.
 package enum SealedFile {
-    /// Why there is none.
+    /// The reason why there is no socket.
     package struct Failure: Error, Hashable, CustomStringConvertible {
-        /// What is wrong, in words.
+        /// The reason in words.
         package let description: String
     }
 
@@ -71,7 +71,7 @@ package enum SealedFile {
         return descriptor
     }
 
-    /// What is in one, from its beginning.
+    /// The content of a file from its beginning.
     ///
     /// - Parameter limit: how many bytes there may be.
     package static func read(_ descriptor: Int32, limit: Int) throws(Failure) -> [UInt8] {

@@ -8,18 +8,18 @@ import Varlink
 /// A change of one link that a client asks for.
 struct LinkChangeRequest: Sendable {
     var change: LinkChange
-    /// Whether it is to be written into a file.
+    /// Whether the change is also written into a file.
     var persists: Bool
-    /// Whether only to say what would be done.
+    /// Whether to report the effect only.
     var isDryRun: Bool
-    /// Whether to tell also what is kept, which is the most by far.
+    /// Whether the report includes parts that do not change, which are most.
     var tellsKept: Bool
     /// Who asks.
     var peer: VarlinkPeer
-    /// Who that is, in the log.
+    /// The peer, as the log names it.
     var who: Logger.Metadata
 
-    /// What was done, in the log.
+    /// The description of the act in the log.
     fileprivate var done: String {
         switch change.action {
         case .attach, .attachAgain: "link attached"
@@ -45,12 +45,12 @@ struct LinkChangeRequest: Sendable {
 }
 
 extension Reloader {
-    /// Changes one link of what runs, or nothing.
+    /// Changes one link of the active configuration, or nothing.
     ///
     /// It is the configuration that runs that is compiled and applied again, with the change on top: what lies on disk by
     /// now does not count. Changes and reloads are done one after the other, in the order in which they are asked for.
     ///
-    /// - Throws: if there is no such link, or there is one already, or the file cannot be written. Then nothing has
+    /// - Throws: if the link does not exist, or exists already, or the file cannot be written. Then nothing has
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
         let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
@@ -67,7 +67,7 @@ extension Reloader {
                 case .failure(let error): return .failure(error)
                 }
             }
-            // What names no link, or cannot be read, was no change: it is answered and logged, and that is all.
+            // A name that names no link, or a text that cannot be read, is answered and logged. It counts as no change.
             if case .failure = layer { return await perform(request, layer).reply }
             return await telling("changing the link '\(request.change.link)'", of: request.change.link) {
                 await perform(request, layer)
@@ -79,16 +79,16 @@ extension Reloader {
         }
     }
 
-    /// What has to be done for a change in which nothing is wrong.
+    /// The work for a change without errors.
     private struct Prepared {
         var graph: Graph
         var basis: Basis
         var file: PersistedLink?
-        /// What there is to be said that was not to be said before.
+        /// The diagnostics that are new with the change.
         var findings: [Diagnostic]
     }
 
-    /// Why a change is not made.
+    /// The reason why a change is rejected.
     private struct Rejection: Error {
         var summary: String
         var findings: [Diagnostic] = []
@@ -207,7 +207,8 @@ extension Reloader {
         }
     }
 
-    /// The reason, unless a file that it is about is on disk no longer as it was read: then that is the reason.
+    /// Returns the reason, unless the file that it is about has changed on disk since it was read: then that is the
+    /// reason.
     private func upToDate(_ error: PersistError, _ link: String, _ basis: Basis) -> PersistError {
         let concerned = [error.path, error.winner, basis.contents.file(ofLink: link, known: basis.parts)]
         let present = daemon.configuration.read().files.flatMap { [$0] + $0.dropIns }
@@ -221,8 +222,8 @@ extension Reloader {
         return error
     }
 
-    /// Looks whether the file that is changed by a drop-in is on disk as it was read, and that a link which is new to what
-    /// runs is not written there by now: what has been edited since may not fit what is written now.
+    /// Checks that the file below a drop-in is on disk as it was read, and that no file has a link of the new name by
+    /// now. Text that somebody has edited since may not fit the text that is written.
     private func checkUnchanged(
         _ link: String, _ basis: Basis, besides file: PersistedLink
     ) throws(PersistError) {
@@ -283,7 +284,7 @@ extension Reloader {
         case .success(let value): prepared = value
         case .failure(let rejection): return .failure(rejection)
         }
-        // The file comes first, since what cannot be written is not to be applied.
+        // The file is written first. A change that cannot be written is not applied.
         let written: PersistedLink.Written?
         do throws(PersistError) {
             written = try prepared.file?.write()

@@ -4,8 +4,8 @@ import ServiceLifecycle
 import Synchronization
 import Systemd
 
-/// Looks after the loops of a host, and feeds the service manager's watchdog while all of them turn, on a thread of its
-/// own: systems that block the threads of the pool must not keep that from being told.
+/// Watches the loops of a host, and feeds the service manager's watchdog while all of them make progress. It has a
+/// thread of its own, since systems may block the threads of the pool.
 struct LoopWatchService: Service, CustomStringConvertible {
     /// Within which time a loop is to turn where nobody says anything else, not even the service manager.
     static let usualDeadline = Duration.seconds(30)
@@ -13,10 +13,10 @@ struct LoopWatchService: Service, CustomStringConvertible {
     let host: Host
     /// Within which time loops without a deadline of their own are to turn.
     let deadline: Duration
-    /// What feeds the service manager's watchdog, if that is to be fed.
+    /// The service manager's watchdog, if it is on.
     let watchdog: Watchdog?
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the group of services, which would otherwise print every property.
     var description: String { "watchdog" }
 
     /// Until graceful shutdown or cancellation.
@@ -39,7 +39,7 @@ struct LoopWatchService: Service, CustomStringConvertible {
     }
 }
 
-/// A thread for what watches the others, with a clock that does not need theirs.
+/// A thread that watches other threads, with a clock that does not need them.
 final class WatchThread: TaskExecutor {
     static let shared = WatchThread()
 
@@ -75,7 +75,7 @@ final class WatchThread: TaskExecutor {
             }
         }
 
-        /// One who sleeps, to be woken once.
+        /// A sleeper, woken once.
         private final class Sleeper: Sendable {
             private enum Phase {
                 case coming

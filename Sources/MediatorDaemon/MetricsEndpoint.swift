@@ -5,7 +5,7 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// Where figures are served: an address and a port.
+/// The address and port that serve metrics.
 struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
     var host: String
     var port: Int
@@ -31,17 +31,17 @@ struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, for Prometheus and for who watches over services.
+/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1, for Prometheus and for service monitors.
 ///
 /// It is for reading only, and asks nobody who they are: by default it is not there, and it is meant for addresses that
 /// only those reach who may read.
 struct MetricsEndpoint: Service, CustomStringConvertible {
-    /// How many connections there may be at once; more are closed at once.
+    /// The limit on connections at a time. Further ones are closed at once.
     static let mostConnections = 64
-    /// How long a connection may be idle.
+    /// The time for which a connection may be idle.
     static let idleLimit = TimeAmount.seconds(30)
 
-    /// What is said to a path.
+    /// Returns the answer for a path.
     struct Answer: Sendable {
         /// Whether all is as it should be; if not, the status is 503.
         var isWell = true
@@ -50,15 +50,15 @@ struct MetricsEndpoint: Service, CustomStringConvertible {
     }
 
     private let channel: any Channel
-    /// Where it is served.
+    /// The address.
     let address: MetricsAddress
 
-    /// What the group of services calls it.
+    /// The name in the group of services.
     var description: String { "metrics" }
 
     /// Begins to listen.
     ///
-    /// - Parameter answer: what is said to a path; nil: there is nothing of that name.
+    /// - Parameter answer: returns the answer for a path; nil if there is no such path.
     /// - Throws: when the address cannot be served.
     static func start(
         at address: MetricsAddress, answer: @escaping @Sendable (_ path: String) async -> Answer?
@@ -114,7 +114,7 @@ private final class MetricsHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// How large the body of a request may be, which nobody looks at.
+    /// The limit on the body of a request, which is read and dropped.
     private static let mostBytes = 4_096
 
     private let answer: @Sendable (String) async -> MetricsEndpoint.Answer?

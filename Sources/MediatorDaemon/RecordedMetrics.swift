@@ -2,8 +2,8 @@ package import MediatorHost
 package import Metrics
 import Synchronization
 
-/// What the process records through swift-metrics, in the terms of Prometheus: kinds of systems, side effects and libraries
-/// need not know who reads it.
+/// Metrics that the process records through swift-metrics, in the terms of Prometheus. Kinds of systems, side effects
+/// and libraries record them without knowing who reads them.
 ///
 /// | recorded by | is |
 /// |---|---|
@@ -12,31 +12,31 @@ import Synchronization
 /// | `Recorder` | a histogram, `NAME`, with ``valueBounds`` |
 /// | `Timer` | a histogram in seconds, `NAME_seconds`, with ``secondBounds`` |
 ///
-/// What Prometheus does not accept in names becomes `_`; a name in the daemon's own realm gets `recorded_` in front. Two that
-/// are of one name and labels then are one. There are at most ``limit`` series; what would be one more, and what has a name
-/// that is another kind of figure already, is counted as refused and recorded nowhere.
+/// A character that Prometheus does not accept in a name becomes `_`. A name in the daemon's own namespace gets the
+/// prefix `recorded_`. Two series with the same name and labels become one. There are at most ``limit`` series. A
+/// further series, or a name that is already another kind of metric, is counted as refused and not recorded.
 package final class RecordedMetrics: MetricsFactory {
     /// Up to how many seconds each class of a timer counts.
     static let secondBounds: [Double] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
     /// Up to which value each class of a recorder counts.
     static let valueBounds: [Double] = [0.01, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
-    /// How many series there may be where nobody says anything else.
+    /// The default limit on series.
     package static let usualLimit = 1_000
-    /// How many labels a series has at most; others are left out.
+    /// The limit on labels of a series. Further labels are left out.
     static let mostLabels = 16
-    /// How many characters of a name or of a label's value count.
+    /// The limit on characters of a name or a label's value.
     static let longestText = 200
 
     private struct Family {
         let kind: Metric.Kind
-        /// By what swift-metrics calls it.
+        /// The name and labels that swift-metrics has for it.
         let label: String
         var series: [Metric.LabelKey: Series] = [:]
     }
 
     private struct Series {
         let recorder: any Recorded
-        /// How many have it.
+        /// The number of users of a series.
         var holders = 1
     }
 
@@ -73,7 +73,7 @@ package final class RecordedMetrics: MetricsFactory {
             }
     }
 
-    /// The one that records a series, made if there is none.
+    /// Returns the recorder of a series, made if there is none.
     private func recorder<R: Recorded>(
         _ label: String, _ dimensions: [(String, String)], _ kind: Metric.Kind, suffix: String = "", _ make: () -> R
     ) -> R? {
@@ -101,7 +101,7 @@ package final class RecordedMetrics: MetricsFactory {
         }
     }
 
-    /// One who had a series needs it no longer; when nobody does, it goes.
+    /// Releases a series. It ends with its last user.
     private func release(_ handler: AnyObject) {
         machine.withLock { machine in
             for (name, family) in machine.families {
@@ -195,7 +195,7 @@ private enum MetricName {
 }
 
 extension Metric {
-    /// What a series is about, for finding it.
+    /// The key of a series.
     fileprivate struct LabelKey: Hashable, Comparable {
         let labels: [Label]
 
@@ -205,7 +205,7 @@ extension Metric {
     }
 }
 
-/// What records a series.
+/// The recorder of a series.
 private protocol Recorded: AnyObject, Sendable {
     /// Adds its present values.
     func add(to metric: inout Metric, _ labels: [Metric.Label])

@@ -7,12 +7,12 @@ import MediatorHost
 import Synchronization
 import Systemd
 
-/// Makes what runs into what is written, changes single links, and tells everyone how it went: who asked, the log, and
-/// the service manager.
+/// Applies the configuration on disk, changes single links, and reports the result to the caller, the log and the
+/// service manager.
 final class Reloader: Sendable {
-    /// How many findings a reply carries at most.
+    /// The limit on diagnostics in a reply.
     static let findingLimit = 200
-    /// How many reloads and changes may wait for their turn.
+    /// The limit on reloads and changes that wait for their turn.
     static let waitingLimit = 1_000
 
     private struct Machine {
@@ -21,28 +21,29 @@ final class Reloader: Sendable {
         var isDue = false
         /// Whether something is being done now.
         var isBusy = false
-        /// What is being done that somebody may want to hear of.
+        /// The work in progress that others may want to know about.
         var underway: (since: Timestamp, link: String?)?
-        /// How many who waited for their turn have gone since that was last logged.
+        /// The number of callers that have gone while they waited, since the last log line about them.
         var gone = 0
         var verdict: ReloadVerdict?
-        /// What there is to be said of it to who asks the service manager.
+        /// The status text for the service manager.
         var remark = Remark()
         var counters = ReloadCounters()
-        /// What the configurations were made of.
+        /// The sources of the configurations, by generation.
         var bases: Generations<Basis>
     }
 
     let daemon: Daemon
     let host: Host
-    /// One reload or change at a time, reading included: the last to ask gets what was written when it asked, or later.
+    /// One reload or change runs at a time, reading included. Each caller gets the files as they were when it called,
+    /// or later.
     private let turns = Turnstile(limit: waitingLimit)
     private let machine: Mutex<Machine>
-    /// The names of users, as they were found since the last reload.
+    /// The names of users, as looked up since the last reload.
     let names: AccountNames
     /// Says who did what.
     let acts: ActLog
-    /// Who can open the control socket.
+    /// The permissions of the control socket's file.
     let audience: SocketAudience
 
     /// - Parameter basis: what the host's configuration was made of.
@@ -55,7 +56,7 @@ final class Reloader: Sendable {
         machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
     }
 
-    /// What is under way, how the last reload or change ended, and how many there were, in one look.
+    /// The work in progress, the result of the last reload or change, and their number, from one look.
     var news: (underway: ChangeUnderway?, verdict: ReloadVerdict?, counters: ReloadCounters) {
         let waiting = turns.waiting
         return machine.withLock { machine in
@@ -66,7 +67,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// What stays to be said of how the last reload or change ended.
+    /// The lasting part of the last result.
     private struct Remark: Sendable {
         var rejection = ""
         var name = ""
@@ -74,7 +75,7 @@ final class Reloader: Sendable {
         var late: [String] = []
     }
 
-    /// One line for the service manager: how the systems are, behind what is amiss with the last reload or change.
+    /// One line for the service manager: the health of the systems, after the problem of the last reload or change.
     var statusText: String {
         let remark = machine.withLock { $0.remark }
         let late = remark.late.filter { (try? host.systemStatus($0).health) != .healthy }
@@ -84,16 +85,16 @@ final class Reloader: Sendable {
         return text + host.statusText
     }
 
-    /// Whether the service manager has been told that the daemon is ready.
+    /// Whether the service manager knows that the daemon is ready.
     var isReady: Bool { machine.withLock { $0.isReady } }
 
-    /// How many reloads and changes there were.
+    /// The number of reloads and changes.
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 
-    /// What the configuration that runs was made of.
+    /// The sources of the active configuration.
     var basis: Basis { running.basis }
 
-    /// The configuration that runs, and what it was made of.
+    /// The active configuration and its sources.
     var running: (snapshot: HostSnapshot, basis: Basis) {
         while true {
             let snapshot = host.snapshot
@@ -102,14 +103,14 @@ final class Reloader: Sendable {
         }
     }
 
-    /// The service manager is about to be told that the daemon is ready. Before that, it is told of no reload.
+    /// The daemon is about to report that it is ready. Before that, it does not report reloads.
     func becomeReady() {
         machine.withLock { $0.isReady = true }
     }
 
-    /// What a reload would do, of the daemon's own directories or of another.
+    /// Returns the effect of a reload, with the daemon's own directories or another one.
     ///
-    /// - Parameter tellsKept: whether to tell also what is kept, which is the most by far.
+    /// - Parameter tellsKept: whether to include parts that do not change, which are most.
     func plan(_ directory: String?, dropsTransient: Bool, tellsKept: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
         return await CompileThread.run { [self] in
@@ -141,13 +142,13 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Reads the daemon's directories and applies what they hold, or changes nothing.
+    /// Reads the daemon's directories and applies their configuration, or changes nothing.
     ///
     /// - Parameters:
     ///   - dropsTransient: whether changes of links that are in no file are forgotten.
-    ///   - tellsKept: whether to tell also what is kept, which is the most by far.
+    ///   - tellsKept: whether to include parts that do not change, which are most.
     ///   - cause: who asked for it, for the log.
-    /// - Throws: when the daemon is stopped meanwhile.
+    /// - Throws: if the daemon stops before it is done.
     func reload(
         dropsTransient: Bool, tellsKept: Bool = false, _ cause: Logger.Metadata
     ) async throws(ControlError) -> ReloadReply {
@@ -161,9 +162,9 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Why something was not done at all.
+    /// The reason why the work was not done.
     enum NoTurn: Error, CustomStringConvertible {
-        /// Who asked for it has gone before it was their turn.
+        /// The caller has gone before its turn.
         case gone
         /// Too many wait.
         case full
@@ -253,7 +254,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// How something ended.
+    /// The result of the work.
     struct Verdict: Sendable {
         var isApplied: Bool
         var summary: String
@@ -261,10 +262,10 @@ final class Reloader: Sendable {
         var late: [String] = []
     }
 
-    /// Does something, and tells the service manager and who asks for the status of it.
+    /// Does the work, and reports its status to the service manager and on request.
     ///
     /// - Parameters:
-    ///   - activity: what is done, while it is.
+    ///   - activity: a description of the work.
     ///   - link: the link that is changed; nil: it is a reload.
     func telling<Reply>(
         _ activity: String, of link: String?, _ body: () async -> (reply: Reply, verdict: Verdict)
@@ -275,7 +276,8 @@ final class Reloader: Sendable {
             return machine.isReady
         }
         if tellsManager { daemon.notifier.notify(.reloading(), .status(activity)) }
-        // Also where it is not told of the reload: a command of the unit may wait for it (`ExecReload=`), and has a limit.
+        // This is sent even if the reload is not reported: a command of the unit (`ExecReload=`) may wait for it, and
+        // has a time limit.
         let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
         let time = "\(host.time.now())"
         let name = link == nil ? "reload" : "change of a link"
@@ -308,7 +310,7 @@ final class Reloader: Sendable {
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
             for diagnostic in more { daemon.report(diagnostic) }
-            // What was reported in full is not said again.
+            // Diagnostics that were reported in full are not repeated.
             let told = more.isEmpty ? summary : "\(Self.count(more.count, "system")) cannot be made"
             logger.error("reload rejected: \(told); nothing was changed", metadata: cause.about(.reloadRejected))
             return ReloadReply(
@@ -345,21 +347,22 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Applies a configuration, remembers what it was made of, and logs what was not as it should be.
+    /// Applies a configuration, keeps its sources, and logs problems.
     ///
-    /// - Parameter log: logs what was done, and gives it in a line.
+    /// - Parameter log: logs the changes, and returns them in one line.
     func apply(
         _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
-        // Known before it runs, so that whoever looks at what runs knows what it was made of.
+        // The sources are known before the configuration runs, so a look at what runs finds them.
         let present = host.generation
-        // Who may connect from the exchange on can open the socket from before it, and who may not any more until after it.
+        // New users can open the socket's file before the exchange. Users who lose the right keep it until after the
+        // exchange.
         audience.set(self.basis.access.audience.with(basis.access.audience))
         machine.withLock { $0.bases.expect(basis, of: present + 1) }
         defer {
             let runs = host.generation
             let old = machine.withLock { $0.bases.settle(on: runs) }
-            // What is over is let go outside the lock.
+            // The old ones are released outside the lock.
             withExtendedLifetime(old) {}
             names.forget()
             audience.set(self.basis.access.audience)
@@ -387,8 +390,8 @@ final class Reloader: Sendable {
         return (applied, summary)
     }
 
-    /// Why a configuration is not to run though nothing is wrong with it: all files of the one that runs have gone. So it
-    /// is where a file system is not mounted; nobody means by that that everything is to stop.
+    /// The reason to reject a configuration without errors: all files of the active one have gone. That happens when a
+    /// file system is not mounted, and nobody stops everything in this way on purpose.
     private func refusal(of draft: Draft, insteadOf running: Basis) -> String? {
         guard draft.result.errors == 0, draft.basis.contents.files.isEmpty, !running.contents.files.isEmpty else {
             return nil
@@ -397,7 +400,7 @@ final class Reloader: Sendable {
             + "daemon"
     }
 
-    /// Why something was rejected that has these findings.
+    /// The reason why a configuration with these diagnostics was rejected.
     static func rejection(_ diagnostics: [Diagnostic]) -> String {
         let errors = diagnostics.count { $0.severity == .error }
         guard errors == 0 else { return "\(count(errors, "error")) in the configuration" }
@@ -413,7 +416,7 @@ final class Reloader: Sendable {
 }
 
 extension InitialStateError {
-    /// What is wrong, each with its place.
+    /// The errors, each with its place.
     var diagnostics: [Diagnostic] {
         all.map { Diagnostic(code: .initialState, location: $0.source, message: $0.description) }
     }

@@ -2,9 +2,9 @@ import Logging
 package import MediatorHost
 package import Varlink
 
-/// A daemon without the process around it: what it is to run, and who answers for it. Nothing of it is started.
+/// A daemon without its process: the host that it runs, and the service that answers for it. Nothing of it has started.
 package struct ServedDaemon: Sendable {
-    /// What it runs.
+    /// The host.
     package let host: Host
     /// Answers its clients.
     package let service: VarlinkService
@@ -16,7 +16,7 @@ package struct ServedDaemon: Sendable {
         self.reloader = reloader
     }
 
-    /// From here on the service manager is told of reloads.
+    /// From here on the service manager is notified of reloads.
     package func becomeReady() { reloader.becomeReady() }
 
     /// Reloads soon, as at a `SIGHUP`.

@@ -5,7 +5,7 @@ import Glibc
 enum StandardOutput {
     /// Writes all of a text, or as much as is read before the reader goes away.
     ///
-    /// - Returns: `false` if it could not be written for another reason, such as a full disk; `errno` says which.
+    /// - Returns: `false` if it could not be written for another reason, such as a full disk; `errno` has the reason.
     static func write(_ text: String) -> Bool {
         // A reader that has gone is an error of write(2), not the end of the process.
         signal(SIGPIPE, SIG_IGN)
@@ -17,7 +17,7 @@ enum StandardOutput {
                 if count > 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
                 } else if count < 0, errno == EAGAIN {
-                    // Whoever shares the descriptor may have made it non-blocking.
+                    // A process that shares the descriptor may have made it non-blocking.
                     var wait = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                     poll(&wait, 1, -1)
                 } else if count == 0 || errno != EINTR {

@@ -5,7 +5,7 @@ import Systemd
 
 /// Leaves the state of the host to the next daemon, with the service manager, and finds what the one before has left.
 struct StateKeeper: Sendable {
-    /// How many of those that begin anew are named in the log.
+    /// The limit on systems that the log names when they begin fresh.
     static let mostRefusals = 20
 
     private let descriptor: Int32?
@@ -18,7 +18,7 @@ struct StateKeeper: Sendable {
         self.logger = logger
     }
 
-    /// The state that the daemon before has left; an empty one where there is none, or it is none.
+    /// The state that the previous daemon left; an empty one if there is none, or it cannot be read.
     func inherited() -> HostState {
         guard let descriptor else { return HostState() }
         do {
@@ -31,7 +31,7 @@ struct StateKeeper: Sendable {
         }
     }
 
-    /// Says what has become of it.
+    /// Logs the outcome.
     func report(_ continuation: Continuation) {
         for refusal in continuation.refusals.prefix(Self.mostRefusals) {
             logger.warning(
@@ -48,8 +48,8 @@ struct StateKeeper: Sendable {
             metadata: ["systems": "\(continuation.systems)", "buses": "\(continuation.buses)"])
     }
 
-    /// Has the service manager let go of what was inherited. Called when everything has begun: what comes after a crash then
-    /// begins anew, rather than from a state of long ago.
+    /// Releases the inherited state at the service manager. Called when everything has begun. After a later crash the
+    /// daemon begins fresh, rather than from an old state.
     func forget() {
         guard let descriptor else { return }
         notifier.notify(.discard(Inheritance.stateName))

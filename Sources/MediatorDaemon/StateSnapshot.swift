@@ -4,21 +4,21 @@ import Varlink
 
 /// The state of a host as a text, which one daemon leaves to the next: a JSON object, with a version, of bounded size.
 ///
-/// Each state and value has its type beside it, so that the text means the same whatever the configuration says by the time
-/// that it is read. What it looks like is described in `Documentation/Reference/SavedState.md`.
+/// Each state and value has its type beside it, so the text keeps its meaning when the configuration changes.
+/// `Documentation/Reference/SavedState.md` describes the format.
 package enum StateSnapshot {
-    /// What the text says it is.
+    /// The marker of the format.
     package static let format = "io.mediatord.state"
     /// The version that is written, and the only one that is read.
     package static let version: Int64 = 1
     /// The longest text, in bytes.
     package static let largest = 32 << 20
-    /// How deep types and values may be nested.
+    /// The limit on nesting of types and values.
     package static let deepest = 24
 
-    /// Why a text is no state.
+    /// The reason why a text is no saved state.
     package struct Flaw: Error, Hashable, CustomStringConvertible {
-        /// What is wrong, in words.
+        /// The reason in words.
         package let description: String
     }
 

@@ -4,11 +4,11 @@ import MediatorHost
 import Systemd
 import Varlink
 
-/// What the daemon serves beside its own interface: systemd's interfaces for services and for figures.
+/// The daemon's implementation of systemd's interfaces for services and for metrics.
 struct SystemdInterfaces {
-    /// What stands before the names of figures, which are those that Prometheus gets.
+    /// The prefix of the names that Prometheus gets.
     static let prefix = "io.mediatord."
-    /// The labels that say what a figure is about; the first that it has.
+    /// The labels that name the subject of a metric; the first one that it has counts.
     private static let objectLabels = ["system", "bus", "link"]
 
     let reloader: Reloader
@@ -52,8 +52,8 @@ struct SystemdInterfaces {
         }
     }
 
-    /// Figures in the terms of systemd's interface: the parts of a histogram are families of their own, and what is no number
-    /// that JSON has is left out.
+    /// The metrics as systemd's interface defines them: the parts of a histogram become families of their own, and
+    /// numbers that JSON cannot hold are left out.
     static func told(_ metrics: [Metric]) -> (families: [MetricsInterface.Family], figures: [MetricsInterface.Figure]) {
         var families: [MetricsInterface.Family] = []
         var figures: [MetricsInterface.Figure] = []

@@ -4,16 +4,16 @@ package import MediatorControl
 package import MediatorHost
 import Synchronization
 
-/// Patterns and a condition, and what they mean for each part.
+/// The patterns and the condition of a watch, and their meaning for each part.
 ///
 /// The condition is checked against the types of each part: of a system, against those of each of its states. A state or
 /// part whose types do not fit is left out; if that is so of all, the condition is wrong.
 ///
 /// Checking takes time for each type there is: not to be done on an event loop.
 package struct WatchCondition: Sendable {
-    /// How many patterns there may be.
+    /// The limit on patterns.
     static let mostPatterns = 64
-    /// How long a pattern may be, in bytes.
+    /// The limit on the length of a pattern, in bytes.
     package static let longestPattern = 256
     /// It is evaluated where replies are made, for all clients, so it must be quick, and there may be as many as
     /// connections, so it must be small.
@@ -47,16 +47,16 @@ package struct WatchCondition: Sendable {
         }
     }
 
-    /// What is told of a part; nil: it is not watched.
+    /// Returns the filter for a part; nil if it is not watched.
     ///
-    /// - Parameter pace: is told how many steps each look has taken.
+    /// - Parameter pace: receives the steps that each evaluation takes.
     package func filter(of part: WatchedPart, pace: UserPace? = nil) -> Host.WatchFilter? {
         guard isChosen(part) else { return nil }
         guard let fitting else { return { _ in true } }
         return try? Self.filter(of: part, fitting, pace)
     }
 
-    /// How many steps a look may take.
+    /// The limit on the steps of one evaluation.
     var cost: Int { fitting == nil ? 0 : Self.limits.cost }
 
     /// Whether a part is meant.
@@ -65,7 +65,7 @@ package struct WatchCondition: Sendable {
         return patterns.isEmpty || patterns.contains { $0.matches(kind, part.name) }
     }
 
-    /// Makes sure that the condition fits something of what is watched, if anything is.
+    /// Checks that the condition fits at least one watched part, if there are any.
     package func check(_ parts: [WatchedPart]) throws(ControlError) {
         guard let fitting else { return }
         var nearest: (part: WatchedPart, problems: Problems)?
@@ -86,7 +86,7 @@ package struct WatchCondition: Sendable {
             prefix: "it does not fit the \(nearest.part.kind.rawValue) '\(nearest.part.name)'\(more): ")
     }
 
-    /// How often the condition was checked against a type.
+    /// The number of checks of the condition against a type.
     package var checkCount: Int { fitting?.checkCount ?? 0 }
 
     private static func wrong(_ problems: Problems, in text: String, prefix: String = "") -> ControlError {
@@ -136,7 +136,7 @@ package struct WatchCondition: Sendable {
         }
     }
 
-    /// What cannot be evaluated does not hold.
+    /// A condition that cannot be evaluated is false.
     private static func holds(_ program: Program, _ values: [Value], _ pace: UserPace?) -> Bool {
         var variables = Variables(values)
         defer { pace?.spend(variables.steps) }
@@ -149,7 +149,8 @@ package struct WatchCondition: Sendable {
 }
 
 extension Problems {
-    /// Whether what is wrong is nearer to what was meant than something else: what is not there at all is farthest from it.
+    /// Returns whether a problem is closer to the meaning of the condition than another one. A name that does not exist
+    /// is farthest from it.
     fileprivate func isNearer(than other: Problems?) -> Bool { other.map { distance < $0.distance } ?? true }
 
     private var distance: Int {
@@ -168,7 +169,7 @@ extension Problems {
 /// However many types there are, there is one program for states and one for values, which leaves the type open: a program
 /// for each would have patterns of its own.
 private final class Fitting: Sendable {
-    /// What a condition is about.
+    /// The subject of a condition.
     enum Subject: String {
         case state, value
     }
@@ -179,12 +180,12 @@ private final class Fitting: Sendable {
     }
 
     private struct Machine {
-        /// What is wrong with the expression for a type; nil: it fits.
+        /// The problem of the expression with a type; nil if it fits.
         var known: [Key: Problems?] = [:]
         var checkCount = 0
     }
 
-    /// How many types are remembered; others are checked each time.
+    /// The limit on types that are remembered. Others are checked each time.
     private static let mostTypes = 256
 
     private let expression: Expression
@@ -223,14 +224,14 @@ private final class Fitting: Sendable {
         }
         if let problems { throw problems }
         if let program = programs[subject] ?? own { return program }
-        // What fits one type fits an open one, too.
+        // An expression that fits a type fits an open one, too.
         return try Self.check(expression, subject, type)
     }
 
     private static func check(
         _ expression: Expression, _ subject: Subject, _ type: ValueType
     ) throws(Problems) -> Program {
-        // What a part does not have is declared by a name that nobody can write.
+        // A field that a part does not have is declared under a name that nobody can write.
         let variables: [Environment.Variable] = [
             .init(name: subject.rawValue, type: type),
             .init(name: subject == .state ? "stateName" : " ", type: .string),
@@ -282,12 +283,12 @@ extension WatchReply {
 }
 
 extension WatchRate {
-    /// How many changes may be told in a period.
+    /// The limit on changes in a period.
     private static let mostCount = 1_000_000
-    /// How long a period may be.
+    /// The longest period.
     private static let longestPeriod = Duration.seconds(86_400)
 
-    /// The rate that is asked for; nil: there is none.
+    /// The requested rate; nil if there is none.
     init?(_ parameters: WatchParameters) throws(ControlError) {
         guard let count = parameters.limit else {
             guard parameters.period == nil else {

@@ -1,15 +1,15 @@
 package import MediatorConfiguration
 package import Varlink
 
-/// Who may do what, by numbers: a pure value, which knows no socket and asks nobody.
+/// The rights of users, by their numbers. It is a pure value and looks nothing up.
 ///
 /// Root and the daemon's own user may do everything, and nothing takes that away. Members of the group `mediatord` may read.
 /// The rest is what the configuration grants.
 package struct AccessTable: Sendable {
-    /// The group whose members may read, if there is one of this name.
+    /// The group whose members may read; nil if no group has the configured name.
     package static let readers = "mediatord"
 
-    /// What somebody asks to do.
+    /// A request that needs a right.
     package enum Request: Sendable, Hashable {
         /// To look.
         case read
@@ -23,7 +23,7 @@ package struct AccessTable: Sendable {
         case administer
     }
 
-    /// Who has to be able to open the socket. Whether they may connect is then looked at once more.
+    /// The peers that must be able to open the socket. The daemon checks their right to connect once more after that.
     package enum Audience: Sendable, Hashable {
         /// The daemon's own user, and root.
         case owner
@@ -32,7 +32,7 @@ package struct AccessTable: Sendable {
         /// Anybody.
         case everybody
 
-        /// Who has to be able to open it for either of two.
+        /// The peers that must be able to open the socket under either of two tables.
         package func with(_ other: Audience) -> Audience {
             if self == other || other == .owner { return self }
             return self == .owner ? other : .everybody
@@ -62,10 +62,10 @@ package struct AccessTable: Sendable {
     private var users: [UInt32: [Rule]] = [:]
     private var groups: [UInt32: [Rule]] = [:]
     private var everybody: [Rule] = []
-    /// What is to be said of users and groups that there are not.
+    /// Diagnostics about users and groups that do not exist.
     package private(set) var findings: [Diagnostic] = []
 
-    /// What rules come to with the accounts that there are. Each name is looked up once, which may block.
+    /// Makes the table from rules and the accounts of the machine. Each name is looked up once, which may block.
     ///
     /// - Parameters:
     ///   - own: the user as whom the daemon runs.
@@ -125,7 +125,7 @@ package struct AccessTable: Sendable {
     /// Whether nothing takes away what a peer may do.
     private func mayEverything(_ peer: VarlinkPeer) -> Bool { peer.userID == 0 || peer.userID == own }
 
-    /// Who has to be able to open the socket.
+    /// The peers that must be able to open the socket.
     package var audience: Audience {
         let others = users.keys.contains { $0 != 0 && $0 != own }
         if others || !everybody.isEmpty || groups.count > 1 { return .everybody }

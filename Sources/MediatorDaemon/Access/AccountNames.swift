@@ -1,14 +1,14 @@
 import Synchronization
 import Systemd
 
-/// The names of users, for the log. They are looked up on threads of their own, and each but once until the next reload:
-/// who answers calls must not wait for a database that is elsewhere, nor one look for another.
+/// The names of users, for the log. Each name is looked up once until the next reload, on a thread of its own, so that
+/// no call and no other lookup waits for a remote database.
 package final class AccountNames: Sendable {
-    /// How many names are remembered; beyond, it begins anew.
+    /// The number of names that are remembered. With more, the cache starts empty again.
     package static let limit = 1_024
-    /// How many users' names may be looked for at once, each on a thread; of others the number is told.
+    /// The limit on lookups at a time, each on a thread. Further users appear by number.
     package static let pendingLimit = 16
-    /// How long who asks waits at most; then there is no name, for others who ask neither, until it is found.
+    /// The lookup timeout. After it the user has no name, also for later callers, until the lookup ends.
     package static let patience = Duration.seconds(1)
 
     /// A name that is looked for.
@@ -24,7 +24,7 @@ package final class AccountNames: Sendable {
         var kept: [UInt32: String] = [:]
         var looks: [UInt32: Look] = [:]
 
-        /// What can be said of a user at once; nil: nothing yet.
+        /// The present knowledge about a user; nil if there is none yet.
         func present(_ user: UInt32) -> String?? {
             if let name = kept[user] { return .some(name) }
             if let name = names[user] { return .some(name) }
@@ -55,7 +55,7 @@ package final class AccountNames: Sendable {
         }
     }
 
-    /// The name of a user; nil if there is none, or it is not found in time.
+    /// Returns the name of a user; nil if the user has none, or the lookup takes too long.
     package func name(of user: UInt32) async -> String? {
         if let name = present(user) { return name }
         return await withCheckedContinuation { continuation in
@@ -79,12 +79,13 @@ package final class AccountNames: Sendable {
         }
     }
 
-    /// What ``name(of:)`` answers without waiting: `.some(nil)`: that there is no name; nil: nothing yet.
+    /// Returns the answer of ``name(of:)`` without waiting: `.some(nil)` if the user has no name, nil if that is not
+    /// known yet.
     package func present(_ user: UInt32) -> String?? {
         machine.withLock { $0.present(user) }
     }
 
-    /// Forgets what is known, but of those whose names are kept: accounts may be others by now.
+    /// Forgets all names but those of the given users, since accounts may have changed.
     package func forget() {
         machine.withLock { $0.names = [:] }
     }

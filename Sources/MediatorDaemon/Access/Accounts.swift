@@ -2,9 +2,9 @@ import Glibc
 
 /// The users and groups of the machine. Each look may block: the database may be elsewhere (nsswitch.conf(5)).
 package struct Accounts: Sendable {
-    /// The number of a user; nil if there is none of this name, or that cannot be found out.
+    /// Returns the number of a user; nil if no user has this name, or the lookup fails.
     package var user: @Sendable (_ name: String) -> UInt32?
-    /// The number of a group; nil if there is none of this name, or that cannot be found out.
+    /// Returns the number of a group; nil if no group has this name, or the lookup fails.
     package var group: @Sendable (_ name: String) -> UInt32?
     /// The name of a user; nil if that cannot be found out.
     package var userName: @Sendable (_ number: UInt32) -> String?

@@ -7,14 +7,14 @@ package import Varlink
 
 /// Says in the log who did what over the control socket, and who was not allowed to.
 ///
-/// An act is one line with `uid`, `user` (unless the machine knows no name), `pid` and `verb`, and with `system`, `bus` or
-/// `link` for what it was done to, whatever level is set. Nobody who did something waits for the name of their user: the line
-/// does, and those of later acts with it, so that they are in order. Of refusals there are three lines a second for each user,
-/// and then how many more.
+/// An act is one line, at any log level. It has `uid`, `user` (unless the user has no name), `pid` and `verb`, and
+/// `system`, `bus` or `link` for its target. The client does not wait for the lookup of its user's name. The line does,
+/// and later acts wait behind it, so the lines keep their order. Refusals get three lines a second for each user, and
+/// then a line with the number of further ones.
 package final class ActLog: Sendable {
-    /// How many refusals may wait for the name of their user; of others the number is told.
+    /// The limit on refusals that wait for a name. Further ones are logged with the number at once.
     private static let pendingLimit = 64
-    /// How many acts may wait in this way; of others the number is told, at once.
+    /// The limit on acts that wait for a name. Further ones are logged with the number at once.
     private static let waitingLimit = 256
     private static let burst = 3
 
@@ -26,12 +26,12 @@ package final class ActLog: Sendable {
         var id: MessageID?
         var message: String
         var subject: Logger.Metadata
-        /// Where it is told from.
+        /// The source in the log's metadata.
         var place: (file: String, function: String, line: UInt)
     }
 
     private struct Machine {
-        /// How many refusals wait.
+        /// The number of refusals that wait.
         var refusals = 0
         /// Acts that wait, oldest first.
         var waiting: [Line] = []
@@ -39,7 +39,7 @@ package final class ActLog: Sendable {
         var writer: Task<Void, Never>?
     }
 
-    /// Writes whatever level is set: for lines that tell of an act.
+    /// A logger for acts, which writes at any level.
     let everything: Logger
     private let logger: Logger
     private let names: AccountNames
@@ -55,7 +55,7 @@ package final class ActLog: Sendable {
         repeats = RepeatLog(time: time)
     }
 
-    /// Who somebody is, in the log.
+    /// The metadata that names a peer.
     func metadata(of peer: VarlinkPeer, _ verb: String) async -> Logger.Metadata {
         Self.metadata(of: peer, verb, name: await names.name(of: peer.userID))
     }
@@ -83,7 +83,7 @@ package final class ActLog: Sendable {
 
     /// Something was done.
     ///
-    /// - Parameter id: What the message is about; nil: nothing has changed.
+    /// - Parameter id: the subject of the message; nil if nothing has changed.
     package func done(
         _ verb: String, by peer: VarlinkPeer, _ level: Logger.Level, _ id: MessageID?, _ message: String,
         _ subject: Logger.Metadata, file: String = #fileID, function: String = #function, line: UInt = #line
@@ -135,7 +135,7 @@ package final class ActLog: Sendable {
             file: file, function: function, line: number)
     }
 
-    /// Sets what is logged, and says who did so. Returns the level until now.
+    /// Sets the log level, and logs the peer that did so. Returns the previous level.
     @discardableResult
     package func set(_ levels: LogLevelSwitch, to level: Logger.Level, by peer: VarlinkPeer) -> Logger.Level {
         let old = levels.set(level)
@@ -169,7 +169,7 @@ package final class ActLog: Sendable {
 }
 
 extension ControlInterface {
-    /// What a method is called in the log, and by who types it: the verb of mediatorctl where there is one.
+    /// The name of a method in the log: the verb of mediatorctl if it has one.
     static func verb(for method: String) -> String {
         let name = method.split(separator: ".").last.map(String.init) ?? method
         return verbs[name] ?? name

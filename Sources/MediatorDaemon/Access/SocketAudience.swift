@@ -4,8 +4,8 @@ package import Varlink
 
 /// Keeps the file of the control socket such that those who may connect can open it.
 ///
-/// The file lets in as few as its permissions can say: its owner, one group, or anybody. Whether somebody may connect, and
-/// what they may do, is decided by ``AccessTable`` in any case.
+/// The permissions of the file are as narrow as they can be: the owner, one group, or everybody. ``AccessTable``
+/// decides in any case who may connect, and with which rights.
 package final class SocketAudience: Sendable {
     private struct State {
         var service: VarlinkService?
@@ -17,7 +17,7 @@ package final class SocketAudience: Sendable {
         var isBusy = false
     }
 
-    /// A change of the file that is to be made.
+    /// A pending change of the file.
     private struct Change {
         let service: VarlinkService
         let audience: AccessTable.Audience
@@ -55,7 +55,7 @@ package final class SocketAudience: Sendable {
         work()
     }
 
-    /// Makes the changes that are to be made. One caller at a time does so, for all.
+    /// Makes the pending changes. One caller at a time does so for all.
     private func work() {
         while true {
             let change = state.withLock { state -> Change? in
@@ -85,7 +85,7 @@ package final class SocketAudience: Sendable {
                 do throws(VarlinkError) {
                     try service.setPermissions(mode: 0o660, group: group)
                 } catch {
-                    // Only root, and who is in the group, can give it the file.
+                    // Only root and members of the group can give the file to the group.
                     logger.debug(
                         "the control socket cannot be given to the group; who may connect is looked at instead",
                         metadata: ["gid": "\(group)", "reason": "\(error)"])

@@ -53,7 +53,7 @@ package final class UserPace: WatchPace {
     private let size = Atomic<Int>(0)
     private let spent = Atomic<Int>(0)
 
-    /// - Parameter condition: how many steps a condition may take; 0: there is none.
+    /// - Parameter condition: the limit on the steps of the condition; 0 if there is no condition.
     package init(_ budget: WorkBudget, condition: Int) {
         self.budget = budget
         self.condition = condition
