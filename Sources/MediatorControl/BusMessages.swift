@@ -4,7 +4,7 @@ public import Varlink
 public enum BusKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// It does not.
     case passthrough
-    /// It does, and gives it to whoever comes.
+    /// The bus keeps its last value, and gives it to each new reader.
     case currentValue
 }
 
@@ -12,7 +12,7 @@ public enum BusKind: String, Codable, Sendable, Hashable, CaseIterable {
 public struct BusSummary: Codable, Sendable, Hashable {
     /// The name of the bus.
     public var name: String
-    /// What its configuration says it is for.
+    /// The description in its configuration.
     public var description: String?
     /// Whether it remembers its last value.
     public var kind: BusKind
@@ -20,17 +20,17 @@ public struct BusSummary: Codable, Sendable, Hashable {
     public var valueType: String
     /// The value it remembers.
     public var value: JSONValue?
-    /// Whether only the beginning of the value is told, since it is long; nil: it is all there.
+    /// Whether the value is cut because it is long; nil if it is whole.
     public var cut: Bool?
     /// Since when it has that value (RFC 3339, UTC).
     public var since: String?
-    /// How many values were published.
+    /// The number of values that were published.
     public var published: Int
-    /// How many values were dropped because too many waited.
+    /// The number of values that were dropped because too many waited.
     public var dropped: Int
-    /// How many links take from it.
+    /// The number of links that read it.
     public var readers: Int
-    /// How many links give to it.
+    /// The number of links that write it.
     public var writers: Int
 
     /// A summary.
@@ -65,17 +65,17 @@ public struct BusSummary: Codable, Sendable, Hashable {
 public struct BusDescription: Codable, Sendable, Hashable {
     /// The bus at a glance.
     public var summary: BusSummary
-    /// Where it is written: file and line.
+    /// The place of its definition: file and line.
     public var source: String?
     /// The fields of its value; empty when the value is no structure.
     public var fields: [Field]
-    /// How many values may wait in it.
+    /// The limit on values that wait.
     public var limit: Int
-    /// What happens to values beyond the limit, such as `dropOldest`.
+    /// The policy for values beyond the limit, such as `dropOldest`.
     public var overflow: String
     /// The names of the links that touch it.
     public var links: [String]
-    /// What other programs are said to do with it: `write`, `read` or `both`; nil: nothing.
+    /// The use that other programs make of it, as declared: `write`, `read` or `both`; nil for none.
     public var fromOutside: String?
 
     /// A description.

@@ -1,6 +1,6 @@
 public import Varlink
 
-/// What a step of the story is why a system is in its state.
+/// The kind of a step in the chain of causes of a state.
 public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// A system entered a state.
     case state
@@ -28,7 +28,7 @@ public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {
     case migration
     /// The system or the bus goes on from where it was when the daemon was restarted. The end of the story.
     case restored
-    /// The system began anew on account of a fault. The end of the story.
+    /// The system began again because of a fault. The chain ends here.
     case fault
     /// The value that is written as a bus's first. The end of the story.
     case firstValue
@@ -36,7 +36,7 @@ public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {
 
 /// One step of the story why a system is in its state.
 public struct CauseHop: Codable, Sendable, Hashable {
-    /// What it is.
+    /// The kind of the step.
     public var kind: CauseKind
     /// When (RFC 3339, UTC).
     public var time: String?
@@ -48,13 +48,13 @@ public struct CauseHop: Codable, Sendable, Hashable {
     public var previous: String?
     /// The name of its event.
     public var event: String?
-    /// The data of the state or the event; nil too where that is too long to be told.
+    /// The data of the state or the event; nil also if it is too long for a reply.
     public var data: JSONObject?
     /// The link.
     public var link: String?
     /// The bus.
     public var bus: String?
-    /// The value of the bus, or the result of the side effect; nil too where that is too long to be told.
+    /// The value of the bus, or the result of the side effect; nil also if it is too long for a reply.
     public var value: JSONValue?
     /// The feedback.
     public var feedback: String?
@@ -98,9 +98,9 @@ public struct CauseHop: Codable, Sendable, Hashable {
 
 /// The reply to `Why`.
 public struct WhyReply: Codable, Sendable, Hashable {
-    /// What happened, the latest first; the first is the state itself.
+    /// The steps, the latest first. The first one is the state itself.
     public var hops: [CauseHop]
-    /// Whether what came before is no longer kept.
+    /// Whether earlier steps are no longer kept.
     public var cut: Bool
 
     /// A reply.

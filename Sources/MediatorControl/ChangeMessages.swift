@@ -1,4 +1,4 @@
-/// What kind of change there is of a link that lies in no file.
+/// The kind of a link's change that is in no file.
 public enum ChangeKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// There is the link because of it.
     case attached
@@ -12,7 +12,7 @@ public enum ChangeKind: String, Codable, Sendable, Hashable, CaseIterable {
 public struct TransientChange: Codable, Sendable, Hashable {
     /// The link's name.
     public var link: String
-    /// What kind of change it is.
+    /// The kind of the change.
     public var kind: ChangeKind
     /// The change in YAML, as a drop-in would say it.
     public var text: String
@@ -54,15 +54,16 @@ public struct Setting: Codable, Sendable, Hashable {
 public struct AttachParameters: Codable, Sendable, Hashable {
     /// The name of the link.
     public var link: String
-    /// Its definition in YAML or JSON. Without one, and without settings, a link that was detached is as it was.
+    /// The definition in YAML or JSON. Without one, and without settings, a detached link gets its definition in the
+    /// files back.
     public var definition: String?
     /// Keys that are set in the definition.
     public var settings: [Setting]
     /// Whether it is also written into a file.
     public var persist: Bool?
-    /// Whether to tell only what would be done.
+    /// Whether to report the effect only.
     public var dryRun: Bool?
-    /// Whether what is kept has steps, too.
+    /// Whether the steps include parts that do not change.
     public var all: Bool?
 
     /// A new link.
@@ -85,12 +86,12 @@ public struct DetachParameters: Codable, Sendable, Hashable {
     public var link: String
     /// Whether it is also written into a file.
     public var persist: Bool?
-    /// Whether to tell only what would be done.
+    /// Whether to report the effect only.
     public var dryRun: Bool?
-    /// Whether what is kept has steps, too.
+    /// Whether the steps include parts that do not change.
     public var all: Bool?
 
-    /// A link that is to go.
+    /// The parameters of `Detach`.
     public init(link: String, persist: Bool? = nil, dryRun: Bool? = nil, all: Bool? = nil) {
         self.link = link
         self.persist = persist
@@ -107,12 +108,12 @@ public struct SetParameters: Codable, Sendable, Hashable {
     public var settings: [Setting]
     /// Whether it is also written into a file.
     public var persist: Bool?
-    /// Whether to tell only what would be done.
+    /// Whether to report the effect only.
     public var dryRun: Bool?
-    /// Whether what is kept has steps, too.
+    /// Whether the steps include parts that do not change.
     public var all: Bool?
 
-    /// A link that is to be another.
+    /// The parameters of `SetLink`.
     public init(link: String, settings: [Setting], persist: Bool? = nil, dryRun: Bool? = nil, all: Bool? = nil) {
         self.link = link
         self.settings = settings
@@ -149,13 +150,13 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     public var changed: Bool
     /// The number of the configuration that runs.
     public var generation: Int
-    /// What was done or would be, or why not, in a line.
+    /// The change, or the reason why there was none, in a line.
     public var summary: String
-    /// What became, or would become, of every part.
+    /// The change of every part, or the planned one.
     public var steps: [PlanStep]
-    /// How many errors there are.
+    /// The number of errors.
     public var errors: Int
-    /// How many warnings there are that there were not before.
+    /// The number of warnings that are new with the change.
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]
@@ -193,7 +194,7 @@ public struct ChangeReply: Codable, Sendable, Hashable {
 
 /// A reply to `ReadConfiguration`: one of the files that the configuration that runs was made of.
 public struct ReadConfigurationReply: Codable, Sendable, Hashable {
-    /// Its path; nil if there is none.
+    /// Its path; nil if it has none.
     public var path: String?
     /// The file that it changes, if it is a drop-in.
     public var owner: String?

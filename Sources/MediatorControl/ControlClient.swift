@@ -105,7 +105,7 @@ public struct ControlClient: Sendable {
             "Emit", EmitParameters(system: system, event: event, data: data), target: system)
     }
 
-    /// Ends a system and begins it anew.
+    /// Stops a system and starts it again.
     public func restart(_ system: String) async throws {
         let _: Nothing = try await call("RestartSystem", NameParameters(name: system))
     }
@@ -127,18 +127,18 @@ public struct ControlClient: Sendable {
         return reply.changed
     }
 
-    /// What the daemon knows besides what every one does, as it prints it with `--print-kinds`.
+    /// The kinds and side effects that only this daemon knows, as it prints them with `--print-kinds`.
     public func kinds() async throws -> JSONValue {
         let reply: DescribeKindsReply = try await call("DescribeKinds", Nothing())
         return reply.document
     }
 
-    /// What is logged.
+    /// The present log level.
     public func logLevel() async throws -> LogLevelReply {
         try await call("ReadLogLevel", Nothing())
     }
 
-    /// Says what is logged from now on; nil: what was given at the daemon's start.
+    /// Sets the log level; nil sets the level of the daemon's start.
     public func setLogLevel(_ level: LogLevel?) async throws -> LogLevelReply {
         try await call("SetLogLevel", SetLogLevelParameters(level: level))
     }
@@ -155,23 +155,23 @@ public struct ControlClient: Sendable {
         try await call("Publish", PublishParameters(bus: bus, value: value), target: bus)
     }
 
-    /// Compares what runs with what is written, in the daemon's own directories or another.
+    /// Compares the active configuration with the one on disk, in the daemon's own directories or another one.
     ///
     /// - Parameters:
     ///   - directory: the directory to read, absolute; nil: those of the daemon.
     ///   - dropTransient: whether the changes of links that are in no file would be forgotten.
-    ///   - all: whether what is kept has steps, too.
+    ///   - all: whether the steps include parts that do not change.
     public func plan(
         directory: String? = nil, dropTransient: Bool? = nil, all: Bool? = nil
     ) async throws -> PlanReply {
         try await call("Plan", PlanParameters(directory: directory, dropTransient: dropTransient, all: all))
     }
 
-    /// Makes what runs into what is written.
+    /// Applies the configuration on disk.
     ///
     /// - Parameters:
     ///   - dropTransient: whether to forget the changes of links that are in no file.
-    ///   - all: whether what is kept has steps, too.
+    ///   - all: whether the steps include parts that do not change.
     public func reload(dropTransient: Bool? = nil, all: Bool? = nil) async throws -> ReloadReply {
         try await call("Reload", ReloadParameters(dropTransient: dropTransient, all: all))
     }
@@ -226,17 +226,17 @@ public struct ControlClient: Sendable {
         }
     }
 
-    /// Why a system is in its state.
+    /// The reasons why a system is in its state.
     public func why(_ system: String) async throws -> WhyReply {
         try await call("Why", NameParameters(name: system))
     }
 
-    /// What stands in the way of an event of a system; nothing is sent.
+    /// The obstacles of an event in a system. Nothing is sent.
     public func whyNot(_ event: String, of system: String, data: JSONObject? = nil) async throws -> WhyNotReply {
         try await call("WhyNot", WhyNotParameters(name: system, event: event, data: data))
     }
 
-    /// What a system did of late, the oldest first.
+    /// The last steps of a system, the oldest first.
     public func trace(_ system: String, limit: Int? = nil) async throws -> [TraceStep] {
         let reply: TraceReply = try await call("Trace", TraceParameters(name: system, limit: limit))
         return reply.steps
@@ -262,20 +262,20 @@ public struct ControlClient: Sendable {
     }
 }
 
-/// What a watch brings, as it comes; it is held up while its reader does not keep up.
+/// The replies of a watch, as they come. The daemon waits while the reader does not keep up.
 ///
 /// Throws ``ControlError/watchEnded(name:reason:)`` when there is no more.
 public struct ControlWatch<Reply: Sendable>: AsyncSequence, Sendable {
     private let replies: ReplySequence<Reply>
     private let method: String
 
-    /// - Parameter method: what was called.
+    /// - Parameter method: the called method.
     init(_ replies: ReplySequence<Reply>, of method: String) {
         self.replies = replies
         self.method = method
     }
 
-    /// Takes what comes one by one.
+    /// Iterates over the replies.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var replies: ReplySequence<Reply>.Iterator
         fileprivate let method: String
@@ -290,7 +290,7 @@ public struct ControlWatch<Reply: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// An iterator over what has not been taken yet.
+    /// An iterator over the remaining replies.
     public func makeAsyncIterator() -> Iterator {
         Iterator(replies: replies.makeAsyncIterator(), method: method)
     }

@@ -22,11 +22,11 @@ public enum ControlError: Error, Sendable, Hashable {
     case noSuchEvent(system: String, event: String, nearest: String?)
     /// A value is not of the declared type.
     case invalidValue(path: String, expected: String, message: String)
-    /// What was sent is well formed, but could not be taken.
+    /// The message is well formed, but the daemon could not accept it.
     case notAccepted(name: String, obstacle: Obstacle, reason: String)
     /// There will be no more replies to a watch.
     case watchEnded(name: String, reason: String)
-    /// The daemon is being stopped, and what was asked for was not carried through.
+    /// The daemon is stopping, and did not finish the call.
     case stopping
     /// The reply would be longer than the limit, in bytes; most of it is the part.
     case replyTooLarge(limit: Int, part: String)
@@ -34,7 +34,7 @@ public enum ControlError: Error, Sendable, Hashable {
     case internalError(message: String)
 }
 
-/// What keeps something from being accepted.
+/// The reason why a message is not accepted.
 public enum Obstacle: String, Codable, Sendable, Hashable, CaseIterable {
     /// The system's mailbox is full.
     case full
@@ -46,7 +46,7 @@ public enum Obstacle: String, Codable, Sendable, Hashable, CaseIterable {
     case ended
     /// The system, or the daemon, is being stopped.
     case stopping
-    /// The data is more than one state, event or value may hold, or than there is room for.
+    /// The data exceeds the limit of one state, event or value, or the room that is left.
     case tooLarge
     /// Anything else.
     case other
@@ -135,7 +135,7 @@ extension ControlError: CustomStringConvertible {
         case .noSuchEvent(let system, let event, let nearest):
             "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
         case .invalidValue(let path, let expected, let message):
-            // Many messages begin with the place and name the type; one about a condition says what is wrong with it.
+            // Many messages begin with the place and name the type. A message about a condition is complete by itself.
             (path.isEmpty || message.hasPrefix(path) ? "" : "'\(path)': ") + message
                 + (path == "where" || message.contains(expected) ? "" : " (expected: \(expected))")
         case .notAccepted(let name, _, let reason): "'\(name)' did not accept it: \(reason)"

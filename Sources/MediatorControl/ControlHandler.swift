@@ -1,6 +1,6 @@
 public import Varlink
 
-/// What a daemon does for the control interface, typed.
+/// The typed methods of the control interface, as a daemon implements them.
 ///
 /// Every function may throw ``ControlError`` or ``/Varlink/ServiceError``, which are answered as they are; any other
 /// error is answered as ``ControlError/internalError(message:)`` and told to the service's observer. No function may block.
@@ -30,12 +30,12 @@ public protocol ControlHandler: Sendable {
 
     /// The present state of a system first, then every change, without a gap between the two.
     ///
-    /// The handler bounds the buffer of the stream, and counts in `dropped` what it had to leave out. When the stream
-    /// ends, the watch is answered with ``ControlError/watchEnded(name:reason:)``; to give a reason, throw that error
-    /// from the stream.
+    /// The handler bounds the buffer of the stream, and counts left out changes in `dropped`. When the stream ends, the
+    /// watch ends with ``ControlError/watchEnded(name:reason:)``. To give a reason, throw that error from the stream.
     func watchSystem(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchSystemReply, any Error>
 
-    /// The value of a currentValue bus first, then every value, without a gap; for a passthrough bus only what comes.
+    /// The value of a currentValue bus first, then every value, without a gap. For a passthrough bus there are only new
+    /// values.
     ///
     /// As for ``watchSystem(_:peer:)``.
     func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error>
@@ -46,7 +46,7 @@ public protocol ControlHandler: Sendable {
     /// Publishes a value on a bus.
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply
 
-    /// Ends a system and begins it anew.
+    /// Stops a system and starts it again.
     func restartSystem(_ name: String, peer: VarlinkPeer) async throws
 
     /// Sends a system to its initial state.
@@ -58,22 +58,22 @@ public protocol ControlHandler: Sendable {
     /// Lets a system go on.
     func resumeSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply
 
-    /// The kinds of systems and the side effects that this daemon knows besides what every one does.
+    /// The kinds of systems and the side effects that only this daemon knows.
     func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply
 
-    /// What is logged.
+    /// The present log level.
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply
 
-    /// Says what is logged from now on.
+    /// Sets the log level.
     func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply
 
     /// Every figure, in Prometheus' text format.
     func readMetrics(peer: VarlinkPeer) async throws -> String
 
-    /// Compares what runs with what is written.
+    /// Compares the active configuration with the one on disk.
     func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply
 
-    /// Makes what runs into what is written.
+    /// Applies the configuration on disk.
     func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply
 
     /// The changes of links that are in no file, by link.
@@ -91,17 +91,17 @@ public protocol ControlHandler: Sendable {
     /// The files that the configuration that runs was made of, each behind its drop-ins' owner.
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply]
 
-    /// Why a system is in its state.
+    /// The reasons why a system is in its state.
     func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply
 
-    /// What stands in the way of an event.
+    /// The obstacles of an event.
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply
 
-    /// What a system did of late.
+    /// The last steps of a system.
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply
 
-    /// What happens to all parts that are chosen, their present states and values first. With ``WatchParameters/announce`` there
-    /// is a reply before these, ``WatchTopic/watching``, which may come only when nothing of the parts can be missed any more.
+    /// The changes of all chosen parts, their present states and values first. With ``WatchParameters/announce`` a
+    /// reply ``WatchTopic/watching`` comes before these, as soon as no change of the parts can be missed.
     ///
     /// As for ``watchSystem(_:peer:)``.
     func watch(_ parameters: WatchParameters, peer: VarlinkPeer) async throws -> AsyncThrowingStream<

@@ -157,8 +157,8 @@ public enum ControlService {
         }
     }
 
-    /// Sends what comes; without `more`, the first is the only reply. A watch ends with an error, as there is always
-    /// one more change to wait for.
+    /// Sends the changes; without `more`, the first one is the only reply. A watch ends with an error, since there is
+    /// always one more change to wait for.
     private static func watch<Reply: Encodable & Sendable>(
         _ replies: AsyncThrowingStream<Reply, any Error>,
         _ name: String,

@@ -2,7 +2,7 @@ import Glibc
 import SocketFile
 public import Varlink
 
-/// Where the socket of the control interface lies.
+/// The place of the control socket.
 public enum ControlSocket {
     /// The name of the socket file.
     public static let fileName = ControlInterface.name
@@ -25,8 +25,8 @@ public enum ControlSocket {
         return "/tmp/mediatord-\(userID)/\(fileName)"
     }
 
-    /// Where a client looks: what `MEDIATORD_SOCKET` says, else the user's own daemon if its socket is there, else the
-    /// system's if that is there.
+    /// The path that a client uses: `MEDIATORD_SOCKET`, else the socket of the user's own daemon if it exists, else the
+    /// system's if that exists.
     ///
     /// If another user owns the directory or can write to it, the socket may be an impostor's, and the client ignores it.
     ///
@@ -39,7 +39,7 @@ public enum ControlSocket {
         if own == systemPath { return own }
         let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.isEmpty ? nil : $0 }
         do throws(Unreliable) {
-            // That of all users, /tmp, is the machine's.
+            // The directory of all users, /tmp, belongs to the machine.
             if let runtime { try checkReliable(runtime, userID, followsLink: true) }
             try checkReliable(SocketDirectory.split(own).directory, userID, followsLink: false)
         } catch {
@@ -55,7 +55,7 @@ public enum ControlSocket {
         let directory: String
         let flaw: SocketDirectory.Flaw
 
-        /// Whether there is no such directory.
+        /// Whether the directory is missing.
         var isAbsent: Bool { flaw == .unreachable(ENOENT) }
 
         func advice(_ socket: String) -> String {
@@ -77,9 +77,9 @@ public enum ControlSocket {
 
     private static let otherPath = "choose another path with --socket or \(environmentVariable)"
 
-    /// Makes the directory of a socket path if it is not there (only the last one, with the permissions 0755 for root
-    /// and 0700 for others), and makes sure that nobody else can replace what is put into it: it belongs to this user
-    /// or to root, is no link, and is not writable by others.
+    /// Makes the directory of a socket path if it is missing (only the last part, with the permissions 0755 for root
+    /// and 0700 for others). Makes sure that nobody else can replace files in it: it belongs to this user or to root,
+    /// is no link, and is not writable by others.
     ///
     /// - Parameters:
     ///   - userID: for whom; nil is the effective user of this process.

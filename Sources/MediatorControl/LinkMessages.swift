@@ -1,4 +1,4 @@
-/// What a link joins.
+/// The kinds of parts that a link joins.
 public enum LinkForm: String, Codable, Sendable, Hashable, CaseIterable {
     /// States of a system become values of a bus.
     case systemToBus
@@ -8,13 +8,13 @@ public enum LinkForm: String, Codable, Sendable, Hashable, CaseIterable {
     case systemToSystem
 }
 
-/// How a link came about.
+/// The origin of a link.
 public enum LinkOrigin: String, Codable, Sendable, Hashable, CaseIterable {
-    /// By what is written.
+    /// From the files.
     case written
     /// By a change that is in no file.
     case attached
-    /// It is written, and changed by what is in no file.
+    /// From the files, and changed by something that is in no file.
     case changed
 }
 
@@ -22,7 +22,7 @@ public enum LinkOrigin: String, Codable, Sendable, Hashable, CaseIterable {
 public struct LinkSummary: Codable, Sendable, Hashable {
     /// The name of the link.
     public var name: String
-    /// What it joins.
+    /// The kinds of parts that it joins.
     public var form: LinkForm
     /// The system that is attached.
     public var system: String
@@ -32,15 +32,16 @@ public struct LinkSummary: Codable, Sendable, Hashable {
     public var toSystem: String?
     /// The link in one line for people.
     public var description: String
-    /// How often it has fired.
+    /// The number of times that it fired.
     public var fired: Int
     /// When it fired last (RFC 3339, UTC).
     public var lastFired: String?
-    /// Whether it is held back, because it would fire more often than its loop may, or for what has come over too many links.
+    /// Whether it is held back now: it would fire more often than its loop may, or for a value that has come over too
+    /// many links.
     public var open: Bool
-    /// How often it was held back.
+    /// The number of times that it was held back.
     public var dropped: Int
-    /// How it came about.
+    /// Its origin.
     public var origin: LinkOrigin
 
     /// A summary.
@@ -75,17 +76,17 @@ public struct LinkSummary: Codable, Sendable, Hashable {
 public struct LinkDescription: Codable, Sendable, Hashable {
     /// The link at a glance.
     public var summary: LinkSummary
-    /// Where it is written: file and line.
+    /// The place of its definition: file and line.
     public var source: String?
-    /// On what it fires, as written.
+    /// The state or condition on which it fires, as written.
     public var condition: String?
-    /// What it emits, as written.
+    /// The value or event that it emits, as written.
     public var emits: String
-    /// How often it may fire as part of a loop, as it is written: `10 per 1s`.
+    /// The rate at which it may fire as part of a loop, as written: `10 per 1s`.
     public var limit: String?
     /// Over how many links at most that may have come for which it fires, this one included.
     public var hops: Int?
-    /// Why it is open, as a clause; nil: it is not.
+    /// The reason why it is open, as a clause; nil if it is not.
     public var openBecause: String?
 
     /// A description.

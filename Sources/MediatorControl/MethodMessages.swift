@@ -25,29 +25,29 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var pid: Int
     /// When it started (RFC 3339, UTC).
     public var started: String
-    /// How it is doing as a whole.
+    /// The health of the whole.
     public var health: Health
     /// The same in one line.
     public var statusText: String
-    /// Where its configuration was read from.
+    /// The directories of its configuration.
     public var configuration: [String]
-    /// How many configurations have run, the first one included.
+    /// The number of configurations that have run, the first one included.
     public var generation: Int
-    /// The reload, or change of a link, that is under way; nil when there is none.
+    /// The reload, or change of a link, in progress; nil if there is none.
     public var underway: ChangeUnderway?
-    /// How the last reload, or change of a link, ended; nil when there was none.
+    /// The result of the last reload, or change of a link; nil before the first.
     public var reload: ReloadVerdict?
-    /// How many reloads and changes of links there were since the start.
+    /// The number of reloads and changes of links since the start.
     public var reloads: ReloadCounters
-    /// How many links are changed in no file.
+    /// The number of links whose change is in no file.
     public var transient: Int
     /// Every system, by name.
     public var systems: [SystemSummary]
-    /// How many buses there are.
+    /// The number of buses.
     public var buses: Int
-    /// How many links there are.
+    /// The number of links.
     public var links: Int
-    /// What the caller may do; to inject perhaps only into some systems and on some buses.
+    /// The right of the caller; the right to inject may hold for some systems and buses only.
     public var rights: [Right]
     /// Those, by patterns of their names; nil: everywhere, or nowhere.
     public var injectInto: InjectionTargets?
@@ -170,7 +170,7 @@ public struct WatchSystemReply: Codable, Sendable, Hashable {
     public var event: String?
     /// The data of that event.
     public var eventData: JSONObject?
-    /// How many changes this watcher missed just before this one, because it read too slowly.
+    /// The number of changes that this watcher missed just before this one, because it read too slowly.
     public var dropped: Int
 
     /// A reply.
@@ -201,7 +201,7 @@ public struct WatchBusReply: Codable, Sendable, Hashable {
     public var replayed: Bool
     /// The value; nil when the bus remembers none yet.
     public var value: JSONValue?
-    /// How many values this watcher missed just before this one, because it read too slowly.
+    /// The number of values that this watcher missed just before this one, because it read too slowly.
     public var dropped: Int
 
     /// A reply.

@@ -1,6 +1,6 @@
 /// Names with a kind, in which `*` stands for any letters and `?` for one: `ups*`, `bus:alarms`, `link:*`.
 public struct PartPattern: Sendable, Hashable {
-    /// What kind of part is meant; nil: any.
+    /// The kind of part; nil for any kind.
     public let kind: PartKind?
     /// The name.
     public let name: String

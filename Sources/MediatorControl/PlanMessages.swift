@@ -1,4 +1,4 @@
-/// What a step of a plan is about.
+/// The kind of part that a step of a plan is about.
 public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// A system.
     case system
@@ -8,19 +8,19 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
     case link
     /// A group of systems.
     case group
-    /// Who may do what.
+    /// The access rules.
     case access
-    /// How much memory data may take.
+    /// The limits on memory for data.
     case limits
 }
 
-/// What becomes of a part of the configuration.
+/// The change of a part of the configuration.
 public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
     /// It goes on, undisturbed.
     case keep
-    /// A system begins anew, in the state in which it is.
+    /// A system begins again, in its present state.
     case migrate
-    /// A system begins anew, in its initial state.
+    /// A system begins again, in its initial state.
     case restart
     /// Another bus or link takes its place.
     case change
@@ -30,7 +30,7 @@ public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
     case remove
 }
 
-/// What value a bus that remembers has afterwards.
+/// The value of a bus that remembers, after the change.
 public enum ValueFate: String, Codable, Sendable, Hashable, CaseIterable {
     /// The one it has now.
     case keep
@@ -68,26 +68,26 @@ public struct PartChange: Codable, Sendable, Hashable {
     }
 }
 
-/// What becomes of one part.
+/// The change of one part.
 public struct PlanStep: Codable, Sendable, Hashable {
-    /// What it is.
+    /// The kind of the part.
     public var kind: PartKind
     /// Its name.
     public var name: String
-    /// What becomes of it.
+    /// The kind of the change.
     public var fate: Fate
-    /// What becomes of a bus's value.
+    /// The value of the bus afterwards.
     public var value: ValueFate?
-    /// Why, where that is not obvious.
+    /// The reason, if it is not obvious.
     public var reason: String?
-    /// The feedbacks whose side effects run now and are to end.
+    /// The feedbacks whose running side effects will end.
     public var ending: [String]
     /// The parts in which its definition differs: the first of them.
     public var changes: [PartChange]
     /// The number of further ones.
     public var moreChanges: Int
 
-    /// The greatest number of parts that are told of a step.
+    /// The limit on parts in a step.
     public static let mostChanges = 16
 
     /// A step.
@@ -106,7 +106,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
     }
 }
 
-/// What else plays a part in a finding, such as a hop of a loop.
+/// A further place that takes part in a diagnostic, such as a hop of a loop.
 public struct FindingNote: Codable, Sendable, Hashable {
     /// The file.
     public var file: String
@@ -114,7 +114,7 @@ public struct FindingNote: Codable, Sendable, Hashable {
     public var line: Int
     /// The character of the line, from 1.
     public var column: Int
-    /// What it has to do with it.
+    /// Its part in the diagnostic.
     public var message: String
 
     /// A note.
@@ -140,15 +140,15 @@ public struct Finding: Codable, Sendable, Hashable {
     public var line: Int?
     /// The character of the line, from 1.
     public var column: Int?
-    /// How many characters it is about.
+    /// The number of characters of the place.
     public var length: Int?
-    /// What is wrong.
+    /// The problem.
     public var message: String
-    /// What would be right.
+    /// The advice.
     public var hint: String?
     /// The line, without control characters; of long ones a part.
     public var excerpt: String?
-    /// What else plays a part; nil if nothing does.
+    /// The further places; nil for none.
     public var notes: [FindingNote]?
     /// All of it, as it is printed; several lines.
     public var text: String
@@ -174,13 +174,13 @@ public struct Finding: Codable, Sendable, Hashable {
     }
 }
 
-/// How the last reload, or change of a link, ended.
+/// The result of the last reload, or change of a link.
 public struct ReloadVerdict: Codable, Sendable, Hashable {
     /// When (RFC 3339, UTC).
     public var time: String
     /// Whether it was applied; if not, nothing changed.
     public var applied: Bool
-    /// What it did, or why it did not.
+    /// The changes, or the reason why there were none.
     public var summary: String
     /// The link, if it was a change of one.
     public var link: String?
@@ -194,13 +194,13 @@ public struct ReloadVerdict: Codable, Sendable, Hashable {
     }
 }
 
-/// A reload, or the change of a link, that is under way.
+/// A reload, or the change of a link, in progress.
 public struct ChangeUnderway: Codable, Sendable, Hashable {
     /// Since when (RFC 3339, UTC).
     public var since: String
     /// The link, if it is a change of one.
     public var link: String?
-    /// How many others wait for their turn behind it.
+    /// The number of others that wait for their turn.
     public var waiting: Int
 
     /// A change.
@@ -211,11 +211,11 @@ public struct ChangeUnderway: Codable, Sendable, Hashable {
     }
 }
 
-/// How many reloads and changes of links there were since the start.
+/// The number of reloads and changes of links since the start.
 public struct ReloadCounters: Codable, Sendable, Hashable {
-    /// How many were applied, those included that had nothing to do.
+    /// The number that was applied, including those without any change.
     public var applied: Int
-    /// How many were rejected; each changed nothing.
+    /// The number that was rejected; each changed nothing.
     public var rejected: Int
 
     /// Numbers.
@@ -229,7 +229,7 @@ public struct ReloadCounters: Codable, Sendable, Hashable {
 public struct ReloadParameters: Codable, Sendable, Hashable {
     /// Whether to forget the changes of links that are in no file.
     public var dropTransient: Bool?
-    /// Whether what is kept has steps, too.
+    /// Whether the steps include parts that do not change.
     public var all: Bool?
 
     /// A request.
@@ -245,7 +245,7 @@ public struct PlanParameters: Codable, Sendable, Hashable {
     public var directory: String?
     /// Whether the changes of links that are in no file would be forgotten.
     public var dropTransient: Bool?
-    /// Whether what is kept has steps, too.
+    /// Whether the steps include parts that do not change.
     public var all: Bool?
 
     /// A question.
@@ -258,15 +258,15 @@ public struct PlanParameters: Codable, Sendable, Hashable {
 
 /// The reply to `Plan`.
 public struct PlanReply: Codable, Sendable, Hashable {
-    /// Whether what is written has no error.
+    /// Whether the configuration on disk has no error.
     public var valid: Bool
     /// All of it in a line.
     public var summary: String
-    /// What becomes of every part: systems, buses, links, each by name. Empty if it is not valid.
+    /// The change of every part: systems, buses, links, each by name. It is empty if the configuration is not valid.
     public var steps: [PlanStep]
-    /// How many errors there are.
+    /// The number of errors.
     public var errors: Int
-    /// How many warnings there are.
+    /// The number of warnings.
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]
@@ -290,17 +290,17 @@ public struct PlanReply: Codable, Sendable, Hashable {
 
 /// The reply to `Reload`.
 public struct ReloadReply: Codable, Sendable, Hashable {
-    /// Whether what is written now runs; if not, nothing has changed.
+    /// Whether the configuration on disk is active now; if not, nothing has changed.
     public var applied: Bool
     /// The number of the configuration that runs.
     public var generation: Int
-    /// What was done, or why not, in a line.
+    /// The changes, or the reason why there were none, in a line.
     public var summary: String
-    /// What became of every part; of those that are kept only where that was asked for.
+    /// The change of every part; those that do not change are included on request only.
     public var steps: [PlanStep]
-    /// How many errors there are.
+    /// The number of errors.
     public var errors: Int
-    /// How many warnings there are.
+    /// The number of warnings.
     public var warnings: Int
     /// The first of them.
     public var findings: [Finding]

@@ -1,6 +1,6 @@
 public import Varlink
 
-/// What a caller of the control interface may do. Each right includes those before it.
+/// The right of a caller of the control interface. Each right includes those before it.
 public enum Right: String, Codable, Sendable, Hashable, CaseIterable {
     /// To look.
     case read
@@ -27,8 +27,8 @@ public struct InjectionTargets: Codable, Sendable, Hashable {
 extension ControlInterface {
     /// The right that each method needs. A method that is not here may be called by nobody.
     ///
-    /// The text of the configuration may hold what not everybody is to see, and findings quote it: so what shows it
-    /// (`Plan`, `ReadConfiguration`, and everything that compiles) is for those who may change it.
+    /// The text of a configuration may hold secrets, and diagnostics quote it. So only callers who may change the
+    /// configuration can call methods that show it (`Plan`, `ReadConfiguration`, and every method that compiles).
     public static let rights: [String: Right] = [
         "Status": .read,
         "ListSystems": .read,
@@ -62,7 +62,7 @@ extension ControlInterface {
         "ReadConfiguration": .administer,
     ]
 
-    /// The right that a method of that qualified name needs; nil: there is no such method here.
+    /// The right that a method with that qualified name needs; nil if this interface has no such method.
     public static func right(for method: String) -> Right? {
         let prefix = qualified("")
         guard method.hasPrefix(prefix) else { return nil }
@@ -70,12 +70,12 @@ extension ControlInterface {
     }
 }
 
-/// That a caller has not the right to do something. It travels as `org.varlink.service.PermissionDenied`, which says no more
-/// than that; a client knows what it asked for.
+/// The caller lacks a right. The error travels as `org.varlink.service.PermissionDenied`, without details, since a
+/// client knows which method it called.
 public struct MissingRight: Error, Sendable, Hashable, ErrorReplyConvertible, CustomStringConvertible {
-    /// What is missing.
+    /// The missing right.
     public let right: Right
-    /// The system or bus that was to be injected into; nil: none in particular.
+    /// The system or bus into which the caller wanted to inject; nil for none in particular.
     public let target: String?
 
     /// A right that is missing.

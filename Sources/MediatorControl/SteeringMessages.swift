@@ -1,6 +1,6 @@
 public import Varlink
 
-/// That a system is paused.
+/// The pause of a system.
 public struct Pause: Codable, Sendable, Hashable {
     /// Since when (RFC 3339, UTC).
     public var since: String
@@ -30,7 +30,7 @@ public struct PauseReply: Codable, Sendable, Hashable {
 
 /// The reply to `DescribeKinds`.
 public struct DescribeKindsReply: Codable, Sendable, Hashable {
-    /// What the daemon prints with `--print-kinds`.
+    /// The text that the daemon prints with `--print-kinds`.
     public var document: JSONValue
 
     /// A reply.
@@ -46,7 +46,7 @@ public enum LogLevel: String, Codable, Sendable, Hashable, CaseIterable {
 
 /// The parameters of `SetLogLevel`.
 public struct SetLogLevelParameters: Codable, Sendable, Hashable {
-    /// What is to be logged from now on; nil: what was given at the start.
+    /// The new log level; nil for the level of the start.
     public var level: LogLevel?
 
     /// Parameters.
@@ -59,7 +59,7 @@ public struct SetLogLevelParameters: Codable, Sendable, Hashable {
 public struct LogLevelReply: Codable, Sendable, Hashable {
     /// The least grave level that is logged.
     public var level: LogLevel
-    /// That with which the daemon was started.
+    /// The log level of the daemon's start.
     public var given: LogLevel
 
     /// A reply.

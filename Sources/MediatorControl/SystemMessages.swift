@@ -1,8 +1,8 @@
 public import Varlink
 
-/// How a system, or the daemon as a whole, is doing.
+/// The health of a system, or of the daemon as a whole.
 public enum Health: String, Codable, Sendable, Hashable, CaseIterable {
-    /// It has not yet reached what it calls ready.
+    /// It has not yet reached a state that its configuration calls ready.
     case starting
     /// All is well.
     case healthy
@@ -20,7 +20,7 @@ public struct Field: Codable, Sendable, Hashable {
     public var name: String
     /// Its type as the configuration writes it: `bool`, `int`, `double`, `string`, `timestamp`, `duration`, `list(T)`…
     public var type: String
-    /// What it must be besides, such as `between 0 and 65535`; nil: the type says all.
+    /// A further demand on the value, such as `between 0 and 65535`; nil if the type is the only one.
     public var expected: String?
 
     /// A field.
@@ -37,7 +37,7 @@ public struct StateType: Codable, Sendable, Hashable {
     public var name: String
     /// The fields of its data.
     public var fields: [Field]
-    /// How the system is in it, where its configuration says so: `degraded` or `failed`.
+    /// The health in this state, if the configuration has one: `degraded` or `failed`.
     public var health: String?
 
     /// A state type.
@@ -68,7 +68,7 @@ public struct SystemState: Codable, Sendable, Hashable {
     public var name: String
     /// The value of each of its fields.
     public var data: JSONObject
-    /// Whether only the beginning of its data is told, since there is much of it; nil: it is all there.
+    /// Whether the data is cut because there is much of it; nil if it is whole.
     public var cut: Bool?
 
     /// A state.
@@ -79,7 +79,7 @@ public struct SystemState: Codable, Sendable, Hashable {
     }
 }
 
-/// What a system has counted since the daemon has it.
+/// The counters of a system since the daemon has it.
 public struct Counters: Codable, Sendable, Hashable {
     /// Events taken from the mailbox.
     public var events: Int
@@ -91,9 +91,9 @@ public struct Counters: Codable, Sendable, Hashable {
     public var dropped: Int
     /// Faults: expressions that erred, effects that broke their contract.
     public var faults: Int
-    /// How often it was restarted.
+    /// The number of restarts.
     public var restarts: Int
-    /// How often it was reset.
+    /// The number of resets.
     public var resets: Int
 
     /// Counters.
@@ -115,13 +115,13 @@ public struct Counters: Codable, Sendable, Hashable {
 public struct SystemSummary: Codable, Sendable, Hashable {
     /// The name of the system.
     public var name: String
-    /// What its configuration says it is for.
+    /// The description in its configuration.
     public var description: String?
-    /// How it is doing.
+    /// Its health.
     public var health: Health
     /// Since when (RFC 3339, UTC), unless it is stopped.
     public var healthSince: String?
-    /// Why it is not healthy, in a line.
+    /// The reason why it is not healthy, in a line.
     public var healthReason: String?
     /// Since when that is the reason (RFC 3339, UTC).
     public var healthReasonSince: String?
@@ -129,19 +129,19 @@ public struct SystemSummary: Codable, Sendable, Hashable {
     public var state: SystemState
     /// When that state was entered (RFC 3339, UTC).
     public var since: String
-    /// What it has counted.
+    /// Its counters.
     public var counters: Counters
-    /// How many side effects are at work.
+    /// The number of side effects that run.
     public var effectsRunning: Int
-    /// How many wait for their time or their turn.
+    /// The number of side effects that wait for their time or their turn.
     public var effectsWaiting: Int
-    /// When it begins anew (RFC 3339, UTC), if it waits for that.
+    /// The time of its restart (RFC 3339, UTC), if it waits for one.
     public var begins: String?
-    /// How many events wait in its mailbox.
+    /// The number of events in its mailbox.
     public var waiting: Int
-    /// How many bytes of data those of them hold that have more than 1 KiB.
+    /// The bytes of data in those events, of events with more than 1 KiB.
     public var waitingBytes: Int
-    /// That it is paused.
+    /// Its pause.
     public var paused: Pause?
 
     /// A summary.
@@ -200,7 +200,7 @@ public struct Transition: Codable, Sendable, Hashable {
     }
 }
 
-/// What a feedback emits when its side effect comes to an outcome.
+/// The event that a feedback emits for an outcome of its side effect.
 public struct FeedbackOutcome: Codable, Sendable, Hashable {
     /// The outcome.
     public var outcome: String
@@ -225,13 +225,13 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var onState: String
     /// `cancelOnNewState` or `continueOnNewState`.
     public var strategy: String
-    /// What becomes of a run that is asked for while another still runs: `parallel`, `single`, `queued` or `restart`.
+    /// The rule for a run that is requested while another one runs: `parallel`, `single`, `queued` or `restart`.
     public var mode: String
     /// The side effect in a few words.
     public var effect: String
-    /// How many of its side effects are at work.
+    /// The number of its side effects that run.
     public var running: Int
-    /// How many wait for their time or their turn.
+    /// The number that waits for their time or their turn.
     public var waiting: Int
     /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
     public var next: String?
@@ -255,20 +255,20 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     }
 }
 
-/// What is done when something in a system has failed. Durations are as in the configuration, such as `10m`.
+/// The rule for faults of a system. Durations are written as in the configuration, such as `10m`.
 public struct Supervision: Codable, Sendable, Hashable {
     /// `continue`, `reset`, `restart`, `stop` or `escalate`.
     public var onFault: String
-    /// How long after a fault it begins anew, at first.
+    /// The first delay between a fault and the restart.
     public var delay: String
-    /// How long after a fault it begins anew at most.
+    /// The longest delay between a fault and the restart.
     public var maxDelay: String
-    /// How often it may be restarted or reset, such as `10 per 10m`.
+    /// The limit on restarts and resets, such as `10 per 10m`.
     public var limit: String
-    /// What is done beyond: `stop` or `escalate`.
+    /// The action beyond the limit: `stop` or `escalate`.
     public var beyond: String
 
-    /// What is done.
+    /// The action on a fault.
     public init(onFault: String, delay: String, maxDelay: String, limit: String, beyond: String) {
         self.onFault = onFault
         self.delay = delay
@@ -282,9 +282,9 @@ public struct Supervision: Codable, Sendable, Hashable {
 public struct Readiness: Codable, Sendable, Hashable {
     /// The names of the states in which it is ready.
     public var states: [String]
-    /// How long it may take to reach one of them; nil: as long as the daemon waits for all.
+    /// The time to reach one of them; nil for the time that the daemon waits for all.
     public var within: String?
-    /// What is done about it when that has passed, in the words of ``Supervision/onFault``.
+    /// The action after that time, in the words of ``Supervision/onFault``.
     public var otherwise: String
 
     /// A readiness.
@@ -312,13 +312,13 @@ public struct GroupSummary: Codable, Sendable, Hashable {
     }
 }
 
-/// What an instance of a kind or template is given.
+/// A parameter of an instance of a kind or template.
 public struct Parameter: Codable, Sendable, Hashable {
     /// Its name.
     public var name: String
     /// Its type, as of a field.
     public var type: String
-    /// What it is; nil: nothing, or something that is not to be shown.
+    /// The value; nil if it has none, or must not be shown.
     public var value: JSONValue?
     /// Whether it is not shown, since it comes from a credential or from the environment.
     public var isConcealed: Bool
@@ -337,11 +337,11 @@ public struct Parameter: Codable, Sendable, Hashable {
     }
 }
 
-/// What a mailbox holds.
+/// The limits of a mailbox.
 public struct Mailbox: Codable, Sendable, Hashable {
-    /// How many events may wait in it.
+    /// The limit on events that wait.
     public var limit: Int
-    /// What becomes of events beyond the limit: `dropOldest`, `dropNewest` or `fail`.
+    /// The policy for events beyond the limit: `dropOldest`, `dropNewest` or `fail`.
     public var overflow: String
 
     /// A mailbox.
@@ -355,15 +355,15 @@ public struct Mailbox: Codable, Sendable, Hashable {
 public struct SystemDescription: Codable, Sendable, Hashable {
     /// The system at a glance.
     public var summary: SystemSummary
-    /// Where it is written: file and line.
+    /// The place of its definition: file and line.
     public var source: String?
     /// The template of which it is an instance: `uplink@`.
     public var template: String?
-    /// What an instance of a template is given.
+    /// The parameters of an instance of a template.
     public var instanceParameters: [Parameter]?
     /// The kind of which it is an instance, if it is written in Swift.
     public var kind: String?
-    /// What the instance is given, with what it is by default; nil: it is none of a kind.
+    /// The parameters of the instance, with their defaults; nil if it is no instance of a kind.
     public var parameters: [Parameter]?
     /// The states it may be in.
     public var states: [StateType]
@@ -377,22 +377,22 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var feedbacks: [FeedbackSummary]
     /// The names of the links that touch it.
     public var links: [String]
-    /// What its last fault was, and where.
+    /// The last fault, and its place.
     public var lastFault: String?
     /// When that was (RFC 3339, UTC).
     public var lastFaultTime: String?
-    /// What is done about its faults.
+    /// The rule for its faults.
     public var supervision: Supervision
     /// The group it belongs to.
     public var group: GroupSummary?
     /// When it counts as ready; nil: as soon as it runs.
     public var ready: Readiness?
-    /// How long its loop may take for a turn, if it says so itself.
+    /// The time that its loop may take for a turn, if the configuration sets one.
     public var watchdog: String?
-    /// What becomes of an event that its state does not handle: `ignore`, `warn` or `fault`.
-    /// Nil: a daemon that does not say so yet.
+    /// The rule for an event that its state does not handle: `ignore`, `warn` or `fault`. It is nil from an older
+    /// daemon.
     public var unhandled: String?
-    /// What its mailbox holds; nil: a daemon that does not say so yet.
+    /// The limits of its mailbox; nil from an older daemon.
     public var mailbox: Mailbox?
 
     /// A description.

@@ -25,7 +25,7 @@ public enum ManagedServiceInterface {
 
         """
 
-    /// What `SetLogLevel` brings.
+    /// The parameters of `SetLogLevel`.
     public struct SetLogLevelParameters: Codable, Sendable, Hashable {
         /// The level of syslog(3).
         public var level: Int
@@ -37,8 +37,8 @@ public enum ManagedServiceInterface {
     /// The interface with its functions.
     ///
     /// - Parameters:
-    ///   - reload: makes what runs into what is written; throws when that is rejected.
-    ///   - setLogLevel: changes what is logged, to a level from 0 to 7; throws when it cannot.
+    ///   - reload: applies the configuration on disk; throws if it is rejected.
+    ///   - setLogLevel: sets the log level, from 0 to 7; throws if it cannot.
     public static func implementation(
         reload: @escaping @Sendable (VarlinkPeer) async throws -> Void,
         setLogLevel: @escaping @Sendable (Int, VarlinkPeer) async throws -> Void
@@ -108,9 +108,9 @@ public enum MetricsInterface {
         public var name: String
         /// The value: a number or text.
         public var value: JSONValue
-        /// What it is about.
+        /// The subject of the metric.
         public var object: String?
-        /// What else tells it from others of its family.
+        /// The further labels, which tell it from others of its family.
         public var fields: JSONObject?
 
         /// A figure.
@@ -126,7 +126,7 @@ public enum MetricsInterface {
     public struct Family: Codable, Sendable, Hashable {
         /// Its name.
         public var name: String
-        /// What it is, in a sentence.
+        /// The description, in a sentence.
         public var description: String
         /// Of which kind its figures are.
         public var type: FamilyType

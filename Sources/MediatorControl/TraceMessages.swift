@@ -27,18 +27,18 @@ public struct Candidate: Codable, Sendable, Hashable {
     public var to: String
     /// The condition as written.
     public var condition: String?
-    /// Where it is written: file, line and column.
+    /// The place of its definition: file, line and column.
     public var source: String
-    /// Whether the condition holds; nil: that cannot be told, or does not matter.
+    /// Whether the condition holds; nil if that is not known, or does not matter.
     public var holds: Bool?
     /// Whether the condition fails, or the `set` of ``field``, which is a fault: then the event changes nothing, and no
     /// other transition is tried.
     public var fails: Bool
     /// Why.
     public var reason: String?
-    /// The field of the new state whose `set` fails; or, if nothing fails, one of which that cannot be told.
+    /// The field of the new state whose `set` fails; if none does, one for which that is not known.
     public var field: String?
-    /// What its `set` came to, or what it depends on.
+    /// The result of its `set`, or the values on which that depends.
     public var fieldReason: String?
 
     /// A transition.
@@ -59,7 +59,7 @@ public struct Candidate: Codable, Sendable, Hashable {
     }
 }
 
-/// What a sender of an event is.
+/// The kind of an event's sender.
 public enum SenderKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// A link.
     case link
@@ -67,19 +67,19 @@ public enum SenderKind: String, Codable, Sendable, Hashable, CaseIterable {
     case feedback
 }
 
-/// What would send an event.
+/// A possible sender of an event.
 public struct Sender: Codable, Sendable, Hashable {
-    /// What it is.
+    /// The kind of the sender.
     public var kind: SenderKind
     /// Its name.
     public var name: String
-    /// What it does in a line.
+    /// Its action, in a line.
     public var description: String
-    /// Where it is written: file, line and column.
+    /// The place of its definition: file, line and column.
     public var source: String
-    /// What stands in its way.
+    /// Its obstacle.
     public var reasons: [String]
-    /// What it waits for, and what it did last.
+    /// The thing that it waits for, and its last action.
     public var waits: String
 
     /// A sender.
@@ -97,11 +97,11 @@ public struct Sender: Codable, Sendable, Hashable {
 
 /// The reply to `WhyNot`.
 public struct WhyNotReply: Codable, Sendable, Hashable {
-    /// The state of the system, for which all this is told.
+    /// The state of the system to which the answer applies.
     public var state: SystemState
     /// When it was entered (RFC 3339, UTC).
     public var since: String
-    /// Why the system takes no events at all, if so.
+    /// The reason why the system takes no events at all, if it does not.
     public var obstacle: String?
     /// The transitions that there are for the event in this state, in the order in which they are tried.
     public var transitions: [Candidate]
@@ -109,7 +109,7 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
     public var otherStates: [String]
     /// Whether nothing is known of its transitions, since the system is written in Swift and does not list them.
     public var opaque: Bool
-    /// What would send the event.
+    /// The possible senders of the event.
     public var senders: [Sender]
     /// The feedbacks that are written in Swift and have not sent the event yet: whether they may is not known.
     public var unknownSenders: [String]
@@ -138,7 +138,7 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
 public struct TraceParameters: Codable, Sendable, Hashable {
     /// The system.
     public var name: String
-    /// How many steps at most, the last ones; nil: all that are kept.
+    /// The limit on steps, the last ones; nil for all that are kept.
     public var limit: Int?
 
     /// A question.
@@ -148,7 +148,7 @@ public struct TraceParameters: Codable, Sendable, Hashable {
     }
 }
 
-/// What a step of a trace is.
+/// The kind of a step in a trace.
 public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     /// The system began.
     case began
@@ -164,7 +164,7 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     case fault
     /// A side effect ran.
     case run
-    /// A side effect was not begun, since one ran, and there is to be one at a time.
+    /// A side effect did not begin, because one ran and only one may.
     case skipped
     /// Somebody paused the system.
     case paused
@@ -176,11 +176,11 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
 public struct TraceGuard: Codable, Sendable, Hashable {
     /// As written.
     public var condition: String
-    /// Where: file, line and column.
+    /// The place: file, line and column.
     public var source: String
     /// Whether it held.
     public var holds: Bool
-    /// Why: its operands with their values.
+    /// The reason: its operands with their values.
     public var reason: String
 
     /// A condition.
@@ -192,11 +192,11 @@ public struct TraceGuard: Codable, Sendable, Hashable {
     }
 }
 
-/// What a side effect has reported.
+/// The outcome of a side effect.
 public struct TraceOutcome: Codable, Sendable, Hashable {
     /// The outcome.
     public var name: String
-    /// Its result; nil too where that is too long to be told.
+    /// The result; nil also if it is too long for a reply.
     public var result: JSONObject?
     /// When (RFC 3339, UTC).
     public var time: String
@@ -217,7 +217,7 @@ public struct TraceOutcome: Codable, Sendable, Hashable {
 
 /// Something that a system did.
 public struct TraceStep: Codable, Sendable, Hashable {
-    /// What it is.
+    /// The kind of the step.
     public var kind: TraceKind
     /// When; of a side effect, when it began (RFC 3339, UTC).
     public var time: String
@@ -227,7 +227,7 @@ public struct TraceStep: Codable, Sendable, Hashable {
     public var state: SystemState?
     /// The name of the event.
     public var event: String?
-    /// The data of the event; nil too where that is too long to be told.
+    /// The data of the event; nil also if it is too long for a reply.
     public var data: JSONObject?
     /// The new state.
     public var entered: SystemState?
@@ -235,11 +235,11 @@ public struct TraceStep: Codable, Sendable, Hashable {
     public var guards: [TraceGuard]
     /// The feedback whose side effect ran.
     public var feedback: String?
-    /// What it reported, the last of it.
+    /// The last outcome that it reported.
     public var outcomes: [TraceOutcome]
-    /// How often it reported something before.
+    /// The number of earlier reports.
     public var more: Int
-    /// What failed, or why an event was dropped.
+    /// The failure, or the reason why an event was dropped.
     public var reason: String?
     /// The same in words, without the time and the conditions.
     public var text: String
@@ -268,7 +268,7 @@ public struct TraceStep: Codable, Sendable, Hashable {
 
 /// The reply to `Trace`.
 public struct TraceReply: Codable, Sendable, Hashable {
-    /// What the system did, the oldest first.
+    /// The steps of the system, the oldest first.
     public var steps: [TraceStep]
 
     /// A reply.

@@ -1,11 +1,11 @@
 public import CommonExpression
 public import Varlink
 
-/// How values travel over the control socket.
+/// The encoding of values on the control socket.
 ///
-/// Text, numbers, truth values, lists and structures are what JSON has for them; a timestamp is RFC 3339 text, a
-/// duration text such as `1.5s`; a number that JSON does not have (`NaN`, an integer beyond 64 bits with sign) is text;
-/// an optional value that is not there is null, and as a field has no key.
+/// Text, numbers, truth values, lists and structures are those of JSON. A timestamp is RFC 3339 text, and a duration
+/// text such as `1.5s`. A number that JSON does not have (`NaN`, a signed integer beyond 64 bits) is text. A missing
+/// optional value is null, and as a field has no key.
 public enum ValueCoding {
     /// A value as JSON.
     public static func json(_ value: Value) -> JSONValue {
@@ -35,22 +35,22 @@ public enum ValueCoding {
         return Dictionary(uniqueKeysWithValues: fields.map { ($0.0, json($0.1)) })
     }
 
-    /// What is wrong with a JSON value.
+    /// A problem with a JSON value.
     public struct Mismatch: Error, Hashable {
-        /// Where: the name of the event or bus, then fields and indices.
+        /// The place: the name of the event or bus, then fields and indices.
         public let path: String
         /// The type it must have.
         public let expected: String
-        /// What is wrong, in a sentence.
+        /// The problem, in a sentence.
         public let message: String
     }
 
-    /// How much of a value is told in a message, in characters.
+    /// The limit on a value in a message, in characters.
     private static let longestTold = 200
 
     /// A JSON value as a value of the type. `path` names it in errors.
     public static func value(_ json: JSONValue, as type: ValueType, at path: String) throws(Mismatch) -> Value {
-        // Made only where there is one, since it tells the value.
+        // Made on demand, since it holds the value.
         func mismatch() -> Mismatch {
             var text = json.description
             if text.utf8.count > longestTold { text = text.prefix(longestTold) + "…" }

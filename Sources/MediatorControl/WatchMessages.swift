@@ -2,14 +2,14 @@ public import Varlink
 
 /// The parameters of `Watch`.
 public struct WatchParameters: Codable, Sendable, Hashable {
-    /// What is watched: names in which `*` stands for any letters and `?` for one, if need be behind `system:`, `bus:` or
-    /// `link:`; none is everything.
+    /// Patterns of names: `*` stands for any letters and `?` for one. A prefix `system:`, `bus:` or `link:` chooses the
+    /// kind. No pattern means everything.
     public var patterns: [String]
-    /// An expression that must hold of what is told.
+    /// An expression that a change must fulfil.
     public var condition: String?
-    /// How many changes are told at most in each period.
+    /// The limit on changes in each period.
     public var limit: Int?
-    /// How long a period is, such as `1s`.
+    /// The length of a period, such as `1s`.
     public var period: String?
     /// Whether the first reply is to say that everything is watched from there on (``WatchTopic/watching``); nil: no.
     public var announce: Bool?
@@ -20,7 +20,7 @@ public struct WatchParameters: Codable, Sendable, Hashable {
         case limit, period, announce
     }
 
-    /// What is to be watched.
+    /// The parameters of `Watch`.
     public init(
         patterns: [String], condition: String? = nil, limit: Int? = nil, period: String? = nil, announce: Bool? = nil
     ) {
@@ -32,7 +32,7 @@ public struct WatchParameters: Codable, Sendable, Hashable {
     }
 }
 
-/// What a reply to `Watch` is about.
+/// The kind of a reply to `Watch`.
 public enum WatchTopic: String, Codable, Sendable, Hashable, CaseIterable {
     /// A system is in a state.
     case state
@@ -40,7 +40,7 @@ public enum WatchTopic: String, Codable, Sendable, Hashable, CaseIterable {
     case value
     /// A link has fired.
     case fired
-    /// A part is new, or has begun anew.
+    /// A part is new, or has begun again.
     case began
     /// A part is there no longer, or has ended on account of a fault.
     case ended
@@ -54,9 +54,9 @@ public enum WatchTopic: String, Codable, Sendable, Hashable, CaseIterable {
 public struct WatchReply: Codable, Sendable, Hashable {
     /// When it happened (RFC 3339, UTC).
     public var time: String
-    /// What it is about.
+    /// The kind of the reply.
     public var topic: WatchTopic
-    /// What kind of part it concerns; nil: none.
+    /// The kind of the part; nil for none.
     public var kind: PartKind?
     /// The name of the part.
     public var name: String?
@@ -72,9 +72,9 @@ public struct WatchReply: Codable, Sendable, Hashable {
     public var eventData: JSONObject?
     /// The value on a bus, or that a link has put there.
     public var value: JSONValue?
-    /// How many changes this watcher missed just before this one, because it read too slowly.
+    /// The number of changes that this watcher missed just before this one, because it read too slowly.
     public var dropped: Int
-    /// How many changes were left out on account of the limit.
+    /// The number of changes that the limit left out.
     public var leftOut: Int?
 
     /// A reply.

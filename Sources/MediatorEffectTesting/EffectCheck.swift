@@ -7,31 +7,32 @@ import Synchronization
 
 /// A compatibility test for side effects: whether an implementation does what the host relies on.
 ///
-/// It runs the side effect many times, for real and by the real clock, so it takes some seconds. It counts what the whole
-/// process holds, so nothing else may go on in it: where tests run side by side, this one is to run alone.
+/// The check runs the side effect many times, for real and by the real clock, so it takes some seconds. It counts the
+/// resources of the whole process, so nothing else may run in the process: where tests run in parallel, run this one
+/// alone.
 ///
 /// ```swift
 /// let flaws = await EffectCheck(ChimeEffect(), arguments: ["text": .string("ding")], outcomes: ["onRung"]).flaws()
 /// #expect(flaws.isEmpty)
 /// ```
 public struct EffectCheck: Sendable {
-    /// What is checked.
+    /// The side effect.
     public let effect: any EffectImplementation
-    /// What each run is given: such that the side effect can do its work, with a real peer where it needs one.
+    /// The arguments of each run. With them the side effect can do its work, with a real peer if it needs one.
     public let arguments: [String: Value]
     /// Outcomes of which a run is to report one at least; empty: it reports none.
     public let outcomes: Set<String>
-    /// How many times it runs one after the other, and again.
+    /// The number of runs, one after the other; the check does this twice.
     public var repetitions = 20
-    /// How long one may take to end by itself, or, if it lasts, to report its first outcome.
+    /// The time that a run has to end by itself, or, if it lasts, to report its first outcome.
     public var runLimit = Duration.seconds(30)
-    /// How long one may take to end when it is cancelled.
+    /// The time that a cancelled run has to end.
     public var cancellationLimit = Duration.seconds(5)
     /// After which time one is cancelled; a side effect that lasts must not have ended by then.
     public var cancellationDelay = Duration.milliseconds(50)
-    /// How long what it held may take to be gone.
+    /// The time after which its resources must be released.
     public var settleLimit = Duration.seconds(5)
-    /// How many bytes of memory the repetitions may cost together, over those before.
+    /// The limit on memory that the second series of runs adds, in bytes.
     public var memoryLimit = 16 << 20
 
     private let clock = ContinuousClock()
@@ -94,7 +95,7 @@ public struct EffectCheck: Sendable {
 
     /// The first run: what only the first one makes, such as threads that all share, is there afterwards.
     private func warmUp(_ findings: Findings) async -> Bool {
-        // What the runtime opens for its timers.
+        // The descriptors that the runtime opens for its timers.
         try? await clock.sleep(for: .milliseconds(1))
         try? await SuspendingClock().sleep(for: .milliseconds(1))
         await Task.detached { [clock] in try? await clock.sleep(for: .milliseconds(1)) }.value
@@ -213,7 +214,7 @@ public struct EffectCheck: Sendable {
         }
     }
 
-    /// Waits until nothing more is held than before; what then is, is told.
+    /// Waits until no resource is held beyond those before, and reports the rest.
     private func checkRemains(over before: Remains, _ findings: Findings, _ what: String) async {
         await effect.shutDown()
         // The runtime's pool, and those that serve queues, begin and end as they are needed.
@@ -228,7 +229,7 @@ public struct EffectCheck: Sendable {
     }
 }
 
-/// What has been found, each once.
+/// The flaws, each once.
 final class Findings: Sendable {
     /// The runs that have ended: what they report from then on is wrong.
     private let runs = Mutex<[Run]>([])

@@ -1,6 +1,6 @@
 /// Something about a side effect that is not as ``MediatorHost/EffectImplementation`` asks for.
 public struct EffectFlaw: Sendable, Hashable, CustomStringConvertible {
-    /// What is asked of a side effect.
+    /// A rule for side effects.
     public enum Rule: String, Sendable, Hashable, CaseIterable {
         /// Its schema can be used by a configuration.
         case schema
@@ -18,15 +18,15 @@ public struct EffectFlaw: Sendable, Hashable, CustomStringConvertible {
         case growth
         /// Two at a time do as one does.
         case concurrency
-        /// What it keeps can be ended, twice too, and it runs again afterwards.
+        /// Its memory can be ended, also twice, and it runs again afterwards.
         case shutDown
     }
 
-    /// What it is not like.
+    /// The broken rule.
     public let rule: Rule
-    /// What was seen.
+    /// The observation.
     public let message: String
 
-    /// The rule and what was seen.
+    /// The rule and the observation.
     public var description: String { "\(rule.rawValue): \(message)" }
 }

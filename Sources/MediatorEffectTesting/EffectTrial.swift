@@ -32,7 +32,7 @@ public final class EffectTrial: Sendable {
     ///   - effect: the side effect.
     ///   - arguments: by parameter; defaults of the schema are added.
     ///   - clock: what the side effect waits by.
-    ///   - memory: what it remembers from one run to the next.
+    ///   - memory: the memory that it keeps from one run to the next.
     public init(
         _ effect: any EffectImplementation, arguments: [String: Value] = [:],
         clock: any Clock<Duration> = ContinuousClock(), memory: EffectMemory = EffectMemory()
@@ -67,7 +67,7 @@ public final class EffectTrial: Sendable {
         continuation.yield(report)
     }
 
-    /// What it has reported so far.
+    /// Its reports so far.
     public var reports: [Report] { reported.withLock { $0 } }
 
     /// Each report as it comes; ends when the run does. For one reader.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What this process holds, as the kernel counts it.
+/// The resources of this process, as the kernel counts them.
 struct Remains: Sendable, Equatable {
     var descriptors = 0
     var children = 0
@@ -19,15 +19,15 @@ struct Remains: Sendable, Equatable {
         return Remains(descriptors: count("/proc/self/fd"), children: children, threads: tasks.count)
     }
 
-    /// How many bytes of memory are resident. Source: proc_pid_statm(5).
+    /// The resident memory in bytes. Source: proc_pid_statm(5).
     static var memory: Int {
         let text = FileManager.default.contents(atPath: "/proc/self/statm") ?? Data()
         let pages = String(decoding: text, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// What there is more of than before, in words; empty: nothing. Threads may be so many more, since the runtime has some
-    /// of its own that come and go.
+    /// The resources beyond an earlier count, in words; empty if there are none. There may be some more threads, since
+    /// the runtime has some that come and go.
     func excess(over before: Remains, threads allowance: Int) -> [String] {
         var found: [String] = []
         func compare(_ now: Int, _ then: Int, _ what: String) {

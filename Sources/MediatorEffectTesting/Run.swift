@@ -4,9 +4,9 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 
-/// One run of a side effect, and what it has told.
+/// One run of a side effect, and its reports.
 final class Run: Sendable {
-    /// How many outcomes of a run are remembered.
+    /// The limit on reports that are kept.
     private static let mostReports = 1_000
 
     private struct Machine {
@@ -56,7 +56,7 @@ final class Run: Sendable {
 
     var isOver: Bool { record.machine.withLock { $0.isOver } }
     var reports: [(name: String, result: Value)] { record.machine.withLock { $0.reports } }
-    /// What it reported after it had ended, if it did.
+    /// Its report after its end, if there was one.
     var late: String? { record.machine.withLock { $0.late } }
     var faults: [String] { record.machine.withLock { $0.faults } }
 
@@ -88,7 +88,7 @@ final class Run: Sendable {
         return record.machine.withLock { holds($0) }
     }
 
-    /// Looks at what it has reported.
+    /// Returns its reports.
     func check(_ effect: any EffectImplementation, _ findings: Findings) {
         findings.watch(self)
         let schema = effect.schema
