@@ -11,11 +11,11 @@ package enum ColorChoice: String, Sendable, Hashable, CaseIterable {
     case never
 }
 
-/// How grave a line is, where the journal is told so. Source: sd-daemon(3).
+/// The severity of a line, if the journal reads it. Source: sd-daemon(3).
 package enum JournalPriority: Int, Sendable, Hashable {
     /// Something is wrong.
     case error = 3
-    /// Something is perhaps not as it was meant.
+    /// Something may be wrong.
     case warning = 4
     /// For the record.
     case info = 6
@@ -26,13 +26,13 @@ package enum JournalPriority: Int, Sendable, Hashable {
     }
 }
 
-/// What the commands know of the world around them; a test gives them another.
+/// The environment of the commands; a test gives them another one.
 public struct CommandEnvironment: Sendable {
     /// The value of an environment variable.
     public var variable: @Sendable (String) -> String?
     /// The effective user.
     public var userID: UInt32
-    /// Its name, if it is known. Asked for only where it is told: a directory service may be far away.
+    /// Its name, if it is known. It is looked up on demand, since a directory service may be far away.
     public var userName: @Sendable () -> String?
     /// The user that it is outside of its user namespace, where that is another one.
     package var outerUserID: UInt32?
@@ -42,17 +42,17 @@ public struct CommandEnvironment: Sendable {
     public var localTime: @Sendable (Int64) -> CalendarTime
     /// Whether standard output is a terminal.
     public var isTerminal: Bool
-    /// How many columns the terminal has.
+    /// The width of the terminal, in columns.
     public var columns: Int?
-    /// What it waits by, where it waits for a time to pass.
+    /// The clock of verbs that wait for a time.
     package var clock: any Clock<Duration> = ContinuousClock()
     /// When text for people has colours.
     package var color = ColorChoice.auto
     /// Whether standard output is the journal, which takes the priority of each line from its beginning.
     package var isJournal = false
-    /// How many seconds a daemon may take to answer, unless the command line says it.
+    /// The time that a daemon has for an answer, in seconds, unless the command line sets another.
     package var answerLimit = 10.0
-    /// How long a daemon may take to tell a shell what a word may become.
+    /// The time that a daemon has to propose words for completion.
     package var completionLimit = Duration.milliseconds(1500)
     /// Writes to standard output, at once and in whole. Throws ``OutputClosed`` when nobody reads any longer, and
     /// another error when it cannot be written.
@@ -93,7 +93,7 @@ public struct CommandEnvironment: Sendable {
 
     /// The environment of this process.
     public static func process() -> CommandEnvironment {
-        // A closed pipe is to be an error of write(2), not the end of the process.
+        // A closed pipe is an error of write(2), rather than the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let isTerminal = isatty(STDOUT_FILENO) == 1
         let isErrorJournal = isJournal(STDERR_FILENO)
@@ -140,14 +140,14 @@ public struct CommandEnvironment: Sendable {
 
     /// The path of the usual daemon's socket.
     ///
-    /// - Parameter isQuiet: whether nothing is said where the user's own socket is ignored.
+    /// - Parameter isQuiet: whether to stay silent when the user's own socket is ignored.
     func socket(isQuiet: Bool = false) -> String {
         ControlSocket.clientPath(environment: variable, userID: userID) { reason in
             if !isQuiet { writeError("mediatorctl: \(reason)\n") }
         }
     }
 
-    /// Who that is, for people: `alice (user 1000)`. To the daemon root of a user namespace is another user.
+    /// The user, for people: `alice (user 1000)`. The daemon may know root of a user namespace as another user.
     var who: String {
         let name = userName()
         if let outerUserID {
@@ -156,7 +156,7 @@ public struct CommandEnvironment: Sendable {
         return name.map { "\($0) (user \(userID))" } ?? "user \(userID)"
     }
 
-    /// Reads which user of the namespace around it a user of a user namespace is; nil: there is none, or it is the same.
+    /// Returns the user outside of a user namespace; nil if there is no namespace, or the user is the same.
     ///
     /// - Parameter map: `/proc/self/uid_map`, lines of first user inside, first user outside, and count.
     package static func outerUser(of user: UInt32, map: String) -> UInt32? {
@@ -186,8 +186,7 @@ public struct CommandEnvironment: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Whether colours are wanted: as it was chosen, else on a terminal that knows them, unless NO_COLOR is set
-    /// (no-color.org).
+    /// Whether to use colours: as chosen, else on a terminal that has them, unless NO_COLOR is set (no-color.org).
     var wantsColor: Bool {
         switch color {
         case .always: true

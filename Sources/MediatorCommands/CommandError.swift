@@ -1,17 +1,17 @@
 import MediatorControl
 package import Varlink
 
-/// A failure as the user is told it.
+/// A failure, as the user sees it.
 package struct CommandError: Error, Equatable {
-    /// How the program ends.
+    /// The exit code.
     package let status: CommandStatus
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     package let message: String
-    /// What to do about it.
+    /// The advice.
     package let advice: String?
-    /// What kind of failure it is, for programs.
+    /// The code of the failure, for programs.
     package let code: String
-    /// What else programs are told.
+    /// Further members for programs.
     let details: JSONObject
 
     /// - Parameter code: what kind of failure it is; nil: what the status says.
@@ -26,7 +26,7 @@ package struct CommandError: Error, Equatable {
         self.details = details
     }
 
-    /// What is written to standard error where JSON is asked for: one object on a line, whose members are documented.
+    /// The text on standard error with JSON: one object on a line, whose members are documented.
     package var json: JSONValue {
         var error = details
         error["code"] = .string(code)
@@ -35,15 +35,15 @@ package struct CommandError: Error, Equatable {
         return .object(["error": .object(error)])
     }
 
-    /// What is written to standard error.
+    /// The text on standard error.
     func text(isJSON: Bool) -> String { isJSON ? "\(json)\n" : text }
 
-    /// That an answer could not be written.
+    /// An answer could not be written.
     package static func notWritten(_ reason: String) -> CommandError {
         CommandError(.notWritten, "standard output cannot be written: \(reason)")
     }
 
-    /// What is written to standard error.
+    /// The text on standard error.
     package var text: String {
         let lines = ["mediatorctl: \(message)"] + (advice.map { [$0] } ?? [])
         return lines.map { PlainText.cleaned($0) + "\n" }.joined()
@@ -76,7 +76,7 @@ extension CommandError {
             return
         }
         let (socket, manager) = (place.socket, place.manager(environment))
-        // Who that is on the other machine is not known here.
+        // The user of the other machine is not known here.
         let who = if case .machine(let host, _) = place { "your user on '\(host)'" } else { environment.who }
         let isInside = if case .machine = place { false } else { environment.outerUserID != nil }
         switch error {
@@ -109,7 +109,7 @@ extension CommandError {
             details: ["right": .string(error.right.rawValue)])
     }
 
-    /// How one gets a right.
+    /// The way to get a right.
     ///
     /// - Parameter isInside: whether who lacks it is in a user namespace, so that to be root there is of no use.
     static func advice(for right: Right, isInside: Bool = false) -> String {
@@ -157,7 +157,7 @@ extension CommandError {
         }
     }
 
-    /// What is wrong with a way over ssh, which has said on standard error what it knows.
+    /// The failure of a connection over ssh, which has written its reason to standard error.
     private init(_ error: VarlinkError, host: String) {
         switch error.code {
         case .connectionClosed where Place.lastExitCode() == CommandStatus.permissionDenied.rawValue:
@@ -227,7 +227,7 @@ extension CommandError {
 }
 
 extension ControlError {
-    /// What kind of failure it is, for programs: the name of the error in the interface, in lower-case words.
+    /// The code of the failure, for programs: the name of the error in the interface, in lower-case words.
     fileprivate var word: String {
         let name = errorReply.name.split(separator: ".").last.map(String.init) ?? ""
         return name.enumerated().map { index, letter in
@@ -236,7 +236,7 @@ extension ControlError {
     }
 }
 
-/// Nobody reads what is written any longer; the program ends without a word.
+/// Nobody reads the output any longer; the program ends without a message.
 package struct OutputClosed: Error {
     /// The end of output.
     package init() {}

@@ -1,8 +1,9 @@
-/// How `mediatorctl` ends. The numbers are part of its interface.
+/// The exit codes of `mediatorctl`. They are part of its interface.
 public enum CommandStatus: Int32, Sendable, CaseIterable {
     /// Done; for `status` also: all is well.
     case success = 0
-    /// The daemon, or the check of the arguments against what it told, said no; or a configuration is not valid.
+    /// The daemon rejected the call, the arguments do not fit the daemon's definitions, or a configuration is not
+    /// valid.
     case refused = 1
     /// The command line is wrong.
     case usage = 2
@@ -12,14 +13,14 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     case permissionDenied = 4
     /// Only of `status`: something is starting, degraded or failed.
     case unhealthy = 5
-    /// What was to be waited for did not come in time.
+    /// The awaited state or event did not come in time.
     case notReached = 6
     /// The daemon cannot be reached, does not answer, or went away: EX_UNAVAILABLE of sysexits.h.
     case noConnection = 69
     /// The answer could not be written: EX_IOERR of sysexits.h.
     case notWritten = 74
 
-    /// What the number means, for `--help`.
+    /// The meaning of the code, for `--help`.
     public var meaning: String {
         switch self {
         case .success: "done; for status: everything is healthy or stopped on purpose"
@@ -34,7 +35,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// What the number means in a word, for programs.
+    /// The meaning of the code in a word, for programs.
     var word: String {
         switch self {
         case .success: "success"
@@ -52,11 +53,11 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     /// All numbers with their meanings, a line each.
     static var table: String { table(allCases) }
 
-    /// What `--help` says of the ends of a verb.
+    /// The exit codes of a verb in `--help`.
     ///
     /// - Parameters:
-    ///   - statuses: How it may end, in any order.
-    ///   - meanings: What some mean there.
+    ///   - statuses: The exit codes, in any order.
+    ///   - meanings: The special meanings of some codes.
     static func help(_ statuses: [CommandStatus], _ meanings: [CommandStatus: String] = [:]) -> String {
         let meanings = [.success: "done"].merging(meanings) { $1 }
         return "EXIT STATUS\n" + table(statuses.sorted { $0.rawValue < $1.rawValue }, meanings)
@@ -71,8 +72,8 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
 }
 
 extension [CommandStatus] {
-    /// How every verb may end that asks the daemon.
+    /// The exit codes of every verb that calls the daemon.
     static let ofControl: Self = [.success, .refused, .usage, .permissionDenied, .noConnection, .notWritten]
-    /// How every verb may end that needs no daemon.
+    /// The exit codes of every verb that needs no daemon.
     static let ofLocal: Self = [.success, .refused, .usage, .notWritten]
 }

@@ -7,10 +7,10 @@ public enum Mediatorctl {
     /// The version `--version` tells.
     public static let version = "0.1.0"
 
-    /// Runs the command line of this process and gives the number it is to end with.
+    /// Runs the command line of this process, and returns the exit code.
     public static func main() async -> Int32 {
         let environment = CommandEnvironment.process()
-        // What was put into the place of other bytes would be sent, shown and searched for as if it had been typed.
+        // Bytes that are not UTF-8 would be replaced, and then sent, shown and searched for as if they had been typed.
         if let place = notText(CommandLine.unsafeArgv, Int(CommandLine.argc)) {
             let error = CommandError(.usage, "the argument \(place) of the command line is not UTF-8")
             environment.writeError(error.text(isJSON: wantsJSON(CommandLine.arguments)))
@@ -43,7 +43,7 @@ public enum Mediatorctl {
         } catch {
             let message = RootCommand.fullMessage(for: error, columns: environment.columns)
             let unknown = unknownVerb(arguments)
-            // Help is told also of verbs that there are not: then it is that of all.
+            // Help on a verb that does not exist is the help on all verbs.
             if unknown == nil, RootCommand.exitCode(for: error).isSuccess {
                 return run(environment, isJSON: false) {
                     try environment.write(message.hasSuffix("\n") ? message : message + "\n")
@@ -81,7 +81,7 @@ public enum Mediatorctl {
         return verb == "help" ? [verb] + rest : [verb] + leading + rest
     }
 
-    /// What a command line says about colours, for whatever is printed because of it.
+    /// The choice of colours on a command line, for any output because of it.
     private static func chosenColor(_ arguments: [String]) -> ColorChoice? {
         let options = arguments.prefix { $0 != "--" }
         for (index, option) in options.enumerated() {
@@ -108,7 +108,7 @@ public enum Mediatorctl {
         return "mediatorctl \(verb) --help"
     }
 
-    /// What is said of a verb that does not exist, also if help with it is wanted; nil when it does.
+    /// The message for a verb that does not exist, also if help with it is wanted; nil if it exists.
     private static func unknownVerb(_ arguments: [String]) -> CommandError? {
         let verbs = verbs
         var words = optionsBehindVerb(arguments)[...]

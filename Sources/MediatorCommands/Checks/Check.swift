@@ -1,11 +1,11 @@
 import MediatorConfiguration
 import Varlink
 
-/// A checked configuration, and how it is told.
+/// A checked configuration, and its output.
 struct Check {
-    /// What was checked, as the command line names it.
+    /// The configuration, as the command line names it.
     let paths: [String]
-    /// What was found.
+    /// The diagnostics.
     let result: CompilationResult
     /// Whether a warning makes it invalid.
     let deniesWarnings: Bool
@@ -15,7 +15,7 @@ struct Check {
 
     /// For people: the findings as the daemon prints them, and a line that sums them up.
     ///
-    /// - Parameter isJournal: whether each line says how grave it is.
+    /// - Parameter isJournal: whether each line has its severity.
     func human(colour: Bool, isQuiet: Bool, isJournal: Bool = false) -> String {
         var lines: [(priority: JournalPriority, text: String)] = result.diagnostics.map { diagnostic in
             (diagnostic.severity == .error ? .error : .warning, diagnostic.rendered(colour: colour))

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Varlink
 
-/// What the command line consists of, as ArgumentParser tells it (its "dump help", version 0).
+/// The description of the command line, as ArgumentParser writes it ("dump help", version 0).
 struct CommandLineInfo: Sendable {
     /// An argument of a verb.
     struct Argument: Sendable {
@@ -9,7 +9,7 @@ struct CommandLineInfo: Sendable {
             case positional, option, flag
         }
 
-        /// What is completed where it says nothing about names.
+        /// The kind of words to propose, if the name does not decide it.
         enum Completion: Sendable, Equatable {
             case nothing, files, directories
         }

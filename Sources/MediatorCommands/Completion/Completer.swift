@@ -1,21 +1,21 @@
 import MediatorControl
 
-/// What may come next on a command line.
+/// Proposes the next word of a command line.
 struct Completer: Sendable {
-    /// A word that may stand there, and what it means.
+    /// A word to propose, and its meaning.
     struct Candidate: Equatable, Sendable {
         var text: String
         var meaning = ""
     }
 
-    /// What is proposed.
+    /// The proposals.
     enum Proposal: Equatable, Sendable {
         case candidates([Candidate])
         case files
         case directories
     }
 
-    /// What the daemon is asked for names; throws, or waits too long, where there is none.
+    /// Reads names from the daemon; throws if there is no daemon, or it takes too long.
     protocol Source: Sendable {
         func systems() async throws -> [SystemSummary]
         func buses() async throws -> [BusSummary]
@@ -25,18 +25,18 @@ struct Completer: Sendable {
         func detached() async throws -> [String]
     }
 
-    /// How many words are proposed at most.
+    /// The limit on proposals.
     static let most = 1000
 
     let info: CommandLineInfo
     let source: any Source
 
-    /// What has been written so far.
+    /// The words before.
     private struct Line {
         var verb: CommandLineInfo.Verb
         var positionals: [String] = []
         var given: Set<String> = []
-        /// What has been written for options, by the name that was used.
+        /// The values of options before, by the name that was used.
         var values: [String: String] = [:]
         var isBehindDashes = false
         /// The option whose value comes next.
@@ -154,7 +154,7 @@ struct Completer: Sendable {
         }
     }
 
-    /// What positional arguments of these names stand for.
+    /// The kinds of names that positional arguments take.
     private func positional(_ current: String, _ line: Line) async throws -> Proposal {
         let all = line.verb.arguments.filter { $0.kind == .positional }
         let place = line.positionals.count
@@ -298,7 +298,8 @@ struct Completer: Sendable {
 }
 
 extension Completer.Proposal {
-    /// For the scripts: a word on a line, with what it means behind a tab; or a word that says what else is wanted.
+    /// The lines for the scripts: a word, with its meaning behind a tab; or a word that asks the script for other
+    /// proposals.
     var text: String {
         switch self {
         case .files: ":files\n"

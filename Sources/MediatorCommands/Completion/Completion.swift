@@ -3,7 +3,7 @@ import Varlink
 
 /// `mediatorctl complete`, which the scripts of ``CompletionVerb`` call: whatever fails, it says nothing.
 ///
-/// - `complete -- WORD…`: the words behind the name of the program, the last of which is to be completed.
+/// - `complete -- WORD…`: the words behind the name of the program. The last one is completed.
 /// - `complete --line TEXT`: the same as a line of bash, up to the cursor, the name of the program included.
 enum Completion {
     static func run(_ arguments: [String], in environment: CommandEnvironment) async -> CommandStatus {

@@ -1,9 +1,9 @@
 import MediatorControl
 import Varlink
 
-/// What a part or a link says in a drawing.
+/// The text of a part or a link in a drawing.
 enum GraphLabel {
-    /// How many letters of a state or value are drawn.
+    /// The limit on letters of a state or value.
     static let longest = 32
 
     /// The state of a system or the value of a bus, in few letters.

@@ -1,9 +1,9 @@
-/// Where the parts of a graph are drawn: in layers from left to right, by the method of Sugiyama, Tagawa and Toda (IEEE
+/// Places the parts of a graph in layers from left to right, by the method of Sugiyama, Tagawa and Toda (IEEE
 /// Transactions on Systems, Man, and Cybernetics 11, 1981).
 ///
-/// Loops are cut, parts are put into layers by the longest way to them, the order within each layer is moved towards the
-/// mean of the neighbours', and the places are the least squares that leave the order as it is. Every other layer is for
-/// the names of links, so that these have a place of their own; a link that goes farther has a bend in each layer.
+/// Loops are cut, and parts go into layers by the longest path to them. The order within each layer moves towards the
+/// mean of the neighbours' places. The places are the least squares that keep the order. Every other layer is for the
+/// names of links, so that these have places of their own. A longer link has a bend in each layer.
 package struct GraphLayout {
     /// A size in pixels.
     package struct Size: Equatable {
@@ -35,9 +35,9 @@ package struct GraphLayout {
         package var label: Point
     }
 
-    /// How many places all parts, names and bends may have together; a larger graph is to be narrowed.
+    /// The limit on places of all parts, names and bends together. The user has to narrow a larger graph.
     static let mostPlaces = 20_000
-    /// How often the order is moved from left to right and back.
+    /// The number of passes over the order, from left to right and back.
     private static let sweeps = 12
 
     private static let layerGap = 26.0
@@ -52,7 +52,7 @@ package struct GraphLayout {
     /// All of it.
     package private(set) var size = Size(width: 0, height: 0)
 
-    /// What has a place: a part, a name or a bend.
+    /// A thing with a place: a part, a name or a bend.
     private struct Place {
         var layer: Int
         var size: Size
@@ -134,7 +134,7 @@ package struct GraphLayout {
         var marks = [Mark](repeating: .new, count: count)
         var isCut = [Bool](repeating: false, count: ends.count)
         var path: [(part: Int, next: Int)] = []
-        // Where nothing leads to is a natural beginning.
+        // A part without incoming links is a natural beginning.
         for root in (0..<count).filter({ !hasEntry[$0] }) + (0..<count).filter({ hasEntry[$0] }) {
             guard marks[root] == .new else { continue }
             marks[root] = .open
@@ -227,7 +227,7 @@ package struct GraphLayout {
         return best
     }
 
-    /// How many lines cross between neighbouring layers: the inversions, counted with a Fenwick tree.
+    /// The number of crossings between neighbouring layers: the inversions, counted with a Fenwick tree.
     private static func crossings(_ places: [Place], _ order: [[Int]], _ position: [Double]) -> Int {
         var total = 0
         for (index, layer) in order.enumerated().dropLast() {
@@ -258,7 +258,7 @@ package struct GraphLayout {
         return total
     }
 
-    /// How far down the middle of each place is.
+    /// The vertical middle of each place.
     private static func heights(_ places: [Place], _ order: [[Int]]) -> [Double] {
         var ys = [Double](repeating: 0, count: places.count)
         for layer in order {

@@ -4,7 +4,7 @@ import MediatorControl
 ///
 /// Each part is unfolded once and each link is a line, so that the text is as long as the graph is large.
 struct GraphTree: Report {
-    /// How deep a tree is drawn; what lies deeper begins a tree of its own.
+    /// The depth of a tree; deeper parts begin a tree of their own.
     static let mostDepth = 40
 
     let graph: PartGraph
@@ -15,7 +15,7 @@ struct GraphTree: Report {
     private struct Step {
         var edge: Int
         var depth: Int
-        /// What stands before the lines below its parent.
+        /// The prefix of the lines below its parent.
         var margin: String
         var isLast: Bool
     }
@@ -57,7 +57,7 @@ struct GraphTree: Report {
             draw(root)
             while let next = later.popLast() { draw(next) }
         }
-        // What is left is in loops, or behind them.
+        // The remaining parts are in loops, or behind them.
         for root in graph.parts.indices where !isDrawn[root] && !outgoing[root].isEmpty {
             draw(root)
             while let next = later.popLast() { draw(next) }

@@ -6,21 +6,21 @@ package import Varlink
 package struct PartGraph: Sendable, Equatable {
     /// A system or a bus.
     package struct Part: Sendable, Equatable {
-        /// What it is.
+        /// The kind of the part.
         package var kind: PartKind
         /// Its name.
         package var name: String
-        /// What its author says it is for.
+        /// The author's description.
         package var description: String?
-        /// How a system is, with live state.
+        /// The health of a system, with live state.
         package var health: Health?
         /// The state a system is in, with live state.
         package var state: SystemState?
         /// The value of a bus that remembers, with live state.
         package var value: JSONValue?
-        /// What it has counted, with live state: events taken, or values published.
+        /// The counter, with live state: events taken, or values published.
         package var count: Int?
-        /// What it has dropped, with live state.
+        /// The number of drops, with live state.
         package var dropped: Int?
 
         /// A part of which nothing more is known.
@@ -35,7 +35,7 @@ package struct PartGraph: Sendable, Equatable {
     package struct Edge: Sendable, Equatable {
         /// Its name.
         package var name: String
-        /// What it does in one line.
+        /// The summary in one line.
         package var description: String
         /// The part from which it comes, as an index.
         package var from: Int
@@ -43,7 +43,7 @@ package struct PartGraph: Sendable, Equatable {
         package var to: Int
         /// Whether one can come back over it to where it begins.
         package var isInLoop = false
-        /// How often it has fired, with live state.
+        /// The number of times that it fired, with live state.
         package var fired: Int?
         /// Whether it is held back, with live state.
         package var isOpen: Bool?
@@ -103,7 +103,7 @@ package struct PartGraph: Sendable, Equatable {
                 case .busToSystem: (bus, index.systems[link.system])
                 case .systemToSystem: (index.systems[link.system], link.toSystem.flatMap { index.systems[$0] })
                 }
-            // What a reload has taken away between two answers leads nowhere.
+            // A link whose end a reload has removed between two answers is left out.
             guard let from = ends.0, let to = ends.1 else { return nil }
             var edge = Edge(name: link.name, description: link.description, from: from, to: to)
             guard isLive else { return edge }
@@ -130,7 +130,7 @@ package struct PartGraph: Sendable, Equatable {
         self.init(parts: systems + buses, edges: edges)
     }
 
-    /// Where the parts of each kind are.
+    /// The places of the parts of each kind.
     private struct Index {
         var systems: [String: Int] = [:]
         var buses: [String: Int] = [:]
@@ -199,11 +199,11 @@ package struct PartGraph: Sendable, Equatable {
 
     // MARK: Narrowing
 
-    /// What a graph is narrowed to.
+    /// The part of a graph to show.
     package enum Focus: Sendable, Equatable {
         /// The part, everything from which one can come to it, and everything to which it leads.
         case flow(Int)
-        /// What is at most so many links away from the part, in either direction.
+        /// The parts within this number of links, in either direction.
         case around(Int, depth: Int)
     }
 

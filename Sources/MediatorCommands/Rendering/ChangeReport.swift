@@ -4,7 +4,7 @@ import MediatorControl
 struct ChangeReport: Report {
     let reply: ChangeReply
     let link: String
-    /// What is done, such as `attached`.
+    /// The change, such as `attached`.
     let done: String
     let isDryRun: Bool
 

@@ -4,9 +4,9 @@ import Varlink
 /// The answer of `cat-config`: the documents, each value with the place it comes from.
 struct ConfigurationReport: Report {
     var documents: [MergedConfiguration.Document]
-    /// What is to be said of them.
+    /// The comments.
     var remarks: [String] = []
-    /// What is wrong, for programs.
+    /// The problem, for programs.
     var findings: [Diagnostic] = []
 
     /// For people, and still YAML with the same meaning: the places are comments.
@@ -33,7 +33,7 @@ struct ConfigurationReport: Report {
         ]).encode(to: encoder)
     }
 
-    /// A node as an object: where it comes from, and its value, its elements, its members or what it names.
+    /// A node as an object: its origin, and its value, elements, members or reference.
     private static func json(_ node: MergedNode) -> JSONValue {
         var object: JSONObject = [
             "file": .string(node.source.file), "line": .int(Int64(node.source.line)),
@@ -68,7 +68,7 @@ struct ConfigurationReport: Report {
 
 /// Writes nodes as YAML, a line for each value with the place it comes from.
 struct YAMLWriter {
-    /// A line, and what stands behind it as a comment.
+    /// A line, and the comment behind it.
     private var lines: [(text: String, place: SourceLocation?)] = []
     /// The column beyond which comments are not moved.
     private static let widest = 60

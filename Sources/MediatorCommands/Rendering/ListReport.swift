@@ -56,7 +56,7 @@ struct ListReport: Report {
     }
 }
 
-/// What the breaker of a link has done, if it has.
+/// The state of a link's breaker, unless it is closed.
 enum HeldBack {
     /// - Parameter reason: why it is open, as a clause, where that is known.
     static func text(_ link: LinkSummary, because reason: String? = nil) -> String? {

@@ -42,7 +42,7 @@ struct ReloadReport: Report {
 /// Findings as the daemon prints them.
 enum FindingText {
     static func text(_ findings: [Finding], errors: Int, warnings: Int) -> String {
-        // What is cleaned is each line, since a finding has several.
+        // Each line is cleaned by itself, since a diagnostic has several.
         var lines = findings.flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false) }
             .map { PlainText.cleaned(String($0)) + "\n" }
         let hidden = errors + warnings - findings.count

@@ -19,7 +19,7 @@ struct ReachedState: Encodable, Sendable {
         case reached
     }
 
-    /// Writes states beside what was sent, if any was waited for.
+    /// Writes the awaited states beside the sent event, if there are any.
     static func encode(_ states: [ReachedState], to encoder: any Encoder) throws {
         guard !states.isEmpty else { return }
         var container = encoder.container(keyedBy: ListKey.self)
@@ -40,9 +40,9 @@ enum PauseText {
 /// The answer of `emit`: what was sent.
 struct EmittedReport: Report {
     let event: EmitParameters
-    /// That its system is paused, so that it waits.
+    /// Its system is paused, so it waits.
     var paused: Pause?
-    /// What was waited for, and has come.
+    /// The awaited state, which has come.
     var reached: [ReachedState] = []
 
     private enum Key: String, CodingKey {
@@ -70,7 +70,7 @@ struct EmittedReport: Report {
 /// The answer of `publish`: what was sent.
 struct PublishedReport: Report {
     let value: PublishParameters
-    /// What was waited for, and has come.
+    /// The awaited state, which has come.
     var reached: [ReachedState] = []
 
     func encode(to encoder: any Encoder) throws {
@@ -96,14 +96,14 @@ struct LogLevelReport: Report {
     }
 }
 
-/// The answer of `restart`, `reset`, `pause` and `resume` where the daemon cannot tell how the system is then.
+/// The answer of `restart`, `reset`, `pause` and `resume` if the daemon cannot describe the system afterwards.
 struct BareTreatedReport: Report {
-    /// What was done with it.
+    /// The act.
     let word: String
     let name: String
     /// Whether it was not so already.
     let isNews: Bool
-    /// Why nobody can tell how it is.
+    /// The reason why the system cannot be described.
     let reason: String
 
     private enum Key: String, CodingKey {
@@ -125,7 +125,7 @@ struct BareTreatedReport: Report {
 
 /// The answer of `restart`, `reset`, `pause` and `resume`: how the system is then.
 struct TreatedReport: Report {
-    /// What was done with it.
+    /// The act.
     let word: String
     let system: SystemSummary
     /// Whether it was not so already.
@@ -150,7 +150,7 @@ struct TreatedReport: Report {
             return "system \(PlainText.cleaned(system.name)) is \(word)\(since), and is in \(state)\n"
         }
         let name = PlainText.cleaned(system.name)
-        // What it is told waits as its events do.
+        // Events for a paused system wait like its others.
         if word == "reset", let pause = system.paused {
             return
                 "\(name) is reset when it is resumed: it is paused \(PauseText.text(pause, style)), and is in \(state)\n"

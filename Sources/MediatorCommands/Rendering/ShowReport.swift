@@ -7,7 +7,7 @@ enum ShowReport: Report {
     case bus(BusDescription)
     case link(LinkDescription)
 
-    /// As the interface answers: one member that says what it is.
+    /// The answer of the interface: one member, named after the kind.
     func encode(to encoder: any Encoder) throws {
         switch self {
         case .system(let system): try DescribeSystemReply(system: system).encode(to: encoder)
@@ -143,7 +143,7 @@ enum ShowReport: Report {
         style.colored("\(PauseText.text(pause, style)); \(waiting(summary))", .yellow)
     }
 
-    /// What waits in a mailbox, and what it holds.
+    /// The events that wait in a mailbox, and their data.
     private static func mailbox(_ system: SystemDescription) -> String? {
         let summary = system.summary
         let waiting = summary.waiting > 0 && summary.paused == nil ? Self.waiting(summary) : nil
@@ -152,7 +152,7 @@ enum ShowReport: Report {
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
-    /// How many events wait, and how much those hold that are large.
+    /// The number of events that wait, and the size of the large ones.
     private static func waiting(_ summary: SystemSummary) -> String {
         let events = Count.text(summary.waiting, "event waits", "events wait")
         guard summary.waitingBytes > 0 else { return events }
@@ -162,12 +162,12 @@ enum ShowReport: Report {
         return "\(events) with \(mebibytes) MiB of data"
     }
 
-    /// What a new state does to a run, and another run, where that is not nothing.
+    /// The effect of a new state on a run, and of another run, if there is one.
     private static func handling(_ feedback: FeedbackSummary) -> String {
         feedback.strategy + (feedback.mode == "parallel" ? "" : ", \(feedback.mode)")
     }
 
-    /// What is done about faults, in a line.
+    /// The rule for faults, in a line.
     private static func supervision(_ policy: Supervision) -> String {
         switch policy.onFault {
         case "restart":
@@ -177,7 +177,7 @@ enum ShowReport: Report {
         }
     }
 
-    /// In which states it is ready, and what is done where it is not in time, in a line.
+    /// The states in which it is ready, and the action if it is late, in a line.
     private static func readiness(_ readiness: Readiness) -> String {
         let limit = readiness.within.map { " within \($0), otherwise \(readiness.otherwise)" } ?? ""
         return "in \(readiness.states.joined(separator: ", "))\(limit)"
@@ -209,7 +209,7 @@ enum ShowReport: Report {
         )
     }
 
-    /// What other programs do with a bus.
+    /// The use that other programs make of a bus.
     private static func use(_ use: String) -> String {
         switch use {
         case "write": "written to by other programs"

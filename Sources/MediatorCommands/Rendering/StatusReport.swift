@@ -2,13 +2,13 @@ import MediatorControl
 
 /// The answer of `status`.
 struct StatusReport: Report {
-    /// Of how many systems it is told why they are not healthy.
+    /// The limit on unhealthy systems that are named with their reasons.
     private static let longest = 20
     let reply: StatusReply
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
-    /// Whether anything is not as it should be. What was stopped on purpose is.
+    /// Whether anything needs attention. A system that somebody stopped does not.
     var isUnhealthy: Bool {
         ([reply.health] + reply.systems.map(\.health)).contains { $0 != .healthy && $0 != .stopped }
     }
@@ -63,7 +63,7 @@ struct StatusReport: Report {
         return lines
     }
 
-    /// Where somebody may inject: `into door, gate-* and on the bus alarms`.
+    /// The right to inject: `into door, gate-* and on the bus alarms`.
     private static func text(_ targets: InjectionTargets) -> String {
         func names(_ patterns: [String]) -> String { patterns.map(PlainText.cleaned).joined(separator: ", ") }
         let systems = targets.systems.isEmpty ? nil : "into \(names(targets.systems))"
@@ -82,7 +82,7 @@ enum Count {
 
 /// Systems as a table.
 enum SystemTable {
-    /// How a system is, since when and why.
+    /// The health of a system, with its time and reason.
     static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
         let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
         let begins = system.begins.map { ", begins \(style.coming($0))" } ?? ""

@@ -19,7 +19,7 @@ struct Table {
             case flexible
             /// When that does not suffice: words, titles of numbers, and how long ago a time was.
             case firm
-            /// Last, when no other column is left: the name of what a row is about, by which rows are told apart.
+            /// The last column to be cut: the name, which tells rows apart.
             case firmest
         }
 
@@ -40,7 +40,7 @@ struct Table {
         static func time(_ title: String) -> Column { Column(title: title, isTime: true) }
     }
 
-    /// What is done with what is too long for the terminal.
+    /// The handling of text that is too long for the terminal.
     enum Excess {
         /// It ends in an ellipsis, and columns for which there is no room are left out.
         case cut
@@ -139,7 +139,7 @@ struct Table {
         let least = columns.indices.map { index in
             let column = columns[index]
             guard column.firmness.rawValue <= firmness.rawValue else {
-                // A name that takes more than half of the line would leave no room for what is said of all.
+                // A name of more than half of the line would leave no room for the other columns.
                 return column.firmness == .firmest && firmness == .firm ? max(available / 2, Self.leastOfAll) : Int.max
             }
             // A number is never cut, only its title.

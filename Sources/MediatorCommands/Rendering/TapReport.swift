@@ -1,10 +1,10 @@
 import MediatorControl
 import Varlink
 
-/// Something that happened to what is tapped.
+/// A change of a part that is tapped.
 struct WatchReport: Report {
     let reply: WatchReply
-    /// How wide names are; nil: there is only one, which is not said each time.
+    /// The width of names; nil if there is one name only, which is left out.
     let nameWidth: Int?
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }

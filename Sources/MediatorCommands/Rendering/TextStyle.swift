@@ -1,7 +1,7 @@
 import CommonExpression
 import MediatorControl
 
-/// How text looks for people: colours, width, times.
+/// The look of text for people: colours, width, times.
 struct TextStyle: Sendable {
     enum Color: String {
         case red = "31"
@@ -16,7 +16,7 @@ struct TextStyle: Sendable {
 
     /// Whether colours are used.
     var usesColor = false
-    /// How many columns there are; nil is any number.
+    /// The number of columns; nil for no limit.
     var columns: Int?
     /// The time now, in seconds since 1970.
     var now: Int64 = 0
@@ -46,7 +46,7 @@ struct TextStyle: Sendable {
 
     /// A line that may bear colours, cut to the width of the terminal; in a pipe it is whole.
     ///
-    /// - Parameter end: what stands behind it, and is not cut, unless too little would be left before it.
+    /// - Parameter end: the text behind it, which is not cut unless too little room would be left before it.
     func fitted(_ line: String, end: String = "") -> String {
         guard let columns else { return line + end }
         let room = columns - TextWidth.columns(ofColored: end)
@@ -54,7 +54,7 @@ struct TextStyle: Sendable {
         return TextWidth.cut(colored: line, to: room) + end
     }
 
-    /// What is left of a line at least before what stands behind it.
+    /// The least room of a line before the text behind it.
     private static let leastOfLine = 20
 
     /// The colour of a health.
@@ -97,7 +97,7 @@ struct TextStyle: Sendable {
         return "\(clock(seconds)) (\(ago(seconds)))"
     }
 
-    /// A moment that is to come: it is never just gone, and rounded up, so that it is never told too early.
+    /// A moment in the future. It is rounded up, so it is never shown too early.
     func coming(_ text: String) -> String {
         guard let time = CommonExpression.Timestamp(rfc3339: text) else { return PlainText.cleaned(text) }
         let seconds = time.seconds + (time.nanoseconds > 0 ? 1 : 0)

@@ -1,7 +1,7 @@
-/// How wide text is on a terminal.
+/// The width of text on a terminal.
 package enum TextWidth {
-    /// The columns a text takes: two for what East Asian Width (UAX #11) calls wide and for pictures, none for what is put
-    /// on the letter before.
+    /// The number of columns of a text: two for letters that East Asian Width (UAX #11) calls wide and for pictures,
+    /// none for marks on the letter before.
     package static func columns(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.reduce(0) { $0 + columns($1) }

@@ -35,7 +35,7 @@ struct WhyNotReport: Report {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// What would become of the event.
+    /// The effect that the event would have.
     private var verdict: String {
         if reply.opaque { return "It is written in Swift: what it would do with \(event) is not known here." }
         guard !reply.transitions.isEmpty else {
@@ -107,7 +107,7 @@ struct TraceReport: Report {
         return Self.lines(reply.steps).map { Self.text($0, style) }.joined()
     }
 
-    /// What is told at one time.
+    /// The parts of the report at one time.
     private struct Line {
         let time: String
         let text: String

@@ -3,10 +3,10 @@ import MediatorControl
 /// The answer of `why`.
 struct WhyReport: Report {
     let reply: WhyReply
-    /// How many earlier states are left out.
+    /// The number of earlier states that are left out.
     private let omitted: Int
 
-    /// - Parameter limit: of how many states is told; nil: of all.
+    /// - Parameter limit: the limit on states; nil for all.
     init(reply: WhyReply, limit: Int? = nil) {
         let states = reply.hops.indices.filter { reply.hops[$0].kind == .state }
         guard let limit, states.count > limit else {
@@ -14,7 +14,7 @@ struct WhyReport: Report {
             return
         }
         var shown = reply
-        // With what led to the last of them.
+        // With the causes of the last one.
         shown.hops = Array(reply.hops[..<states[limit]])
         (self.reply, omitted) = (shown, states.count - limit)
     }

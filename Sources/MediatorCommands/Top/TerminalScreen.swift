@@ -5,15 +5,15 @@ import Synchronization
 ///
 /// There is one in a process at a time; it is left by ``leave()``, which may be called more than once.
 final class TerminalScreen: Sendable {
-    /// What comes from outside.
+    /// An input from outside.
     enum Input: Sendable {
         case keys([TopKey])
         case resized
-        /// The process is to end, or the terminal is gone.
+        /// The process must end, or the terminal is gone.
         case ended
     }
 
-    /// Where signals are told: the write end of a pipe; -1: nowhere.
+    /// The write end of a pipe that receives signals; -1 for none.
     private static let signals = Atomic<Int32>(-1)
 
     private let before: termios
@@ -51,7 +51,7 @@ final class TerminalScreen: Sendable {
         Self.put("\u{1B}[?1049h\u{1B}[?25l")
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     func leave() {
         guard !hasLeft.exchange(true, ordering: .acquiringAndReleasing) else { return }
         Self.put("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l")
@@ -68,7 +68,7 @@ final class TerminalScreen: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// How long the screen may take for its end after a signal, in milliseconds: a terminal that stands still takes no output.
+    /// The time that the screen has for its end after a signal, in milliseconds: a stopped terminal takes no output.
     private static let patience: Int32 = 2_000
 
     /// Ends the process, since nobody else does: whoever draws waits for a terminal that stands still.
@@ -85,7 +85,7 @@ final class TerminalScreen: Sendable {
         _exit(CommandStatus.success.rawValue)
     }
 
-    /// What can be written without caring whether somebody reads it.
+    /// Writes without waiting for a reader.
     private static func put(_ text: String) {
         var text = text
         text.withUTF8 { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
@@ -103,7 +103,7 @@ final class TerminalScreen: Sendable {
     func listen(_ receive: @escaping @Sendable (Input) -> Void) {
         let work = Work { [self] in
             guard Self.loop(pipe.read, receive) else { return }
-            // The process ends meanwhile, unless it cannot.
+            // The process ends here, unless it cannot.
             poll(nil, 0, Self.patience)
             abandon()
         }

@@ -1,8 +1,8 @@
 package import MediatorControl
 
-/// What `top` knows and shows: a plain value that takes samples and keys.
+/// The model of `top`: a plain value that takes samples and keys.
 package struct TopModel: Sendable {
-    /// What a daemon has counted at a time.
+    /// The counters of a daemon at a time.
     package struct Sample: Sendable {
         /// By a clock that is never set, in seconds.
         package var time: Double
@@ -22,9 +22,9 @@ package struct TopModel: Sendable {
         }
     }
 
-    /// A part with what it has done since the sample before.
+    /// A part with its activity since the sample before.
     package struct Row: Sendable, Equatable, Encodable {
-        /// What it is.
+        /// The kind of the part.
         package var kind: PartKind
         /// Its name.
         package var name: String
@@ -32,13 +32,13 @@ package struct TopModel: Sendable {
         package var rate: Double
         /// Events, values or firings in all.
         package var total: Int
-        /// What was dropped or held back a second.
+        /// The drops and delays in a second.
         package var dropRate: Double
-        /// What was dropped or held back in all.
+        /// The drops and delays in all.
         package var dropped: Int
-        /// How many side effects of a system are at work.
+        /// The number of a system's side effects that run.
         package var running: Int?
-        /// How a system is.
+        /// The health of a system.
         package var health: Health?
         /// The state of a system, the value of a bus, or what a link does.
         package var state: String
@@ -49,7 +49,7 @@ package struct TopModel: Sendable {
             return "\(health.rawValue): \(state)"
         }
 
-        /// By what it is found again.
+        /// The identity of a part across samples.
         var id: Target { Target(kind: Target.Kind(rawValue: kind.rawValue), name: name) }
     }
 
@@ -75,21 +75,21 @@ package struct TopModel: Sendable {
         }
     }
 
-    /// By what parts are sorted.
+    /// The order of parts.
     package enum Sort: Int, Sendable, CaseIterable {
-        /// What they do a second.
+        /// By activity in a second.
         case rate
-        /// What they have done in all.
+        /// By activity in all.
         case total
-        /// What they drop.
+        /// By drops.
         case drops
-        /// How many side effects are at work.
+        /// By side effects that run.
         case running
         /// Their names.
         case name
     }
 
-    /// What fills the screen.
+    /// The content of the screen.
     package enum Page: Sendable, Equatable {
         /// The parts.
         case list
@@ -99,7 +99,7 @@ package struct TopModel: Sendable {
         case help
     }
 
-    /// What a key asks of those who have the model.
+    /// The effect of a key outside the model.
     package enum Request: Sendable, Equatable {
         /// To end.
         case quit
@@ -113,25 +113,25 @@ package struct TopModel: Sendable {
     package private(set) var sample: Sample?
     /// Every part.
     package private(set) var rows: [Row] = []
-    /// What is listed.
+    /// The listed parts.
     package private(set) var view = View.all
-    /// By what it is sorted.
+    /// The order.
     package private(set) var sort = Sort.rate
-    /// Whether it is sorted the other way round.
+    /// Whether the order is reversed.
     package private(set) var isReversed = false
-    /// What names contain.
+    /// The text that names must contain.
     package private(set) var filter = ""
     /// Whether the filter is being typed.
     package private(set) var isTyping = false
     /// Whether samples are not shown for now.
     package private(set) var isHeld = false
-    /// What fills the screen.
+    /// The content of the screen.
     package private(set) var page = Page.list
     /// The line that is chosen, counted from the first that is listed.
     package private(set) var selection = 0
     /// The first line of the page of a part.
     package private(set) var scroll = 0
-    /// Why there are no samples.
+    /// The reason why there are no samples.
     package private(set) var trouble: String?
 
     /// Nothing yet.
@@ -167,7 +167,7 @@ package struct TopModel: Sendable {
     package mutating func take(_ new: Sample) {
         trouble = nil
         guard !isHeld else { return }
-        // Who has chosen nothing looks at the first, whichever that is.
+        // Without a choice the first row is chosen, whichever it is.
         let chosen = selection > 0 && listed.indices.contains(selection) ? listed[selection].id : nil
         let before = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
         let passed = sample.map { new.time - $0.time } ?? 0
@@ -178,7 +178,7 @@ package struct TopModel: Sendable {
             var row = Row(
                 kind: kind, name: name, rate: 0, total: total, dropRate: 0, dropped: dropped, running: running,
                 health: health, state: state)
-            // What begins anew counts from zero.
+            // A counter that starts again counts from zero.
             guard let old = before[row.id], passed > 0, total >= old.total, dropped >= old.dropped else { return row }
             row.rate = Double(total - old.total) / passed
             row.dropRate = Double(dropped - old.dropped) / passed
@@ -212,7 +212,7 @@ package struct TopModel: Sendable {
         return nil
     }
 
-    /// The lines of a part that was to be opened.
+    /// The lines of an opened part.
     package mutating func show(_ target: Target, _ lines: [String]) {
         guard case .part(target, _) = page else { return }
         page = .part(target, lines: lines)

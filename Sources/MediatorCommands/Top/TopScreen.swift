@@ -2,7 +2,7 @@ import MediatorControl
 
 /// The model of `top` as lines of a screen.
 package struct TopScreen {
-    /// How many lines stand above and below the list.
+    /// The number of lines above and below the list.
     static let frameHeight = 5
 
     let model: TopModel
@@ -25,7 +25,7 @@ package struct TopScreen {
         self.init(model: model, columns: columns, rows: rows, style: style)
     }
 
-    /// How many parts, or lines of a part, have room.
+    /// The number of parts, or lines of a part, that fit.
     static func pageLength(rows: Int) -> Int { max(1, rows - frameHeight) }
 
     /// As many lines as the screen has rows, none wider than it.

@@ -1,14 +1,14 @@
 /// A value on a command line that begins with '-' and so is taken for an option, where values may begin so.
 struct DashedValue {
-    /// What to write instead.
+    /// The text to write instead.
     let advice: String
 
-    /// Looks for one in a command line without the name of the program; nil: there is none.
+    /// Looks for one in a command line without the name of the program; nil if there is none.
     init?(in arguments: [String]) {
         guard let name = arguments.first, ["emit", "publish", "why-not", "eval"].contains(name),
             let verb = try? CommandLineInfo.current().verbs.first(where: { $0.name == name })
         else { return nil }
-        // What is no option stands behind all options.
+        // Words that are no options follow all options.
         var options: [String] = []
         var values: [String] = []
         var rest = arguments.dropFirst()
@@ -34,6 +34,6 @@ struct DashedValue {
             + "`\(words.map(ShellWord.quoted).joined(separator: " "))`."
     }
 
-    /// The name of an option without what is written for it.
+    /// The name of an option without its value.
     private static func name(of word: String) -> String { String(word.prefix { $0 != "=" }) }
 }

@@ -1,11 +1,11 @@
 import CommonExpression
 
-/// What was probably meant by a name that nothing has.
+/// Proposes a name for one that does not exist.
 package enum Nearest {
-    /// So many names that begin with what was written are told.
+    /// The limit on names with the same beginning.
     private static let most = 3
 
-    /// "; did you mean 'x'?" or nothing: the name that is nearest, or else those that begin with what was written.
+    /// "; did you mean 'x'?" or nothing: the nearest name, or else those with the same beginning.
     package static func hint(_ text: String, among candidates: [String]) -> String {
         if let nearest = nearestName(to: text, among: candidates) { return "; did you mean '\(nearest)'?" }
         let longer = text.count < 2 ? [] : Set(candidates).filter { $0.hasPrefix(text) && $0 != text }.sorted()

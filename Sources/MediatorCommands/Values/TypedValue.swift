@@ -13,11 +13,11 @@ package struct TypedValue {
 
     /// Reads a value of a declared type.
     ///
-    /// `bool` is true or false; `int`, `uint` and `double` are numbers; `string` is the text as it is; `timestamp` is
-    /// RFC 3339 or `now`; `duration` is like 1h30m or 500ms; an optional value is read as what it holds; everything else is
-    /// JSON.
+    /// `bool` is true or false; `int`, `uint` and `double` are numbers; `string` is the text itself; `timestamp` is RFC
+    /// 3339 or `now`; `duration` is like 1h30m or 500ms. An optional value is written like its content. Everything else
+    /// is JSON.
     ///
-    /// - Throws: ``CommandError`` that names the value and what is expected.
+    /// - Throws: ``CommandError`` with the name of the value and the expected form.
     package func value(_ text: String, type: String, name: String) throws(CommandError) -> JSONValue {
         switch Self.held(type) {
         case "bool":
@@ -87,7 +87,7 @@ package struct TypedValue {
         }
         let values = try value(arguments[0], type: "an object", name: name).objectValue ?? [:]
         try check(values, fields: fields, owner: owner, isWhole: isWhole)
-        // What is optional and null is not there, which is how it is sent.
+        // An optional null is left out, as it is sent.
         let optional = Set(fields.lazy.filter { Self.held($0.type) != $0.type }.map(\.name))
         return values.filter { !$0.value.isNull || !optional.contains($0.key) }
     }

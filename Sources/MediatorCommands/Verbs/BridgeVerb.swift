@@ -74,7 +74,7 @@ struct BridgeVerb: LocalVerb {
         var isEmpty: Bool { start == bytes.count }
     }
 
-    /// How long an answer is waited for when nothing more can be asked, in milliseconds.
+    /// The time to wait for an answer after the end of input, in milliseconds.
     private static let patience: Int32 = 5000
 
     /// Carries bytes both ways until both have ended, one cannot be written, or nobody reads the answers. At most 64 KiB wait
@@ -91,7 +91,7 @@ struct BridgeVerb: LocalVerb {
                         ? pollfd(fd: way.source, events: Int16(POLLIN), revents: 0)
                         : pollfd(fd: way.sink, events: Int16(POLLOUT), revents: 0))
             }
-            // An end of who reads is told without being asked for (poll(2)).
+            // poll(2) reports the end of the reader without a request.
             polls.append(pollfd(fd: STDOUT_FILENO, events: 0, revents: 0))
             let count = poll(&polls, nfds_t(polls.count), ways[0].hasEnded ? patience : -1)
             guard count > 0 || (count < 0 && errno == EINTR) else { return }
@@ -103,12 +103,12 @@ struct BridgeVerb: LocalVerb {
                 guard events != 0 else { continue }
                 guard ways[index].isEmpty ? read(&ways[index]) : write(&ways[index]) else { return }
             }
-            // The daemon has nothing more to say: nobody waits for what is still asked.
+            // The daemon has closed the connection, so further input is in vain.
             if ways[1].hasEnded { return }
         }
     }
 
-    /// Reads; `false` if it failed. At the end of input the other side is told so.
+    /// Reads; returns `false` if that failed. At the end of input it tells the other side.
     private static func read(_ way: inout Way) -> Bool {
         var count = 0
         way.bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, used in

@@ -33,7 +33,7 @@ struct CalendarVerb: LocalVerb {
     @Flag(help: "Print JSON instead of text for people.")
     var json = false
 
-    /// How many times are shown at most.
+    /// The limit on times.
     static let mostIterations = 1_000
 
     var isJSON: Bool { json }

@@ -76,16 +76,16 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         return try show(ConfigurationCompiler.merged(files: files), session.environment)
     }
 
-    /// What there is instead of what has no such name, or why there is nothing.
+    /// The advice on a name that does not exist, or the reason why there is no output.
     private static func hint(_ name: String, _ configuration: MergedConfiguration) -> String {
         if let file = configuration.maskedFile(of: name), let path = file.paths.first {
             return "; '\(path)' is masked by '\(file.mask)'"
         }
         let known = configuration.names
-        // Of what does not exist for an instance there may be what makes the others.
+        // The file of a missing instance may exist, if it makes others.
         let stem = String(name.prefix { $0 != "@" })
         if known.contains(stem) { return "; did you mean '\(stem)'?" }
-        // What a feedback publishes is listed among the links, and written in its system.
+        // A feedback's `publish` is listed among the links, and written in its system.
         if let system = name.split(separator: "/").first.map(String.init), known.contains(system) {
             return "; what a feedback publishes is written in its system, '\(system)'"
         }

@@ -20,14 +20,14 @@ struct ChangeOptions: ParsableArguments {
         dryRun ? try await body(session.client) : try await session.act(body)
     }
 
-    /// What the exit status means, for `--help`.
+    /// The meaning of an exit code, for `--help`.
     static let applied = "applied, or nothing to do; with --dry-run: nothing is wrong with it"
-    /// What the exit status means, for `--help`.
+    /// The meaning of an exit code, for `--help`.
     static let rejected = "rejected, and nothing changed; what is wrong was printed"
 }
 
 extension ControlVerb {
-    /// Shows what became of a change.
+    /// Shows the result of a change.
     func finish(_ change: ChangeReport, in session: Session) throws -> CommandStatus {
         try session.show(change)
         guard change.isDryRun || change.reply.applied else { return .refused }

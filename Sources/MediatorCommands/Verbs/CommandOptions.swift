@@ -28,7 +28,7 @@ struct CommandOptions: ParsableArguments {
                 + "attach, detach and set: for a sign of life, then two minutes more.", valueName: "time"))
     private var timeout: String?
 
-    /// How long to wait for an answer, in seconds; nil: as long as is usual.
+    /// The time to wait for an answer, in seconds; nil for the usual time.
     var answerLimit: Double? {
         timeout.flatMap { TimeSpan(option: $0) }.map { Double($0.seconds) + Double($0.nanoseconds) / 1e9 }
     }
@@ -42,7 +42,7 @@ struct CommandOptions: ParsableArguments {
     }
 }
 
-/// How text for people looks.
+/// The look of text for people.
 struct DisplayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("When to use colours: auto, always or never (default: auto).", valueName: "when"))
     var color: ColorChoice?
@@ -53,13 +53,13 @@ extension ColorChoice: ExpressibleByArgument {}
 /// A verb: parsed by ArgumentParser, performed in a session.
 protocol ControlVerb: ParsableCommand {
     var options: CommandOptions { get }
-    /// How many seconds beyond `--timeout` the daemon may take for what the verb asks, once it has shown within
-    /// `--timeout` that it answers.
+    /// The time beyond `--timeout` that the daemon has for the work of the verb, in seconds. Within `--timeout` it has
+    /// to show that it answers.
     var patience: Double { get }
 
     func perform(in session: Session) async throws -> CommandStatus
 
-    /// Called when the daemon cannot be reached, before that is said.
+    /// Called when the daemon cannot be reached, before the message.
     func performWithoutDaemon(in environment: CommandEnvironment) throws
 }
 
@@ -75,7 +75,7 @@ extension ControlVerb {
 
 /// A verb that needs no daemon.
 protocol LocalVerb: ParsableCommand {
-    /// Whether it prints JSON, and so what is wrong, too.
+    /// Whether it prints JSON, errors included.
     var isJSON: Bool { get }
     /// Whether it needs none as it is asked for.
     var isLocal: Bool { get }

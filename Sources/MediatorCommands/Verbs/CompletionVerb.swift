@@ -43,7 +43,7 @@ struct CompletionVerb: LocalVerb {
         }
     }
 
-    /// The program gives whole words; bash wants only what is behind the last character at which it breaks words.
+    /// The program proposes whole words; bash expects the rest behind the last character at which it breaks words.
     private static let bash = #"""
         # bash completion for mediatorctl
         _mediatorctl() {

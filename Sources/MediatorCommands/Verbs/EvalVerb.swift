@@ -100,7 +100,7 @@ struct EvalVerb: LocalVerb {
             try environment.write("\(JSONValue.object(object))\n")
             if let failure { throw CommandError(.refused, failure.message, code: "evaluation-failed") }
         } else {
-            // Of a value alone there is nothing to explain.
+            // A value alone needs no explanation.
             let parts = explain ? explanation.description : ""
             if !parts.isEmpty { try environment.write("\(parts)\n") }
             if let result, parts.isEmpty { try environment.write("\(result)\n") }
@@ -109,7 +109,7 @@ struct EvalVerb: LocalVerb {
         return failure == nil ? .success : .refused
     }
 
-    /// What is given for a variable: JSON, or else text, unless it begins as JSON that is more than a word.
+    /// The value of a variable: JSON, or else text, unless it begins like JSON that is more than a word.
     private static func json(_ written: String, of name: String) throws(CommandError) -> JSONValue {
         do {
             return try JSONValue(parsing: written)
@@ -121,7 +121,7 @@ struct EvalVerb: LocalVerb {
         }
     }
 
-    /// What to do about an expression that cannot be evaluated, if that is known.
+    /// The advice on an expression that cannot be evaluated, if there is any.
     private static func advice(for problems: Problems) -> String? {
         problems.problems.contains { $0.code == .unknownVariable && $0.suggestion == nil }
             ? "A variable is given its value with --with NAME=JSON." : nil

@@ -5,7 +5,7 @@ import MediatorControl
 
 /// `mediatorctl graph`
 struct GraphVerb: LocalVerb, ControlVerb {
-    /// How a graph is drawn.
+    /// The format of a graph.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, dot, mermaid, svg, json
     }

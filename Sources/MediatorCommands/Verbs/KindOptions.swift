@@ -3,7 +3,7 @@ import MediatorConfiguration
 import MediatorControl
 import Varlink
 
-/// Where the kinds of systems and side effects of a daemon of one's own are found.
+/// The source of the kinds and side effects of a daemon of one's own.
 struct KindOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,7 +15,7 @@ struct KindOptions: ParsableArguments {
     /// Whether the daemon is asked: its socket is named, and no file.
     func areAsked(_ options: CommandOptions) -> Bool { kinds == nil && options.socket != nil }
 
-    /// What the daemon of a session knows, or the one that wrote the file.
+    /// The kinds of the daemon of a session, or of the one that wrote the file.
     func read(in session: Session) async throws -> KindFile {
         guard kinds == nil else { return try read(in: session.environment) }
         let document: JSONValue
@@ -33,7 +33,7 @@ struct KindOptions: ParsableArguments {
         }
     }
 
-    /// What it knows.
+    /// The kinds.
     func read(in environment: CommandEnvironment) throws(CommandError) -> KindFile {
         guard let path = kinds else { return KindFile([]) }
         let isInput = path == ConfigurationCompiler.standardInputPath

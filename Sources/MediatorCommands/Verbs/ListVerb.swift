@@ -27,7 +27,7 @@ struct ListVerb: ControlVerb {
 
     func perform(in session: Session) async throws -> CommandStatus {
         let client = session.client
-        // Asked for at once, so that the daemon works while what it has told is read.
+        // All calls are sent at once, so the daemon works while the client reads.
         async let systems = kind == nil || kind == .systems ? client.listSystems() : nil
         async let buses = kind == nil || kind == .buses ? client.listBuses() : nil
         async let links = kind == nil || kind == .links ? client.listLinks() : nil

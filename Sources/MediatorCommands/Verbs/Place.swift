@@ -3,7 +3,7 @@ import MediatorControl
 import Synchronization
 import Varlink
 
-/// Where the daemon is.
+/// The place of the daemon.
 enum Place: Sendable {
     /// At a socket of this machine.
     case socket(String)
@@ -12,7 +12,7 @@ enum Place: Sendable {
 
     /// The environment variable that names a machine.
     static let hostVariable = "MEDIATORD_HOST"
-    /// The environment variable that names what is run instead of `ssh`.
+    /// The environment variable with the program to run instead of `ssh`.
     static let sshVariable = "MEDIATORCTL_SSH"
 
     /// The processes of ssh that were begun.
@@ -24,7 +24,7 @@ enum Place: Sendable {
             defer { processes = [] }
             return processes
         }
-        // Whoever takes care of orphans reaps them.
+        // The process that adopts orphans reaps them.
         for process in begun { kill(process, SIGTERM) }
     }
 
@@ -40,13 +40,13 @@ enum Place: Sendable {
                 return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
             }
             guard ended == 0 else { return nil }
-            // Half a second at most, of a program that has nothing else to do: it is about to say what went wrong.
+            // It waits half a second at most for a program that is about to write its error.
             usleep(10_000)
         }
         return nil
     }
 
-    /// Where the options say, else the environment.
+    /// The place that the options name, else the environment.
     init(_ options: CommandOptions, _ environment: CommandEnvironment) {
         let named = environment.variable(Self.hostVariable).flatMap { $0.isEmpty ? nil : $0 }
         // A socket that is named and no machine: it is here.
@@ -135,7 +135,7 @@ enum Place: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        // The threads of this process hold signals back, and it heeds no broken pipe; ssh is to begin as from a shell.
+        // This process blocks signals and ignores broken pipes; ssh must begin as from a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -159,7 +159,7 @@ enum Place: Sendable {
                     ? "--host needs ssh: install openssh-client, or name another program in \(sshVariable)." : nil)
         }
         processes.withLock { processes in
-            // Those that have ended meanwhile, for one that connects again and again.
+            // Reaps the ones that have ended, for a client that connects again and again.
             processes.removeAll { waitpid($0, nil, WNOHANG) != 0 }
             processes.append(process)
         }
@@ -167,18 +167,18 @@ enum Place: Sendable {
     }
 }
 
-/// How the service manager is asked about the daemon.
+/// The arguments of systemctl for the daemon's unit.
 struct ManagerCommands: Sendable {
     /// Its unit.
     let unit: String
     /// Whether it is a user's own.
     let isOfUser: Bool
 
-    /// What shows how the daemon is.
+    /// The command that shows the state of the daemon.
     var status: String { "`systemctl \(scope)status \(unit)`" }
-    /// What starts the daemon.
+    /// The command that starts the daemon.
     var start: String { "`systemctl \(scope)start \(unit)`" }
-    /// What shows the end of the daemon's log.
+    /// The command that shows the end of the daemon's log.
     var journal: String { "`journalctl \(scope)-u \(unit) -e`" }
 
     private var scope: String { isOfUser ? "--user " : "" }

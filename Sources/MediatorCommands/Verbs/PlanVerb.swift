@@ -42,7 +42,7 @@ struct PlanVerb: ControlVerb {
         return reply.valid ? .success : .refused
     }
 
-    /// The daemon is elsewhere: a path is told from the root.
+    /// The daemon has another working directory, so the path is absolute.
     private static func absolute(_ path: String) throws -> String {
         guard let resolved = realpath(path, nil) else {
             throw CommandError(.refused, "there is no directory '\(path)'")

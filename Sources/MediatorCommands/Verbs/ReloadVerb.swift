@@ -30,7 +30,7 @@ struct ReloadVerb: ControlVerb {
 
     @OptionGroup var options: CommandOptions
 
-    /// How many seconds old side effects and new systems may take.
+    /// The time that old side effects and new systems have, in seconds.
     static let patience = 120.0
 
     var patience: Double { Self.patience }

@@ -5,8 +5,8 @@ import Varlink
 /// Whether a verb may be performed once more, from its beginning: while the daemon is restarted, connections are closed
 /// between two calls. Nothing may have been done yet that must not be done twice.
 final class Repetition: Sendable {
-    /// How long is waited before each repetition, 6.2 seconds in all: a restart takes a second or two. Who connects
-    /// meanwhile waits for the next daemon, so that the first repetition is mostly the last.
+    /// The pauses before repetitions, 6.2 seconds in all: a restart takes a second or two. A client that connects in
+    /// that time waits for the next daemon, so the first repetition is mostly the last.
     static let pauses: [Duration] = [20, 80, 200, 400, 800, 1500, 3200].map(Duration.milliseconds)
 
     private let state = Mutex(State())
@@ -16,7 +16,7 @@ final class Repetition: Sendable {
         var count = 0
     }
 
-    /// Says whether there may be none any longer; whether that was so before.
+    /// Rules out further repetitions; returns whether they were ruled out before.
     func rule(out isRuledOut: Bool) -> Bool {
         state.withLock { state in
             defer { state.isRuledOut = isRuledOut }
@@ -24,7 +24,7 @@ final class Repetition: Sendable {
         }
     }
 
-    /// An environment in which what is shown or read rules out repetitions.
+    /// An environment whose input and output rule out repetitions.
     func watching(_ environment: CommandEnvironment) -> CommandEnvironment {
         var watched = environment
         watched.write = { text in
@@ -52,7 +52,7 @@ final class Repetition: Sendable {
             advice: "Its log says why: see the journal of mediatord.")
     }
 
-    /// How long to wait before the next repetition after an error; nil: there is none.
+    /// Returns the pause before the next repetition after an error; nil if there must be none.
     func pause(after error: any Error) -> Duration? {
         switch error {
         case let error as VarlinkError where error.code == .connectionClosed: break
@@ -67,7 +67,7 @@ final class Repetition: Sendable {
     }
 }
 
-/// What must not be done twice was asked for, and no answer came: it may have been done.
+/// A call that must not be made twice got no answer: the daemon may have carried it out.
 struct Unanswered: Error {
     let error: VarlinkError
 }

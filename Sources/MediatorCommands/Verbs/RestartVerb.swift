@@ -25,7 +25,7 @@ struct RestartVerb: ControlVerb {
 
     @OptionGroup var options: CommandOptions
 
-    /// What ending side effects by force may take, and some more.
+    /// The time to end side effects by force, and some more.
     var patience: Double { 15 }
 
     func perform(in session: Session) async throws -> CommandStatus {
@@ -91,8 +91,8 @@ extension ControlVerb {
             }
             throw error
         }
-        // It is done. That a daemon which is being stopped has closed the other connection since is no failure, nor that it
-        // cannot say how the system is.
+        // The act is done. It is no failure if a daemon that is stopping has closed the other connection since, or
+        // cannot describe the system.
         do {
             let system = try await session.freshly { try await $0.describeSystem(name) }
             try session.show(TreatedReport(word: word, system: system.summary, isNews: isNews))

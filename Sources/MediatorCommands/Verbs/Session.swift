@@ -7,7 +7,7 @@ struct Session: Sendable {
     let client: ControlClient
     let environment: CommandEnvironment
     let renderer: Renderer
-    /// How long the daemon may take to answer what it can answer at once.
+    /// The time that the daemon has for answers that need no work.
     let limit: Duration
     /// Makes another connection, for what takes one for itself.
     let connect: @Sendable () async throws -> ControlClient
@@ -48,8 +48,8 @@ struct Session: Sendable {
             connect: connect, isNear: place.isNear, manager: place.manager(environment), repetition: repetition)
     }
 
-    /// Asks over a connection of its own: a daemon that is being stopped serves the first call of each connection and
-    /// closes it, and who connects later is served by the next daemon.
+    /// Calls over a connection of its own. A daemon that is stopping serves the first call of each connection and
+    /// closes it; the next daemon serves clients that connect later.
     func freshly<Result: Sendable>(
         _ body: @Sendable (ControlClient) async throws -> Result
     ) async throws -> Result {
@@ -57,7 +57,7 @@ struct Session: Sendable {
         try await body(isNear ? connect() : client)
     }
 
-    /// Asks for what must not be done twice.
+    /// Makes a call that must not be made twice.
     ///
     /// - Throws: ``Unanswered`` where it may have been done, and whatever else is thrown where it was not.
     func act<Result: Sendable>(
@@ -85,7 +85,7 @@ struct Session: Sendable {
         }
     }
 
-    /// Says something besides the answer, on standard error.
+    /// Writes a line to standard error, beside the answer.
     func note(_ message: String) {
         switch renderer.form {
         case .json: environment.writeError("\(JSONValue.object(["note": .object(["message": .string(message)])]))\n")
@@ -93,7 +93,7 @@ struct Session: Sendable {
         }
     }
 
-    /// The directories from which the daemon reads its configuration, for who can read them here.
+    /// The daemon's configuration directories, if this user can read them here.
     func configurationLayers() async throws -> ConfigurationLayers {
         let directories = try await client.status().configuration
         guard directories != ConfigurationLayers.system.directories else { return .system }

@@ -3,11 +3,11 @@ import MediatorControl
 import Synchronization
 import Varlink
 
-/// Waits until systems have entered states, beginning before what is to make them do so.
+/// Waits until systems have entered states, from before the event that leads there.
 struct StateWait: Sendable {
     /// By a system's name, the states of which one will do.
     let wanted: [String: Set<String>]
-    /// What tells why nothing came of what was sent, if something does.
+    /// The verb that explains why an event had no effect, if there is one.
     let advice: String?
 
     init(wanted: [String: Set<String>], advice: String?) {
@@ -50,7 +50,7 @@ struct StateWait: Sendable {
         }
     }
 
-    /// Sends something as soon as all systems are watched, and waits for what they do then.
+    /// Sends an event as soon as all systems are watched, and waits for the effect.
     ///
     /// - Returns: by its name, the state that each system has entered.
     func wait(
@@ -67,7 +67,7 @@ struct StateWait: Sendable {
         }
     }
 
-    /// How long an answer is waited for that only makes a message clearer.
+    /// The time to wait for an answer that only makes a message clearer.
     private static let patience = Duration.seconds(1)
 
     private func reach(
@@ -97,7 +97,7 @@ struct StateWait: Sendable {
         }
     }
 
-    /// That what was waited for has not come: what that is, how it is instead, and what tells why.
+    /// The failure of a wait: the awaited state, the present one, and the verb that explains it.
     private func failure(
         _ names: [String], _ session: Session, _ phase: ActionProgress.Phase
     ) async -> CommandError {
@@ -139,7 +139,7 @@ struct StateWait: Sendable {
             advice: ways.joined(separator: ", ") + "; --timeout waits longer.")
     }
 
-    /// How systems are now, as far as the daemon tells soon.
+    /// The present states of systems, if the daemon answers soon.
     private func present(_ names: [String], _ session: Session) async -> [String: SystemSummary] {
         await withTaskGroup(of: [String: SystemSummary]?.self) { group in
             group.addTask {
@@ -179,7 +179,7 @@ struct StateWait: Sendable {
                 guard sent != nil else { return nil }
             }
             if reply.dropped > 0 {
-                // What was left out may have been what is waited for.
+                // Among the changes that were left out may be the awaited one.
                 for name in open {
                     let system = try await session.freshly { try await $0.describeSystem(name).summary }
                     guard wanted[name]?.contains(system.state.name) == true, sent.isFollowed(by: system.since) else {
@@ -202,8 +202,8 @@ struct StateWait: Sendable {
 }
 
 extension InjectionReply? {
-    /// Whether a time is not before what was sent was taken. What happened between the beginning of the watch and then has
-    /// nothing to do with it. A daemon that does not tell is believed.
+    /// Returns whether a time is not before the daemon accepted the event. Changes between the beginning of the watch
+    /// and that time have nothing to do with it. An older daemon, which has no such time, is believed.
     fileprivate func isFollowed(by time: String) -> Bool {
         guard let taken = self?.time.flatMap({ CommonExpression.Timestamp(rfc3339: $0) }),
             let time = CommonExpression.Timestamp(rfc3339: time)
@@ -214,7 +214,7 @@ extension InjectionReply? {
     }
 }
 
-/// That something was sent, but what came of it could not be seen.
+/// The event was sent, but its effect could not be seen.
 struct SentUnseen: Error {
     let error: any Error
 }
@@ -233,7 +233,7 @@ enum ShellWord {
     }
 }
 
-/// How far what is done once has come.
+/// The progress of an act that must happen once.
 private final class ActionProgress: Sendable {
     enum Phase: Sendable {
         case notWatched, notConnected, begun, done
@@ -244,7 +244,7 @@ private final class ActionProgress: Sendable {
     /// Whether it has been done.
     var isDone: Bool { state.withLock { $0.phase == .done } }
 
-    /// Says that it is to be done on a connection that is being made.
+    /// The act begins on a connection that is being made.
     func connect() { state.withLock { $0.phase = .notConnected } }
 
     /// Says that it begins; false if it may not any more.

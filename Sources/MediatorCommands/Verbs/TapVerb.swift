@@ -89,7 +89,7 @@ struct TapVerb: ControlVerb {
                 patterns.append(name)
                 continue
             }
-            // A name that is none is told with what may have been meant.
+            // An unknown name is reported with the nearest one.
             switch try await Target(name).find(in: session.client, among: Target.Kind.allCases) {
             case .system(let system): patterns.append("system:\(system.summary.name)")
             case .bus(let bus): patterns.append("bus:\(bus.summary.name)")
@@ -114,7 +114,7 @@ struct TapVerb: ControlVerb {
         return .success
     }
 
-    /// Says which patterns fit nothing, and which states no system has, as things are.
+    /// Reports patterns that fit nothing, and states that no system has at present.
     private func tellWhatFitsNothing(in session: Session) async throws {
         let patterns = names.map { PartPattern($0) }
         let wild = patterns.filter(\.isWild)

@@ -3,12 +3,12 @@ import MediatorControl
 
 /// Something of the daemon that a name stands for.
 package struct Target: Hashable, Sendable {
-    /// What there is.
+    /// A part of the configuration.
     package enum Kind: String, CaseIterable {
         case system, bus, link
     }
 
-    /// What it must be; nil is whatever has the name.
+    /// The kind that it must have; nil for any part of that name.
     package var kind: Kind?
     /// The name.
     package var name: String
@@ -29,9 +29,9 @@ package struct Target: Hashable, Sendable {
         }
     }
 
-    /// Asks the daemon for whatever has the name.
+    /// Asks the daemon for the part of that name.
     ///
-    /// - Parameter kinds: what will do.
+    /// - Parameter kinds: the kinds that fit.
     /// - Throws: ``CommandError`` when nothing or more than one thing has the name.
     func find(in client: ControlClient, among kinds: [Kind]) async throws -> ShowReport {
         if let kind {
@@ -69,7 +69,7 @@ package struct Target: Hashable, Sendable {
             try await checkInstances(of: kinds, client)
             if kinds.contains(.link) { try await checkDetached(client) }
             let list = kinds.map(\.rawValue).joined(separator: kinds.count > 2 ? ", " : " or ")
-            // The daemon has chosen what is near; of several the nearest is told, even if it is not very near.
+            // The daemon has chosen names that are near. Of several the nearest is shown, even if it is not very near.
             let nearest = nearestName(to: name, among: near) ?? near.min()
             let hint =
                 if let nearest { "; did you mean '\(nearest)'?" } else {
@@ -91,10 +91,10 @@ package struct Target: Hashable, Sendable {
         }
     }
 
-    /// How many names are listed.
+    /// The limit on listed names.
     private static let listed = 8
 
-    /// Says which there are, if there is one of the name for each instance.
+    /// The message with the instances, if each has a part of that name.
     private func checkInstances(of kinds: [Kind], _ client: ControlClient) async throws {
         let stem = name.hasSuffix("@") || name.hasSuffix("@*") ? name.prefix { $0 != "@" } : name[...]
         guard !stem.isEmpty else { return }

@@ -72,7 +72,7 @@ struct TopVerb: ControlVerb {
     }
 }
 
-/// What `top` writes where there is no terminal.
+/// The output of `top` without a terminal.
 struct TopReport: Report {
     let model: TopModel
 
@@ -112,7 +112,7 @@ struct TopSession: Sendable {
         case part(Target, [String])
     }
 
-    /// How long after the daemon has gone another connection is tried.
+    /// The time after which it connects again to a daemon that has gone.
     private static let patience = Duration.milliseconds(500)
 
     private let screen: TerminalScreen
@@ -172,7 +172,7 @@ struct TopSession: Sendable {
             switch input {
             case .sample(let sample):
                 model.take(sample)
-                // What was asked for may have been lost with a connection, or behind samples.
+                // An answer may have been lost with a connection, or behind samples.
                 if let target = model.awaited { wake.yield(.part(target)) }
             case .lost(let reason): model.lose(reason)
             case .part(let target, let lines): model.show(target, lines)
@@ -201,12 +201,12 @@ struct TopSession: Sendable {
         do {
             try session.environment.write(frame)
         } catch {
-            // The terminal is gone, and with it whoever could be told.
+            // The terminal is gone, and nobody can read a message.
             throw OutputClosed()
         }
     }
 
-    /// Fetches what is asked for; where the daemon has gone, says so and connects again.
+    /// Fetches the requested part. If the daemon has gone, it reports that and connects again.
     private func fetch(_ requests: AsyncStream<Request>, _ input: AsyncStream<Input>.Continuation) async {
         var client: ControlClient? = session.client
         for await request in requests {

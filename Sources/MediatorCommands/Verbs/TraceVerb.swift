@@ -56,7 +56,7 @@ struct TraceVerb: ControlVerb {
         }
     }
 
-    /// How often it is looked for something new.
+    /// The interval between two looks for new steps.
     private static let interval = Duration.milliseconds(250)
 
     private static func show(_ steps: [TraceStep], _ session: Session) throws {

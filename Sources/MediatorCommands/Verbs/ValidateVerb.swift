@@ -4,7 +4,7 @@ import MediatorConfiguration
 
 /// `mediatorctl validate`
 struct ValidateVerb: LocalVerb, ControlVerb {
-    /// How findings are printed.
+    /// The format of diagnostics.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case human, json, sarif
     }
@@ -101,7 +101,7 @@ struct ValidateVerb: LocalVerb, ControlVerb {
     private var written: ConfigurationLayers? { config.isEmpty ? nil : ConfigurationLayers(config) }
 
     /// - Parameters:
-    ///   - layers: what is checked; nil: what the paths name.
+    ///   - layers: the thing to check; nil for the paths.
     ///   - known: what the daemon knows for which it is written.
     private func check(
         _ layers: ConfigurationLayers?, _ known: KindFile, in environment: CommandEnvironment

@@ -35,7 +35,7 @@ struct VersionVerb: LocalVerb, ControlVerb {
         do {
             status = try await session.client.status()
         } catch let error as MissingRight {
-            // That of this program nobody may keep secret.
+            // The version of this program is no secret.
             try show(VersionReport(), session.environment)
             throw error
         }

@@ -43,7 +43,7 @@ struct WhyVerb: ControlVerb {
 extension Target {
     /// Asks the daemon for the system that has the name.
     ///
-    /// - Parameter refusal: what is said if the name is that of something else.
+    /// - Parameter refusal: the message if the name is that of something else.
     func system(in client: ControlClient, _ refusal: String) async throws -> SystemDescription {
         var target = self
         guard target.kind == nil || target.kind == .system else { throw CommandError(.usage, refusal) }
