@@ -1,7 +1,7 @@
 /// The architecture as a table: which module may import which. Beside these, a module may import the standard library,
 /// and nothing more.
 ///
-/// Whoever changes a row changes the architecture, and says why in the same commit.
+/// A change of a row is a change of the architecture. Give the reason in the same commit.
 enum Layers {
     /// The standard library's own modules, for all.
     static let everywhere: Set = ["Swift", "Synchronization"]
@@ -16,7 +16,7 @@ enum Layers {
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2"] + cLibrary,
         "SocketFile": cLibrary,
-        // Where it serves, nobody else may put a socket.
+        // In its directory nobody else can put a socket.
         "Varlink": ["SocketFile"] + nio + cLibrary + foundation,
         "CSystemd": [],
         "CYaml": [],
@@ -40,8 +40,7 @@ enum Layers {
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
             + cLibrary + foundation,
-        // Where its socket lies depends on who one is.
-        // Values travel over it as the expressions' values.
+        // The path of its socket depends on the user. Values travel over it as the expressions' values.
         "MediatorControl": ["CommonExpression", "SocketFile", "Varlink"] + cLibrary + foundation,
 
         // Layer 3: where the parts are joined.
@@ -71,7 +70,7 @@ enum Layers {
     private static let collections: Set = ["Collections", "DequeModule", "HeapModule", "OrderedCollections"]
     private static let nio: Set = ["NIOCore", "NIOPosix"]
     private static let cLibrary: Set = ["Glibc", "Musl"]
-    /// What is fit for a static link; the whole of Foundation is not.
+    /// The modules that are fit for a static link; the whole of Foundation is not.
     private static let foundation: Set = ["FoundationEssentials"]
 }
 

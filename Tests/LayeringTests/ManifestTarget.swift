@@ -14,7 +14,7 @@ struct ManifestTarget: Equatable {
         let text = lines.joined(separator: "\n")
         var targets: [ManifestTarget] = []
         var rest = text[...]
-        // What a target's own arguments name by `.target(` is a dependency, and lies behind.
+        // A name behind the target's own arguments, with `.target(` before it, is a dependency.
         while let (range, isTest) = nextBeginning(in: rest) {
             let arguments = balanced(rest[range.upperBound...], open: "(", close: ")")
             if let name = string(after: "name:", in: arguments) {

@@ -4,7 +4,7 @@ struct Violation: Equatable, CustomStringConvertible {
     var file: String
     /// The line, from 1.
     var line: Int
-    /// What is wrong, and what would be right.
+    /// The problem and the advice.
     var message: String
 
     var description: String { "\(file):\(line): \(message)" }

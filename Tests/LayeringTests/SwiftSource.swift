@@ -1,4 +1,4 @@
-/// A Swift file with what is code told apart from comments and the text of string literals.
+/// A Swift file, with its code separated from comments and the text of string literals.
 struct SwiftSource {
     /// The lines, with every character blank that is not code. Code within an interpolation is code.
     let code: [Substring]

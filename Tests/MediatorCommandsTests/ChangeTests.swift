@@ -3,7 +3,7 @@ import MediatorControl
 import Testing
 import Varlink
 
-/// What `attach`, `detach` and `set` ask for, what they print, and how they end.
+/// The calls, output and exit codes of `attach`, `detach` and `set`.
 @Suite(.timeLimit(.minutes(5)))
 struct ChangeTests {
     static let table = """
@@ -13,7 +13,7 @@ struct ChangeTests {
         """
     static let hint = "It is in no file, and holds until mediatord ends; 'mediatorctl set NAME --persist' writes it.\n"
 
-    /// A command line, and what it asks for and prints.
+    /// A command line with its call and its output.
     static let changes: [(arguments: [String], asked: String, text: String)] = [
         (
             ["attach", "x", "{ to: y }"], "{ to: y } []",
@@ -44,7 +44,7 @@ struct ChangeTests {
             table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")
         ),
         (
-            // An option may add a key, and say what the definition does.
+            // An option may add a key, and describe the effect of the definition.
             ["attach", "x", "{ to: y, when: a > 1, loop: { limit: 1 per 1s } }", "--when", "a > 1", "--hops", "2"],
             #"{ to: y, when: a > 1, loop: { limit: 1 per 1s } } ["when=\"a > 1\"", "loop.hops=2"]"#,
             table + "link 'x' attached: 2 kept; 1 link changed\n" + hint.replacing("NAME", with: "x")

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Varlink
 
-/// How command lines are read and how they end, against a real service.
+/// The parsing and the exit codes of command lines, against a real service.
 @Suite(.timeLimit(.minutes(5)))
 struct CommandTests {
     /// A command line that fails.
@@ -220,7 +220,7 @@ struct CommandTests {
                 /Tests\/MediatorCommandsTests.*/, with: "Documentation/Reference/ExitCodes.md"),
             encoding: .utf8)
         let rows = page.matches(of: /(?m)^\| ([0-9]+) \| (.*) \|$/).map { (code: Int32($0.1) ?? -1, text: $0.2) }
-        // The daemon's own are told before.
+        // The daemon's own kinds come first.
         let guide = rows.drop { $0.code != 0 }.dropFirst().drop { $0.code != 0 }
         let all = CommandStatus.allCases.map(\.rawValue).sorted()
         #expect(guide.map(\.code) == all)
@@ -244,7 +244,7 @@ struct CommandTests {
             let codes = try await told([verb, "--help"])
             #expect(codes == expected.sorted(), "\(verb)")
             seen.formUnion(codes)
-            // What only some verbs end with, the guide says of them.
+            // The guide names exit codes that only some verbs have.
             for code in codes where ![0, 1, 2, 4, 69, 74].contains(code) {
                 #expect(guide.first { $0.code == code }?.text.contains("`\(verb)`") == true, "\(verb) and \(code)")
             }
@@ -517,7 +517,7 @@ struct CommandTests {
                 if text.contains("resumed") { throw OutputClosed() }
             }
             #expect(result.status == .success && result.error.isEmpty)
-            // The last of before, and what is new.
+            // The last step of the first look, and the new ones.
             #expect(result.output.split(separator: "\n").count == 2)
             #expect(result.output.hasSuffix(last), "\(result.output)")
         }
@@ -530,13 +530,13 @@ struct CommandTests {
             let result = await Bench.run(arguments + ["--socket", bench.socket])
             #expect((result.output + result.error).contains("'/etc/mediatord'"), "\(arguments)")
             #expect(!(result.output + result.error).contains("/usr/lib/mediatord"))
-            // What is named counts more.
+            // A named choice counts more.
             let named = await Bench.run(arguments + ["--config", "/dev", "--socket", bench.socket])
             #expect((named.output + named.error).contains("/dev"))
             #expect(!(named.output + named.error).contains("'/etc/mediatord'"))
             #expect(await Bench.run(arguments + ["--socket", "/nowhere/socket"]).status == .noConnection)
         }
-        // It needs no daemon, unless that is to tell what it knows.
+        // It needs no daemon, unless it must read the daemon's kinds.
         let elsewhere = ["--config", "/dev", "--socket", "/nowhere/socket"]
         #expect(await Bench.run(["cat-config"] + elsewhere).status != .noConnection)
         #expect(await Bench.run(["validate"] + elsewhere).status == .noConnection)
@@ -603,7 +603,7 @@ struct CommandTests {
     @Test func `an unknown verb shows the nearest`() async {
         let result = await Bench.run(["stauts"])
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
-        // Nor is there help with it.
+        // Help with it does not exist, either.
         for arguments in [
             ["help", "stauts"], ["--json", "help", "stauts"], ["help", "--json", "stauts"],
             ["--timeout", "3", "help", "stauts"],
@@ -746,8 +746,7 @@ struct CommandTests {
         let clock = ManualClock()
         let emit = ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s", "--json", "--wait", "Full"]
         let variables = ["MEDIATORD_SOCKET": bench.socket]
-        // Something is left out of what is told, the system says that it is in Full since 11:57:00; then it is told that Full
-        // was entered at 11:58:30.
+        // If a change is left out, the system reports Full since 11:57:00, and then that Full was entered at 11:58:30.
         let times: [String?: String] = [
             nil: "2026-11-21T11:57:00Z", "2026-11-21T11:57:00Z": "2026-11-21T11:57:00Z",
             "2026-11-21T11:57:00.000001Z": "2026-11-21T11:58:30Z", "2026-11-21T13:58:30+02:00": "2026-11-21T11:58:30Z",

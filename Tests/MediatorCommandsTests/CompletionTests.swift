@@ -2,7 +2,7 @@ import MediatorCommands
 import Testing
 import Varlink
 
-/// What is proposed for the next word, with and without a daemon.
+/// The proposals for the next word, with and without a daemon.
 @Suite(.timeLimit(.minutes(5)))
 struct CompletionTests {
     static let cases: [(words: [String], proposals: [String])] = [

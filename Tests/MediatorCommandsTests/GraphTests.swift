@@ -153,7 +153,7 @@ struct GraphTests {
             parts: (0..<count).map { .init(kind: .system, name: "s\($0)") },
             edges: (1..<count).map { .init(name: "l\($0)", description: "", from: $0 - 1, to: $0) })
         let lines = graph.description.split(separator: "\n")
-        // Each part and each link is there, and what is continued is named twice.
+        // Each part and each link is there, and a continued part is named twice.
         #expect(lines.count == count - 1 + lines.count { !$0.contains("→") })
         #expect(lines.allSatisfy { $0.count < 200 })
         let many = PartGraph(

@@ -3,7 +3,7 @@ import MediatorControl
 import Testing
 import Varlink
 
-/// What `plan` and `reload` print, and how they end.
+/// The output and exit codes of `plan` and `reload`.
 @Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     static let table = """

@@ -3,7 +3,7 @@ import MediatorControl
 import Testing
 import Varlink
 
-/// What each verb prints for the sample answers, letter by letter.
+/// The output of each verb for the sample answers, letter by letter.
 struct RenderingTests {
     static let texts: [(arguments: [String], text: String)] = [
         (

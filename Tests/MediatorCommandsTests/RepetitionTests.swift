@@ -7,13 +7,13 @@ import Synchronization
 import Testing
 import Varlink
 
-/// What becomes of a command line whose daemon is restarted meanwhile.
+/// A command line whose daemon restarts while it runs.
 @Suite(.timeLimit(.minutes(5)))
 struct RepetitionTests {
     private static let measured = ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s"]
 
     private func run(_ arguments: [String], over relay: Relay) async -> Bench.Result {
-        // No time passes for what waits for a state, else none has to.
+        // The clock of waits stands still; other waits need no time.
         let clock: any Clock<Duration> = arguments.contains("--wait") ? ManualClock() : ImmediateClock()
         return await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": relay.path], clock: clock)
     }
@@ -115,7 +115,7 @@ private struct ImmediateClock: Clock {
     var minimumResolution: Duration { .zero }
 
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        // What is to come first comes from a socket.
+        // The first messages come from a socket.
         await Task.yield()
     }
 }
@@ -131,7 +131,7 @@ private final class Relay: Sendable {
     let path: String
     private let listener: Int32
 
-    /// - Parameter fate: what becomes of a call, by the number of its connection and its method.
+    /// - Parameter fate: the answer to a call, by the number of its connection and its method.
     init(to service: String, fate: @escaping @Sendable (Int, String) -> Fate) throws {
         path = service + "-relay"
         unlink(path)
@@ -178,7 +178,7 @@ private final class Relay: Sendable {
         }
     }
 
-    /// A whole message with its end; nil when there is none any more.
+    /// A whole message with its end; nil at the end of the stream.
     private static func message(from descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         var byte: UInt8 = 1

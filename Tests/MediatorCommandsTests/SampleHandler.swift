@@ -17,7 +17,7 @@ final class SampleHandler: ControlHandler {
         var isSilent = false
         var traces = 0
         var refusals = 0
-        /// When an event or a value was taken, if that is told.
+        /// The time at which an event or a value was accepted, if the daemon reports it.
         var taken: String?
     }
 
@@ -30,18 +30,18 @@ final class SampleHandler: ControlHandler {
 
     var emitted: [EmitParameters] { state.withLock { $0.emitted } }
     var published: [PublishParameters] { state.withLock { $0.published } }
-    /// What was to be watched.
+    /// The parameters of watches.
     var watched: [WatchParameters] { state.withLock { $0.watched } }
 
     /// Has watches that are to announce themselves do nothing at all.
     func beSilent() { state.withLock { $0.isSilent = true } }
-    /// What was to be changed of links, as it was asked for.
+    /// The changes of links, as they were requested.
     var changes: [String] { state.withLock { $0.changes } }
 
-    /// So many events are not taken, as by a daemon that is being stopped.
+    /// The number of events to reject, as a daemon that is stopping does.
     func refuseEvents(_ count: Int) { state.withLock { $0.refusals = count } }
 
-    /// Events and values are taken at a time, which is told; nil: as by a daemon that does not tell.
+    /// The time at which events and values are accepted; nil for a daemon that does not report it.
     func take(at time: String?) { state.withLock { $0.taken = time } }
 
     /// The next trace is the first.
@@ -301,7 +301,7 @@ final class SampleHandler: ControlHandler {
         }
     }
 
-    /// What is told of the disk guard, of temperature, and of all together.
+    /// The explanations of the disk guard, of the temperature, and of all together.
     func watch(
         _ parameters: WatchParameters, peer: VarlinkPeer
     ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
@@ -500,7 +500,7 @@ final class SampleHandler: ControlHandler {
         return try change("\(settings)", parameters.persist, parameters.dryRun)
     }
 
-    /// What becomes of a change, by the health of all: applied, rejected, or applied late.
+    /// The result of a change, by the health of all: applied, rejected, or applied late.
     private func change(_ what: String, _ persists: Bool?, _ isDryRun: Bool?) throws -> ChangeReply {
         state.withLock { $0.changes.append(what) }
         let step = PlanStep(kind: .link, name: "tell-full", fate: .change, reason: "its definition has changed")
@@ -643,7 +643,7 @@ final class SampleHandler: ControlHandler {
 
 /// A running daemon, and a user at a terminal who talks to it.
 final class Bench: Sendable {
-    /// What one command line brought.
+    /// The output of one command line.
     struct Result: Equatable {
         var status: CommandStatus
         var output: String

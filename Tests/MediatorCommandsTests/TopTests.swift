@@ -16,7 +16,7 @@ struct TopTests {
             since: "2026-11-21T11:57:00Z", counters: Counters(events: events, dropped: dropped), effectsRunning: 1)
     }
 
-    /// Two systems, a bus and a link at a time, with what they have counted.
+    /// Two systems, a bus and a link at a time, with their counters.
     private static func sample(_ time: Double, disk: Int, backup: Int, bus: Int, link: Int) -> TopModel.Sample {
         TopModel.Sample(
             time: time,

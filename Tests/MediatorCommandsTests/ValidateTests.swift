@@ -55,7 +55,7 @@ import Varlink
         #expect(doubtful.output.split(separator: "\n").allSatisfy { $0.hasPrefix("<4>") })
         let good = await Bench.run(["validate", "-"], input: Self.good, isJournal: true)
         #expect(good.output.hasPrefix("<6>standard input is valid: "))
-        // What a program reads is as ever.
+        // The output for programs is the same as before.
         let json = await Bench.run(["validate", "-", "--json"], input: Self.good, isJournal: true)
         #expect(json.output.hasPrefix("{"))
     }

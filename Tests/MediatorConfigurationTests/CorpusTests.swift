@@ -2,11 +2,11 @@ import Foundation
 import MediatorConfiguration
 import Testing
 
-/// Broken configurations, each with exactly what is said about it: `Tests/Corpus/NAME.yaml`, or a directory `NAME` of
-/// several files, and `NAME.txt`.
+/// Broken configurations, each with its exact diagnostics: `Tests/Corpus/NAME.yaml`, or a directory `NAME` of several
+/// files, and `NAME.txt`.
 ///
-/// After a change of messages that is meant, `MEDIATORD_REWRITE_SNAPSHOTS=1 swift test --filter corpus` writes them anew;
-/// the difference is to be read before it is committed.
+/// After an intended change of messages, `MEDIATORD_REWRITE_SNAPSHOTS=1 swift test --filter corpus` rewrites them. Read
+/// the difference before you commit it.
 @Suite struct `The corpus of broken configurations` {
     private static let directory = Snapshots.repository.appending(path: "Tests/Corpus")
 

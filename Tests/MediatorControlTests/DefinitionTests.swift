@@ -275,8 +275,8 @@ struct DefinitionTests {
         #expect(Self.methods.map { $0.0 } == declared)
     }
 
-    /// Goes through a filled value and its type together. A field that may be left out in one must be so in the
-    /// other: the value without it must still be decodable, and without any other field it must not.
+    /// Walks through a filled value and its type together. A field that is optional in one must be optional in the
+    /// other: the value must be decodable without that field, and without no other one.
     private func expectSameFields(
         _ value: JSONValue,
         _ type: InterfaceDefinition.TypeExpression,
@@ -366,8 +366,8 @@ struct DefinitionTests {
         #expect(Self.enumerations == declared)
     }
 
-    /// Goes over every place of every message, nested ones included: what may stand there by the definition can be read,
-    /// and is written as it was; what may not, is refused.
+    /// Walks over every place of every message, nested ones included. A value that the definition allows can be read,
+    /// and is written in the same form. Others are rejected.
     @Test(arguments: methods.indices)
     func `a message takes whatever the definition allows, and nothing else`(index: Int) throws {
         let (name, parameters, reply) = Self.methods[index]
@@ -377,7 +377,7 @@ struct DefinitionTests {
         for (value, fields) in [(parameters, method.parameters), (reply, method.reply)] {
             let members = try JSONValue(encoding: value)
             for variant in try Variants(of: members, as: .structure(fields), in: definition).all {
-                // What is no object at all is no message.
+                // A value that is no object is no message.
                 guard let object = variant.value.objectValue else { continue }
                 count += 1
                 #expect((try? definition.check(object, against: fields)) != nil || !variant.isGood, "\(variant)")

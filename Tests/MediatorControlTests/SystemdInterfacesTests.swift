@@ -16,7 +16,7 @@ struct SystemdInterfacesTests {
         MetricsInterface.Figure(name: "io.mediatord.b", value: 1.5),
     ]
 
-    /// What was asked for.
+    /// The calls.
     private final class Asked: Sendable {
         let all = Mutex<[String]>([])
         func note(_ text: String) { all.withLock { $0.append(text) } }

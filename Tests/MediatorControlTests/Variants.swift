@@ -1,14 +1,14 @@
 import Testing
 import Varlink
 
-/// What differs from a filled value in exactly one place.
+/// The values that differ from a filled one in exactly one place.
 struct Variants {
     /// One of them.
     struct Variant: CustomStringConvertible {
         var value: JSONValue
         /// Whether the definition allows it.
         var isGood: Bool
-        /// Where it differs, and how.
+        /// The place and the difference.
         var place: String
 
         var description: String { "\(place), which is \(isGood ? "allowed" : "not allowed")" }

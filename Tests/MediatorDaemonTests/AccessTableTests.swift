@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Varlink
 
-/// Who may do what: the decision alone, without a socket.
+/// The decisions about rights alone, without a socket.
 @Suite struct `Access` {
     static let accounts = Accounts(
         user: { ["alice": 1_001, "bob": 1_002, "own": 77, "root": 0][$0] },
@@ -210,7 +210,7 @@ import Varlink
         }
         async let name = names.name(of: 5)
         await clock.sleepers(atLeast: 1)
-        // Others are found meanwhile.
+        // The lookups of others go on.
         #expect(await names.name(of: 6) == "bob")
         clock.advance(by: AccountNames.patience)
         #expect(await name == nil)

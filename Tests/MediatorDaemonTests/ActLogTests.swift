@@ -9,7 +9,7 @@ import Systemd
 import Testing
 import Varlink
 
-/// Who did what, in the log.
+/// The log of clients' acts.
 @Suite struct `Acts in the log` {
     private final class Lines: Sendable {
         private let lines = Mutex<[String]>([])
@@ -105,7 +105,7 @@ import Varlink
                     }
                 }
             }
-            // One found what there was, the other what that one had set.
+            // One found the first level, the other the level that the first one had set.
             #expect(Set(taken.all) == ["info", levels.get() == .error ? "debug" : "error"])
         }
     }

@@ -11,7 +11,7 @@ import Testing
         #expect(generations[1] == "a" && generations[2] == "b")
         #expect(generations.settle(on: 2) == ["a"])
         #expect(generations.known == [2])
-        // What was refused is forgotten, and what took its place is known.
+        // The rejected candidate is forgotten, and its successor is known.
         generations.expect("c", of: 3)
         #expect(generations.settle(on: 2) == ["c"])
         generations.expect("d", of: 3)

@@ -7,7 +7,7 @@ import MediatorHost
 import Testing
 import Varlink
 
-/// What each method of the control interface does and refuses, asked for by clients of various rights.
+/// Every method of the control interface, called by clients with different rights.
 @Suite(.timeLimit(.minutes(5))) struct `The control interface of a host` {
     private static let text = """
         access:
@@ -183,7 +183,7 @@ import Varlink
         await fixture.end()
     }
 
-    /// Where a value is wrong, and what it should be.
+    /// The place of a wrong value, and the expected type.
     @Test(arguments: [
         ("lamp", "Switch", ["level": "high"] as JSONObject, "Switch.level", "int"),
         ("lamp", "Switch", [:], "Switch.level", "int"),
@@ -250,7 +250,7 @@ import Varlink
         await #expect(throws: MissingRight(.administer)) {
             _ = try await injector.detach(DetachParameters(link: "shine"))
         }
-        // Who has no right at all does not get in.
+        // A client without any right cannot connect.
         let stranger = try await fixture.client("stranger")
         await #expect(throws: MissingRight(.read)) { _ = try await stranger.status() }
         #expect(try await client.listLinks().count == 1)
@@ -274,7 +274,7 @@ import Varlink
         let watcher = try await fixture.client()
         var watch = try await watcher.watchSystem("lamp").makeAsyncIterator()
         #expect(try await watch.next()?.state.name == "Off")
-        // More than what lies on the way and the watch together hold.
+        // More bytes than the way and the watch hold together.
         let count = 20_000
         for round in 0..<20 {
             for number in 1...(count / 20) {

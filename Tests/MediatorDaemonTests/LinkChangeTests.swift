@@ -18,9 +18,9 @@ import Varlink
         links: { shine: { attach: lamp, to: light, onState: On, emitValue: "${state.level}" } }
 
         """
-    /// Where a change of the link that is written is written.
+    /// The drop-in of a link that is in a file.
     private static let dropIn = "lamp.yaml.d/90-mediatorctl.yaml"
-    /// Where a link is written that is in no file.
+    /// The file of a link that is in no other file.
     private static let file = "90-mediatorctl.yaml"
     private static let glow = "{ attach: lamp, to: light, onState: Off, emitValue: -1 }"
 
@@ -32,7 +32,7 @@ import Varlink
         client = try await fixture.client()
     }
 
-    /// Switches on or out, and returns what is on the bus then.
+    /// Switches the lamp on or off, and returns the value of the bus then.
     private func light(_ level: Int64?) async throws -> JSONValue? {
         if let level {
             try await client.emit("Switch", to: "lamp", data: ["level": .int(level)])

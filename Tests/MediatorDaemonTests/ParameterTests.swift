@@ -21,7 +21,7 @@ import Varlink
             .init(field: .init(name: "token", type: .string), default: .string("none")),
         ], states: [.init(name: "Shut")])
 
-    /// What is told of an instance, by name: its value, or that it is concealed.
+    /// The shown parameters of an instance, by name: the value, or that it is hidden.
     private func told(_ with: String, template: Bool = false) throws -> [String: String] {
         let values = ExternalValues(environment: { ["TOKEN": "s3cret", "EMPTY": "", "FLAG": "true", "LIMIT": "7"][$0] })
         let text =
@@ -61,7 +61,7 @@ import Varlink
         ("{ token: !credential { name: t, default: \"\" } }", "token"),
         ("{ token: !credential { name: t, default: none } }", "token"), ("{ keys: [a, !env TOKEN] }", "keys"),
         ("{ named: { a: !env TOKEN } }", "named"), ("{ place: { host: x, key: !env TOKEN } }", "place"),
-        // What is as it is for another reason is told.
+        // A value is shown if it is the same for another reason.
         ("{ flag: !env FLAG }", "flag"), ("{ limit: !env LIMIT }", "limit"),
     ])
     func `is not told where something comes from elsewhere`(with: String, concealed: String) throws {

@@ -63,7 +63,7 @@ import Varlink
         #expect(status.generation == 1 && status.reloads.applied == 0 && status.reloads.rejected == 1)
         #expect(status.reload?.applied == false && status.reload?.summary == reply.summary)
         #expect(fixture.manager.value.last?.contains("reload rejected: 2 errors in the configuration") == true)
-        // What runs goes on.
+        // The running configuration goes on.
         try await client.emit("Switch", to: "lamp")
         await fixture.settle()
         #expect(try await client.describeSystem("lamp").summary.state.name == "On")

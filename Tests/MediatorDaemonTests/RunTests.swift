@@ -21,7 +21,7 @@ import Varlink
 
         """
 
-    /// A daemon with a directory of its own, and what it tells the service manager.
+    /// A daemon with a directory of its own, and its messages to the service manager.
     private final class Running: Sendable {
         let directory: URL
         let manager = AwaitedValue<[String]>([])
@@ -44,7 +44,7 @@ import Varlink
 
         deinit { try? FileManager.default.removeItem(at: directory) }
 
-        /// Begins to run, and returns when the service manager has been told that it is ready.
+        /// Starts the daemon, and returns when the service manager knows that it is ready.
         func start() async -> Task<MediatorDaemon.ExitStatus, Never> {
             let running = Task { [daemon] in await daemon.run() }
             await manager.wait { $0.contains { $0.hasPrefix("READY=1") } }
@@ -157,7 +157,7 @@ import Varlink
         }
     }
 
-    /// Nobody waits any longer, so it does not wait for what runs either.
+    /// Nobody waits any longer, so it does not wait for side effects either.
     @Test func `whose task is cancelled it ends at once, and takes its socket along`() async {
         await #expect(processExitsWith: .success) {
             let one = try Running(Self.lamp)

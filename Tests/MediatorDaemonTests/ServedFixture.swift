@@ -47,7 +47,7 @@ final class ServedFixture: Sendable {
     let held = HeldEffect()
     /// The lines of the log: their level and message.
     let log = AwaitedValue<[String]>([])
-    /// What the service manager was told.
+    /// The messages to the service manager.
     let manager = AwaitedValue<[String]>([])
     let directory: URL
     let daemon: ServedDaemon
@@ -108,7 +108,7 @@ final class ServedFixture: Sendable {
 
     func remove(_ name: String) throws { try FileManager.default.removeItem(at: directory.appending(path: name)) }
 
-    /// The text of a file; nil: there is none.
+    /// The text of a file; nil if it does not exist.
     func text(of name: String) -> String? {
         (try? Data(contentsOf: directory.appending(path: name))).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -117,18 +117,18 @@ final class ServedFixture: Sendable {
         FileManager.default.fileExists(atPath: directory.appending(path: name).path)
     }
 
-    /// A client, who is the daemon's own user if nothing else is said.
+    /// A client, by default the daemon's own user.
     func client(_ user: String? = nil) async throws -> ControlClient {
         let peer = user.flatMap { Self.users[$0] }.map { VarlinkPeer(processID: 1, userID: $0, groupID: $0) }
         return ControlClient(try await daemon.service.connect(as: peer ?? .current))
     }
 
-    /// Returns when every system has taken what it was sent.
+    /// Returns when every system has handled its events.
     func settle() async {
         for _ in 0..<4 { #expect(await daemon.host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
-    /// Asks for the status until something holds of it: that somebody waits for his turn is told nowhere else.
+    /// Reads the status until it fulfils a condition: a caller that waits for its turn is visible nowhere else.
     func status(_ client: ControlClient, until holds: (StatusReply) -> Bool) async throws -> StatusReply {
         while true {
             let status = try await client.status()

@@ -5,7 +5,7 @@ import MediatorDaemon
 import Testing
 import Varlink
 
-/// The control socket: who can open its file, and how many can be connected.
+/// The control socket: the permissions of its file, and the limits on connections.
 @Suite struct `The socket of the daemon` {
     private static func configuration() -> ServiceConfiguration {
         ServiceConfiguration(vendor: "a", product: "b", version: "1", url: "")
@@ -54,7 +54,7 @@ import Varlink
             let running = Task { await daemon.run() }
             while access(socket, F_OK) != 0 { await Task.yield() }
             var clients: [VarlinkClient] = []
-            // A quarter of what may be is for one user.
+            // One user may have a quarter of the connections.
             for _ in 0..<110 {
                 guard let client = try? await VarlinkClient.connect(toPath: socket),
                     (try? await client.call("org.varlink.service.GetInfo")) != nil

@@ -5,7 +5,7 @@ import MediatorDaemon
 import MediatorHost
 import Testing
 
-/// What a client asks to be told, before any of it happens.
+/// The checks of a watch's patterns and condition before it begins.
 @Suite struct `Conditions of watches` {
     private static func graph(_ text: String) throws -> Graph {
         let result = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)])

@@ -40,7 +40,7 @@ extension EffectContext {
 }
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The check of side effects` {
-    /// What is found; with limits that suit what breaks them.
+    /// The flaws that are found, with limits that suit the broken rules.
     private func flaws(
         _ effect: Made, arguments: [String: Value] = ["text": .string("a")], outcomes: Set<String> = ["onDone"],
         memoryLimit: Int = 1 << 30
@@ -53,7 +53,7 @@ extension EffectContext {
         return await check.flaws()
     }
 
-    /// The rules that are broken, apart from what is left over: other tests may run at the same time.
+    /// The broken rules, without those on leftovers: other tests may run at the same time.
     private func rules(_ flaws: [EffectFlaw]) -> Set<EffectFlaw.Rule> { Set(flaws.map(\.rule)).subtracting([.remains]) }
 
     @Test func `finds nothing where nothing is wrong`() async {

@@ -1,9 +1,10 @@
 import CommonExpression
 import Foundation
 
-/// Reads requests as lines of JSON from standard input, `{"expr": …, "bindings": {name: value, …}}`, and writes one line
-/// of JSON for each: what the expression gives without checking types (`unchecked`), and after checking with the types
-/// of the values (`checked`); with `"explain": true`, also each subexpression (`parts`). Values are written as pairs of type and content; see ``TypedValue``.
+/// Reads requests as lines of JSON from standard input, `{"expr": …, "bindings": {name: value, …}}`. Writes one line of
+/// JSON for each: the value without a check of types (`unchecked`), and after a check with the types of the values
+/// (`checked`). With `"explain": true` it also writes each subexpression (`parts`). Values are pairs of type and
+/// content; see ``TypedValue``.
 @main
 enum Evaluate {
     private struct Request: Decodable {
@@ -74,7 +75,7 @@ enum Evaluate {
     }
 }
 
-/// A value, or why there is none: at evaluation (`error`) or before (`problem`).
+/// A value, or the reason why there is no value: at evaluation (`error`) or before (`problem`).
 private struct Outcome: Encodable {
     var value: TypedValue?
     var error: String?

@@ -5,7 +5,7 @@ import CommonExpression
 struct TypedValue: Codable {
     let value: Value
 
-    /// Why a value cannot be read.
+    /// The reason why a value cannot be read.
     private struct Malformed: Error {}
 
     init(value: Value) {

@@ -5,8 +5,8 @@ import MediatorEffectTesting
 import MediatorHost
 import SideEffects
 
-/// `effect-check NAME ARGUMENTS [OUTCOME…]`: checks a side effect of every daemon. The arguments are an expression, a map
-/// such as `{"path": "/tmp"}`. What is found is printed, a line each; the exit code is 1 then.
+/// `effect-check NAME ARGUMENTS [OUTCOME…]` checks a side effect of every daemon. The arguments are an expression, a
+/// map such as `{"path": "/tmp"}`. It prints each flaw on a line, and then exits with 1.
 @main
 enum EffectChecker {
     static func main() async {
@@ -25,7 +25,7 @@ enum EffectChecker {
         // A write to a peer that has gone is an error, not the end.
         signal(SIGPIPE, SIG_IGN)
         let flaws = await EffectCheck(effect, arguments: given, outcomes: Set(arguments.dropFirst(3))).flaws()
-        // What the tests read.
+        // The line that the tests read.
         for flaw in flaws { print(flaw) }
         exit(flaws.isEmpty ? 0 : 1)
     }

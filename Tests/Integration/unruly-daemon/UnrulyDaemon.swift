@@ -2,7 +2,7 @@ import FeedbackKit
 import Glibc
 import MediatorDaemon
 
-/// A daemon with kinds of systems that do what no system should, to see what becomes of the others.
+/// A daemon with kinds of systems that misbehave, for tests of the others.
 @main
 struct UnrulyDaemon {
     static func main() {
@@ -20,7 +20,7 @@ struct BlockerParameters: Codable {
     var after: Duration?
 }
 
-/// Counts; and keeps its thread for as many seconds as it is told.
+/// Counts, and holds its thread for the given number of seconds.
 struct Blocker: Codable {
     var count = 0
 }

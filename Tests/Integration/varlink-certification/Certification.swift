@@ -15,7 +15,7 @@ struct Certification {
         }
     }
 
-    /// Says on standard error what is wrong, and ends.
+    /// Writes the problem to standard error, and exits.
     private static func fail(_ message: String, _ code: Int32) -> Never {
         let bytes = Array("\(message)\n".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
@@ -40,7 +40,7 @@ struct Certification {
             vendor: "mediatord", product: "certification", version: "1", url: "https://varlink.org")
         let service = try await VarlinkService.start(
             at: address, interfaces: [try CertificationService().implementation()], configuration: configuration)
-        // What the tests wait for.
+        // The line for which the tests wait.
         print("serving")
         fflush(nil)
         let never = AsyncStream<Void> { _ in }
@@ -76,7 +76,7 @@ struct Certification {
         guard last["all_ok"] == true else {
             fail("The service is not content: \(JSONValue.object(last))", 1)
         }
-        // What the tests read, as of python-varlink's own client.
+        // The line that the tests read, like that of python-varlink's own client.
         print("Certification passed")
     }
 }

@@ -80,7 +80,7 @@ enum CertificationInterface {
         ],
     ]
 
-    /// What each call answers, the client's identifier aside; of `Test10` the replies differ.
+    /// The answer to each call, without the client's identifier; the replies to `Test10` differ.
     static func reply(to method: String) -> JSONObject {
         switch method {
         case "Test01": ["bool": true]
@@ -99,7 +99,7 @@ enum CertificationInterface {
 
     static let lastReplies: [JSONValue] = (1...10).map { .string("Reply number \($0)") }
 
-    /// How each call is to be made.
+    /// The way to make each call.
     static func mode(of method: String) -> CallMessage.Mode {
         switch method {
         case "Test10": .more
@@ -108,12 +108,12 @@ enum CertificationInterface {
         }
     }
 
-    /// What each call is to bring, the client's identifier aside.
+    /// The parameters of each call, without the client's identifier.
     static func parameters(of method: String) -> JSONObject {
         switch method {
         case "Test11": ["last_more_replies": .array(lastReplies)]
         default:
-            // What the one before has answered.
+            // The answer to the call before.
             methods.firstIndex(of: method).map { $0 > 1 && method != "End" ? reply(to: methods[$0 - 1]) : [:] } ?? [:]
         }
     }

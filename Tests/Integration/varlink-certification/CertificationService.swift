@@ -1,10 +1,9 @@
 import Synchronization
 import Varlink
 
-/// The service of the certification: it knows of each client which call comes next, and refuses any that is not exactly as
-/// it is to be.
+/// The service of the certification: it knows the next call of each client, and rejects every other one.
 final class CertificationService: Sendable {
-    /// How many clients may be under way at once; then the oldest is forgotten.
+    /// The limit on clients at a time. Beyond it the oldest one is forgotten.
     private static let maximumClients = 1_000
 
     private struct State {

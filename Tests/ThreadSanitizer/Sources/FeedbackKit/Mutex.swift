@@ -2,8 +2,8 @@ import Glibc
 
 /// Takes the place of `Synchronization.Mutex` in this package, with the same meaning.
 ///
-/// The standard library's waits on a futex in code that is not instrumented, so the thread sanitizer does not know that
-/// it orders anything, and reports a race at each use. It knows the locks of the C library.
+/// The standard library's mutex waits on a futex in code that is not instrumented. So the thread sanitizer does not see
+/// the order that it makes, and reports a race at each use. It knows the locks of the C library.
 @usableFromInline
 struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // Sendable: the value is only touched locked.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>

@@ -11,7 +11,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// What is tried with each input.
+/// The checks of each input.
 enum Subject {
     static let event = StructureType(
         name: "Event",
@@ -74,7 +74,7 @@ enum Subject {
         }
     }
 
-    /// What was checked gives the same as what was not, unless a limit or NaN is in play.
+    /// A checked expression gives the same value as an unchecked one, unless a limit or NaN takes part.
     private static func compare(_ checked: Result<Value, EvaluationError>, _ other: Result<Value, EvaluationError>?) {
         guard case .success(let value) = checked, case .success(let unchecked)? = other else { return }
         precondition(value.description == unchecked.description, "\(value) when checked, else \(unchecked)")

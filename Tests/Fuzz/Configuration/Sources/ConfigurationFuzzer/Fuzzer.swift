@@ -15,7 +15,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Compiles files, and holds what comes of it against what every caller relies on.
+/// Compiles files, and checks the promises on which every caller relies.
 private func check(_ files: [ConfigurationFile]) {
     let result = ConfigurationCompiler.compile(files: files)
     precondition((result.graph == nil) == result.diagnostics.contains { $0.severity == .error })

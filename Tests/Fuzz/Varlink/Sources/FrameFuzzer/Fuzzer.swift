@@ -23,7 +23,7 @@ private struct Frames: Equatable {
     var isTooLong = false
     var rest = 0
 
-    /// What is to be found.
+    /// The expected messages.
     init(of stream: [UInt8], limit: Int) {
         var message: [UInt8] = []
         for byte in stream {
@@ -41,7 +41,7 @@ private struct Frames: Equatable {
         rest = message.count
     }
 
-    /// What the decoder finds.
+    /// The messages that the decoder finds.
     init(decoding pieces: [ArraySlice<UInt8>], limit: Int) {
         var decoder = FrameDecoder(maximumLength: limit)
         do {
@@ -95,8 +95,8 @@ private func check(_ bytes: [UInt8]) {
     }
 }
 
-/// Lets the machine of a connection have the stream, with everything else that may happen in between: calls come once, in
-/// order, one at a time, and nothing comes after the end.
+/// Gives the stream to the machine of a connection, with every other event in between. Calls come once, in order, one
+/// at a time, and none comes after the end.
 private func drive(_ stream: [UInt8], limit: Int, _ cuts: inout Cuts) {
     var machine = ConnectionMachine(maximumMessageLength: limit, maximumReadAhead: 16)
     var served = 0

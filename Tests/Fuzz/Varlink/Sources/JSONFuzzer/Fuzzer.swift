@@ -4,7 +4,7 @@ import Varlink
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    // Whatever is accepted at a depth is accepted, and is the same, at every greater one.
+    // JSON that is accepted at a depth is accepted, and is the same, at every greater depth.
     let shallow = try? JSONValue(parsing: bytes.span, maximumDepth: 4)
     guard let value = try? JSONValue(parsing: bytes.span) else {
         precondition(shallow == nil)
