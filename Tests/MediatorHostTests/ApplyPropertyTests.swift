@@ -7,7 +7,7 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// How many times as many pairs are tried: what `SOAK_FACTOR` says, else once.
+/// The factor of `SOAK_FACTOR` on the number of pairs, else one.
 private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
 
 /// Numbers that are the same each time (SplitMix64, Steele, Lea and Flood 2014).
@@ -126,7 +126,7 @@ private struct RandomConfiguration {
         for _ in 0..<(20 * soakFactor) {
             let seed = dice.state
             let (old, new) = (RandomConfiguration(&dice).text, RandomConfiguration(&dice).text)
-            // What cannot begin comes first or last of all.
+            // A part that cannot begin comes first or last of all.
             let broken = """
                 ---
                 system: \(Bool.random(using: &dice) ? "a" : "z")
@@ -274,9 +274,9 @@ private struct RandomConfiguration {
                 // Two sources know nothing of each other: the last of the one before may come after the next one's.
                 source == before["over\(number)"] ?? before["up\(number)"] ?? source
             {
-                // Over a way that is new, the present state came first, and then every later one. Only a writer that stays
-                // tells no bus anew, and a passthrough bus does not remember: who begins to read it when all has been told
-                // gets nothing.
+                // Over a new link the present state comes first, and then every later one. Only a writer that stays
+                // reports nothing again to its bus, and a passthrough bus remembers nothing: a late reader gets
+                // nothing.
                 let mayBeLate =
                     try kept.contains("up\(number)") && host.busStatus("bus\(number)").definition.kind == .passthrough
                 let last = try numbers(target).first

@@ -137,7 +137,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         #expect(try fixture.state("restart") == "Count 0 0")
         #expect(try fixture.state("add") == "Count 0")
         #expect(throws: HostError.self) { try host.systemStatus("remove") }
-        // Who watched it sees its end.
+        // A watcher sees its end.
         var last: SystemState?
         for await change in watched { last = change.subject }
         #expect(last?.serial == 2)
@@ -273,13 +273,13 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         try host.publish(.int(0), on: "parts")
         await fixture.settle()
         try check(before)
-        // With another link and bus in the place of those of which something was told, too.
+        // This also holds with another link and bus in the place of the old ones.
         let other = after.replacing("initial: 2 }", with: "initial: 2, limit: 9 }").replacing(
             "10 / value > 3", with: "10 / value > 4")
         for text in [after, "#\n" + after, other, "#\n" + other, before] {
             #expect(try await fixture.apply(text).plan.systems.map(\.fate) == [.keep])
             try check(text)
-            // What fails from now on, too.
+            // A failure after that counts, too.
             try host.emit("Divide", to: "share", fields: [.int(0)])
             await fixture.settle()
             let place = try place(of: "Divide: { when", in: text)
@@ -362,7 +362,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         try fixture.host.emit("Go", to: "job", fields: [.int(6)])
         #expect(try fixture.state("job") == "Here 5")
-        // Whoever looks sees it so, and it is what the next daemon begins in, should this one be ended now.
+        // Every look shows it so, and the next daemon begins in it, if this one ends now.
         #expect(try fixture.host.whyNot("job", event: "Go").state.index == 1)
         #expect(fixture.host.state.systems["job"]?.fields == [.int(5)])
         fixture.clock.advance(by: .seconds(20))
@@ -449,7 +449,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
             if (fixture.clock.nextDeadline?.offset ?? .zero) >= .seconds(30) { break }
             await Task.yield()
         }
-        // Who watches from now on sees the first state of "c" after those who wait for it.
+        // A watcher that begins now sees the first state of "c" after the watchers that wait for it.
         for await _ in try fixture.host.watchSystem("c") { break }
         fixture.clock.advance(by: .seconds(30))
         #expect(
@@ -463,7 +463,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         let fixture = try Fixture(counter("a") + counter("r") + counter("k", "health: { Count: failed }"))
         fixture.host.start()
         await fixture.settle()
-        // What is kept is not new, however it is. The clock stands still: nothing waits for a limit.
+        // A kept system is not new, whatever its health. The clock stands still, so nothing waits for a limit.
         let applied = try await fixture.apply(
             counter("a", "health: { Count: failed }") + counter("k", "health: { Count: failed }")
                 + counter("n", "health: { Count: failed, Done: degraded }")

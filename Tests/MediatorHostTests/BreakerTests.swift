@@ -38,10 +38,10 @@ import Testing
     @Test func `opens for what has come over too many links, also when that comes slowly`() throws {
         var breaker = try Self.make(2, hops: 4)
         let attempts: [(Int, UInt32, LinkBreaker.Verdict)] = [
-            // What has not come so far passes all the while.
+            // Values that have not come so far pass all the while.
             (0, 2, .fires), (20, 4, .fires), (40, 5, .opens(.hops)), (45, 1, .fires), (49, 6, .holds), (58, 5, .holds),
             (68, 5, .opens(.hops)),
-            // Nothing is counted of what did not fire. What fires too often holds back everything.
+            // A link that did not fire counts nothing. One that fires too often holds back everything.
             (80, 4, .fires), (81, 1, .fires), (82, 1, .opens(.rate)), (91, 9, .holds), (101, 9, .opens(.hops)),
             (102, 1, .closes),
         ]
@@ -116,7 +116,7 @@ import Testing
                 sender?.reasons.first
                     == "it is held back, since what came round had come over more than 9 links, and is not passed on"
             )
-            // What begins outside begins to count, and passes.
+            // A value from outside begins to count, and passes.
             try host.emit("Ask", to: "a", fields: [])
             await pass(3)
             again = try host.linkStatus("again")

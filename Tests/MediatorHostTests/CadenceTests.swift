@@ -5,7 +5,7 @@ import Testing
 
 /// When ticks are, as plain values.
 @Suite struct `Cadences` {
-    /// Runs at the given moments of looking, in seconds; what was done at each, and what was reported.
+    /// Looks at the given moments, in seconds, and returns the ticks of each look, and the reports.
     private static func interval(
         _ missed: MissedTicks, every seconds: Int, at moments: [Double], pausing pauses: Set<Int> = []
     ) -> (steps: [String], reports: [MissedCount]) {
@@ -85,7 +85,7 @@ import Testing
         #expect(steps.prefix(102).allSatisfy { $0 == "run" })
         #expect(Array(steps[102...]) == ["1001.0", "1001.0", "run", "run"])
         #expect(reports == [.beyond(1_000 - 101), .beyond(4_000 - 101)])
-        // What comes while there is a backlog is told with it.
+        // Ticks that come during a backlog are reported with it.
         let (_, more) = Self.interval(.all, every: 1, at: [0, 500, 600, 700])
         #expect(more == [.beyond(500 - 101)])
     }
@@ -196,7 +196,7 @@ import Testing
         #expect(try step("21T08:00:06", 600) == .wait(until: Self.time("22T08:00:00")))
         cadence.pause()
         #expect(try step("21T08:00:07", 600) == .wait(until: Self.time("22T08:00:00")))
-        // Begun anew between a time and what is added to it: that time is over.
+        // The system began again between a time and the jitter added to it: that time is over.
         cadence = CalendarCadence(missed: missed)
         #expect(try step("22T08:00:07", 600) == .wait(until: Self.time("23T08:00:00")))
         #expect(try step("23T08:09:59", 600) == .wait(until: Self.time("23T08:00:00")))
@@ -226,7 +226,7 @@ import Testing
                 at: Self.time(now), extra: .seconds(60 * minutes), next: { expression.next(after: $0, in: .utc) }
             ) { _ in }
         }
-        // What came before it was asked for is none of its ticks.
+        // A tick before the request is none of its ticks.
         #expect(try step("21T07:10:00", 30) == .wait(until: Self.time("21T08:00:00")))
         #expect(try step("21T08:00:00", 1) == .wait(until: Self.time("21T08:00:00")))
         #expect(try step("21T08:01:00", 1) == .run)
@@ -238,7 +238,7 @@ import Testing
         cadence.pause()
         #expect(try step("21T10:06:00", 29) == .wait(until: Self.time("21T11:00:00")))
         #expect(try step("21T11:29:00", 29) == .run)
-        // And meanwhile the clock was set back a little.
+        // The clock was set back a little, too.
         cadence.pause()
         #expect(try step("21T11:28:50", 0) == .wait(until: Self.time("21T12:00:00")))
         #expect(try step("21T12:00:00", 0) == .run)

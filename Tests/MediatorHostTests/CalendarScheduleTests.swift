@@ -7,7 +7,7 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// A calendar's clock that is set by hand; who waits for it is woken when it is.
+/// A calendar's clock that is set by hand, which wakes its waiters.
 private final class WallClock: Sendable {
     private struct Machine {
         var now: Timestamp
@@ -275,7 +275,7 @@ private final class WallClock: Sendable {
         await fixture.host.stop(within: .zero)
     }
 
-    /// What takes longer than its interval, with events that lead to new states, loses none of them.
+    /// A tick that takes longer than its interval, with events that lead to new states, loses none of them.
     @Test func `each that is made up for is taken before the next begins`() async throws {
         let fixture = try Fixture("at: \"*:*:*\"\nmissed: all", at: "2026-11-20T07:00:00.5Z")
         try await fixture.wall.set("2026-11-20T07:01:40Z")

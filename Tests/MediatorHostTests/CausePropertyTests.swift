@@ -8,7 +8,7 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// How many times as many configurations are tried: what `SOAK_FACTOR` says, else once.
+/// The factor of `SOAK_FACTOR` on the number of configurations, else one.
 private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
 
 /// Numbers that are the same each time (SplitMix64, Steele, Lea and Flood 2014).
@@ -23,7 +23,7 @@ private struct Dice: RandomNumberGenerator {
     }
 }
 
-/// Says at once what it was given.
+/// Reports its argument at once.
 private struct EchoEffect: EffectImplementation {
     var schema: EffectSchema {
         EffectSchema(
@@ -133,7 +133,7 @@ private struct RecordingConfiguration {
             """
     }
 
-    /// What is left of a recorded way, by the rule of the documentation: of one that would have 64 states, the last 16.
+    /// The rest of a recorded chain by the documented rule: of a chain with 64 states, the last 16.
     static func kept(_ path: String) -> (path: String, isCut: Bool) {
         var states = 0
         for character in path where character == "/" {

@@ -8,7 +8,7 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// Fails when it is told to, after a while.
+/// Fails on request, after a while.
 private struct ProbeEffect: EffectImplementation {
     var schema: EffectSchema {
         EffectSchema(
@@ -150,7 +150,7 @@ private let bus = """
         #expect(hops[1].text == #"by the event Pause { reason: "by hand" } (it had waited for 1m30s)"#)
         #expect(hops[1].sent?.seconds == begin + 2)
         #expect(hops[2].time?.seconds == begin + 2 && hops[0].time?.seconds == begin + 92)
-        // What comes by a bus was sent when that got the value.
+        // An event over a bus was sent when the bus got the value.
         try fixture.host.pause("backup", by: 0, named: nil)
         try fixture.host.publish(.string("odd"), on: "status", by: client)
         fixture.clock.advance(by: .seconds(5))
@@ -158,7 +158,7 @@ private let bus = """
         await fixture.settle()
         hops = try fixture.host.why("backup").hops
         #expect(hops[1].text == #"by the event Pause { reason: "odd" } (it had waited for 5000 ms)"#)
-        // What is taken soon needs no time of its own.
+        // An event that is handled soon needs no time of its own.
         try fixture.host.emit("Start", to: "backup", fields: [], by: client)
         await fixture.settle()
         hops = try fixture.host.why("backup").hops
@@ -225,7 +225,7 @@ private let bus = """
                 "by the clock, while watch was in Idle { ticks: 1 } (every 10s: emit Tick)",
             ])
         await fixture.pass(.seconds(4), waiting: 2)
-        // What waits goes on to the state that asked for it.
+        // A wait leads back to the state that asked for it.
         #expect(
             try fixture.why("watch") == [
                 "watch is in Alarmed", "by the event Late", "emitted by the feedback late",
@@ -283,7 +283,7 @@ private let bus = """
             backup + uplink + bus
                 + "\n  other: { attach: backup, to: uplink.status, when: \"false\", emitEvent: Start }")
         #expect(try fixture.why("backup") == before)
-        // The system itself changes, and is joined to the bus anew.
+        // The system itself changes, and is joined to the bus again.
         let changed = (backup + uplink).replacing("system: uplink\n", with: "system: uplink\nmailbox: { limit: 77 }\n")
         try await fixture.apply(changed + bus)
         await fixture.settle()
@@ -325,8 +325,8 @@ private let bus = """
         await fixture.host.stop(within: .seconds(1))
     }
 
-    /// Has an event go round a ring of systems, each state of which leads to the next by it; gives the host, how many states
-    /// there were, and how many of them are alive when it has come to rest.
+    /// Sends an event around a ring of systems, in which each state leads to the next. Returns the host, the number of
+    /// states, and the number that is still alive when the ring rests.
     ///
     /// - Parameter most: how many links it may come over; nil: as many as it likes.
     private func goRound(
@@ -517,7 +517,7 @@ private let bus = """
         await host.stop(within: .seconds(1))
     }
 
-    /// What is larger is freed at a higher price, and each state of a chain has one of each.
+    /// Larger data is freed at a higher price, and each state of a chain has data of each kind.
     @Test func `is made of objects of the sizes that its documentation says`() async throws {
         let (fixture, _, _) = try await goRound(3, states: 1, hops: 30)
         let last = Mutex<SystemState?>(nil)
@@ -542,7 +542,7 @@ extension Value {
     fileprivate var numbers: [Value] { if case .structure(let data) = self { data.fields } else { [] } }
 }
 
-/// How many bytes an object has in memory, those included that the allocator could not give to another.
+/// The memory of an object in bytes, with those that the allocator could not give to another one.
 private func allocatedBytes(of object: AnyObject) throws -> Int {
     typealias Measure = @convention(c) (UnsafeRawPointer) -> Int
     // It is declared in malloc.h, which no module has.

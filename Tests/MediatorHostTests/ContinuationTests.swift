@@ -30,7 +30,7 @@ import Testing
             for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
         }
 
-        /// What is left of it when it has been stopped.
+        /// The saved state after a stop.
         func end() async -> HostState {
             await settle()
             await host.stop(within: .zero)
@@ -55,7 +55,7 @@ import Testing
 
         """
 
-    /// What is left of the counter after it has counted to seven.
+    /// The saved state of the counter after it has counted to seven.
     private func seven() async throws -> (state: HostState, since: Timestamp) {
         let first = try Fixture(Self.counter)
         first.clock.advance(by: .seconds(5))

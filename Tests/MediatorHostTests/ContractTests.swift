@@ -5,7 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Testing
 
-/// Does what it is told: reports something that its schema does not have, or fails with what it was given.
+/// Reports an outcome that its schema does not have, or fails with its argument, as it is asked.
 private struct BreachEffect: EffectImplementation {
     let act: @Sendable (_ arguments: [String: Value], _ context: EffectContext) -> Void
 

@@ -85,8 +85,8 @@ import Testing
             else { return -1 }
             return count
         }
-        /// How often the bells have rung: each quarter of an hour, and at two other times. The day begins on a Tuesday at
-        /// 22:13:20, which is 800 seconds after the last quarter.
+        /// The number of times that the bells have rung: each quarter of an hour, and at two other times. The day
+        /// begins on a Tuesday at 22:13:20, which is 800 seconds after the last quarter.
         func rings(by seconds: Int) -> Int {
             let quarters = (seconds + 800) / 900
             return quarters + (seconds >= 33_500 ? 1 : 0) + (seconds >= 50_250 ? 1 : 0)
@@ -96,7 +96,7 @@ import Testing
             for (index, period) in Self.periods.enumerated() where seconds % period == 0 {
                 while try count("clock-\(index)") < seconds / period + 1 { await Task.yield() }
             }
-            // A tick that comes between a new state and what it asks for would be the old state's.
+            // A tick between a new state and its schedule would be the old state's.
             #expect(await host.stuckSystems(within: .seconds(60)) == [])
             while try count("bells") < rings(by: seconds) { await Task.yield() }
             guard seconds % 300 == 0 else { return }

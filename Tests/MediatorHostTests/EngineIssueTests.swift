@@ -105,8 +105,8 @@ private struct None: Codable {}
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
-    /// A link makes its event, which takes long for large data. If the target begins anew meanwhile, the new loop takes the
-    /// event.
+    /// A link makes its event, which takes long for large data. If the target begins again in that time, the new loop
+    /// takes the event.
     @Test func `an event of a link is taken, or its loss is logged, though its target begins anew`() async throws {
         let host = try host(
             """

@@ -7,13 +7,13 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// A side effect that fails as often as it is told, then succeeds; or goes on until it is cancelled.
+/// A side effect that fails a given number of times, then succeeds; or runs until it is cancelled.
 private final class Work: EffectImplementation, Sendable {
     private struct Machine {
         var failures = 0
         var isEndless = false
         var lingers = false
-        /// What began, and when.
+        /// The runs, with their times.
         var began: [(name: String, at: Duration)] = []
         var cancelled = 0
     }

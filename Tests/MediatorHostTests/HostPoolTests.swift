@@ -5,7 +5,7 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// Where a turn ran: which job of the pool, and on which thread.
+/// The place of a turn: the job of the pool, and its thread.
 private struct Place: Equatable {
     let job: Int
     let thread: pthread_t
@@ -73,7 +73,7 @@ private struct Place: Equatable {
         #expect(jobs.0 != jobs.1)
     }
 
-    /// What turns elsewhere may block, and leaves nothing to its thread.
+    /// A turn outside of the pool may block, and leaves nothing to its thread.
     @Test func `a turn of the shared pool has no row`() async {
         let jobs = await withCheckedContinuation { continuation in
             SharedPool().enqueue {

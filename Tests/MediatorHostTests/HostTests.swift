@@ -74,7 +74,7 @@ private struct StubbornEffect: EffectImplementation {
     }
 }
 
-/// Tells of each warning which event it is about, and how often it was repeated.
+/// Reports each warning with its event and the number of repetitions.
 private struct LineHandler: LogHandler {
     let sink: AsyncStream<String>.Continuation
     var metadata: Logger.Metadata = [:]
@@ -94,7 +94,7 @@ private struct LineHandler: LogHandler {
 /// A host with a clock that is moved by hand.
 private final class Fixture: Sendable {
     let clock = ManualClock()
-    /// What a loop that asks for the time waits behind, while it is closed.
+    /// The gate that holds up a loop that asks for the time, while it is closed.
     let door = Door()
     let host: Host
     let began = AwaitedValue<[String]>([])
@@ -138,7 +138,7 @@ private final class Fixture: Sendable {
 
     func state(_ system: String) throws -> String { try text(host.systemStatus(system).state, in: system) }
 
-    /// Returns when every system has taken what it was sent.
+    /// Returns when every system has handled its events.
     func settle() async {
         for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
@@ -221,7 +221,7 @@ private let counter = """
         await fixture.settle()
         _ = await changes.next()
         fixture.clock.advance(by: .seconds(60))
-        // As whoever watches the loops does now and then.
+        // The watch of the loops does so now and then.
         _ = fixture.host.lookAtLoops(deadline: .seconds(120))
         _ = await changes.next()
         #expect(fixture.host.health == .healthy)

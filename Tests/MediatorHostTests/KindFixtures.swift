@@ -31,7 +31,7 @@ struct SpeakerParameters: Codable {
 
 struct Refusal: Error, CustomStringConvertible { let description: String }
 
-/// A counter, and what it counts by.
+/// A counter, and its step.
 enum Count: Codable, CaseIterable, Equatable {
     case stopped
     case counting(value: Int, since: String?)
@@ -51,7 +51,7 @@ struct CountParameters: Codable {
     var period: Duration
 }
 
-/// A server, which is particular about what it is given.
+/// A server, which rejects some parameters.
 struct ServingState: State, Codable { let port: UInt16 }
 struct MoveEvent: Event, Codable {
     enum Speed: String, Codable, CaseIterable { case fast, slow }
@@ -59,7 +59,7 @@ struct MoveEvent: Event, Codable {
     let places: [Place]
 }
 struct ServerParameters: Codable {
-    /// A text that says what it is when it does not like it.
+    /// A text that names itself in its error.
     struct Token: Codable {
         let text: String
 
@@ -224,7 +224,7 @@ final class KindFixture: Sendable {
         return seen
     }
 
-    /// Returns when every system has taken what it was sent.
+    /// Returns when every system has handled its events.
     func settle() async {
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }

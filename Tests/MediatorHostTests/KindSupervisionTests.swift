@@ -8,9 +8,9 @@ import Testing
 
 /// A number that is particular about how it is written and read.
 private struct Number: Codable, Sendable {
-    /// What cannot be encoded.
+    /// A value that cannot be encoded.
     static let unwritable = 13
-    /// What cannot be decoded.
+    /// A value that cannot be decoded.
     static let unreadable = -1
 
     let value: Int
@@ -48,7 +48,7 @@ private enum Poke: Codable, CaseIterable {
     static let allCases: [Poke] = [.set(Number(0)), .fail, .failLater, .emitUnwritable]
 }
 
-/// How something in a kind throws.
+/// The ways in which a kind throws.
 private enum Throw: String, CaseIterable, CustomTestStringConvertible {
     case effect, laterEffect, state, emitted, received
 
@@ -65,7 +65,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// What is in the fault.
+    /// The text of the fault.
     var message: String {
         switch self {
         case .effect, .laterEffect: "the wire is cut"
@@ -172,7 +172,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         await fixture.settle()
         #expect(try fixture.state("fragile") == "counting 0")
         #expect(refuses.count.withLock { $0 } == before + 1)
-        // What it is attached to in Swift reaches it once, and not the one before.
+        // A mediator attached in Swift reaches it once, and not its predecessor.
         let events = try status(fixture).loop.counters.events
         mediator.send(5)
         await fixture.settle()
@@ -189,7 +189,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         while try status(fixture).loop.phase != .stopped { await Task.yield() }
         #expect(try status(fixture).health == .failed)
         #expect(throws: HostError.self) { try fixture.host.emit("fail", to: "fragile", fields: []) }
-        // By hand it begins anew.
+        // By hand it begins again.
         try await fixture.host.restart("fragile")
         #expect(try fixture.state("fragile") == "counting 0")
         await fixture.host.stop(within: .seconds(1))
@@ -266,7 +266,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         for number in 1...100 {
             try? host.emit("fail", to: "fragile", fields: [])
             while try status(fixture).restarts < number {
-                // What comes while it begins anew is counted too, wherever it ends up.
+                // An event during the restart counts too, wherever it ends up.
                 try? host.emit("set", to: "fragile", fields: [.int(1)])
                 await Task.yield()
             }

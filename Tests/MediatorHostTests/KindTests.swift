@@ -56,7 +56,7 @@ private let speaker = """
         #expect(answer.senders[0].waits == "it has sent IncreaseEvent since the system began")
         #expect(
             answer.unknownSenders == ["on VolumeState", "on VolumeState (2)", "on MutedState"].filter { $0 != sender })
-        // What the event would do is what `show` shows.
+        // `show` shows the effect of the event.
         #expect(!answer.isOpaque)
         let shown = try fixture.host.systemStatus("kitchen").definition.transitions
         #expect(
@@ -131,7 +131,7 @@ private let speaker = """
                 try fixture.host.emit("MoveEvent", to: "a", fields: [value])
             }
             #expect(error?.description == message)
-            // Nobody is told what stands in the way of an event that there cannot be.
+            // An event that cannot exist has no obstacles.
             let explained = #expect(throws: HostError.self) {
                 try fixture.host.whyNot("a", event: "MoveEvent", fields: [value])
             }
@@ -158,7 +158,7 @@ private let speaker = """
     }
 
     @Test(arguments: [
-        // What its author says of it, in several ways; what its decoding says; numbers; a fault while it runs.
+        // The author's description, in several ways; the description by decoding; numbers; a fault while it runs.
         ("bad-s3cret\"x", "80", "the field 'tokens[0]': the token \"(not shown)\" is none, ((not shown))"),
         ("old-s3cret", "80", "the server knows no (not shown)"), ("good", "7", "the port (not shown) is taken"),
     ])

@@ -8,7 +8,7 @@ import Testing
 
 /// An effect that goes on until it is cancelled, and reports once at its beginning.
 private struct SenseEffect: EffectImplementation {
-    /// How often it has begun and ended.
+    /// The number of times that it has begun and ended.
     final class Counts: Sendable {
         let begun = Mutex(0)
         let ended = Mutex(0)
@@ -72,7 +72,7 @@ private final class Fixture: Sendable {
         for await _ in counts.change.stream where condition() { return }
     }
 
-    /// Returns when the system has taken what it was sent.
+    /// Returns when the system has handled its events.
     func settle() async {
         for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
@@ -182,7 +182,7 @@ private func system(_ strategy: String, path: String = "/a") -> String {
             """)
         fixture.host.start()
         for round in 1...6 {
-            // It begins anew after a pause.
+            // It begins again after a pause.
             for _ in 0..<100 where fixture.begun < round {
                 fixture.clock.advance(by: .seconds(60))
                 await fixture.settle()

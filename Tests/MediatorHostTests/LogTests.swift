@@ -8,15 +8,15 @@ import Testing
 
 @testable import MediatorHost
 
-/// What was logged.
+/// The log lines.
 final class Lines: Sendable {
     struct Line: Sendable {
         var message: String
         var level: Logger.Level
         var file: String
-        /// The metadata as text, but for what is told to the journal alone.
+        /// The metadata as text, without the fields for the journal alone.
         var metadata: [String: String]
-        /// What is told to the journal alone.
+        /// The fields for the journal alone.
         var details: [String: String]
 
         var id: MessageID? { details["message-id"].flatMap(MessageID.init) }
@@ -150,12 +150,12 @@ private let wiring = """
         try fixture.host.emit("Set", to: "clock", fields: [])
         await fixture.settle()
         await fixture.host.stop(within: .seconds(1))
-        // Whether the clock's own waiting or the next transition ends an interval, no more is told than that.
+        // Either the clock or the next transition ends an interval, and no more lines are written than that.
         let all = told()
         #expect(all.prefix(10) == (1...10).map { "At → At { second: \($0) }" }[...])
         #expect((13...15).contains(all.count), "\(all)")
         #expect(all.contains("At → Ahead"))
-        // Each of 150 is told or counted.
+        // Each of 150 is logged or counted.
         let counted = lines.about(.stateEntered, of: "clock").compactMap { $0.metadata["repeated"] }
             .compactMap { Int($0.prefix { $0.isNumber }) }.reduce(0, +)
         #expect(all.count - 1 + counted == 150, "\(all)")
@@ -211,7 +211,7 @@ private let wiring = """
         }
         #expect(story == [paused, lost, started].compactMap { $0.details["state-id"] })
 
-        // What passes on the way names it too.
+        // A system on the way is named, too.
         let value = try #require(lines.all.last { $0.metadata["bus"] == "uplink.status" })
         #expect(value.message == "value" && value.details["cause"] == lost.details["state-id"])
         for link in ["tell", "pause"] {
@@ -298,13 +298,13 @@ private let wiring = """
         await fixture.settle()
         await fixture.host.stop(within: .seconds(1))
         let odd = lines.about(.eventNotHandled, of: "backup")
-        // The second is told when the system ends, and how many there were more.
+        // The second one is logged when the system ends, with the number of further ones.
         #expect(odd.map { $0.metadata["repeated"] } == [nil, "1 more after this one"])
         #expect(Set(odd.map(\.file)) == ["MediatorHost/SystemObserver.swift"])
     }
 }
 
-/// The list of messages, held against what is written of it elsewhere.
+/// The list of messages, against the list in the catalogue.
 @Suite struct `The messages` {
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

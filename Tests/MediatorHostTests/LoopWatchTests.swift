@@ -16,7 +16,7 @@ private final class OwnThread: TaskExecutor {
     }
 }
 
-/// Where a reducer waits until it may go on.
+/// The gate of a reducer.
 private final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let (arrivals, arrived) = AsyncStream<Void>.makeStream()

@@ -84,7 +84,7 @@ import Testing
         var states: [String] = []
         let wasPaused = try fixture.host.resume("counter") {
             states.append((try? fixture.state("counter")) ?? "")
-            // Who does so at the same time comes too late.
+            // A second caller at the same time comes too late.
             let isFirst = try? fixture.host.resume("counter") { states.append("again") }
             states.append("\(isFirst ?? true)")
         }

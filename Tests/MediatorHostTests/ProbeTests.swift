@@ -6,14 +6,14 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// A probe whose outcomes are told beforehand: `true` is a success.
+/// A probe whose outcomes are set beforehand: `true` is a success.
 private final class ToldProbe: EffectImplementation {
     let answers = Mutex<[Bool]>([])
     let runs = Atomic(0)
     let ended = AwaitedValue(0)
     /// Whether it does not come to an end by itself.
     let hangs = Atomic(false)
-    /// How many seconds a run takes.
+    /// The time that a run takes, in seconds.
     let lasts = Atomic(0)
 
     let schema = EffectSchema(
@@ -55,14 +55,14 @@ private struct Fixture {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// What has been told so far: the events that the system has noted, in order.
+    /// The reports so far: the events that the system has noted, in order.
     func told() async throws -> String {
         for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
         return try host.systemStatus("watch").state.text("told")
     }
 
-    /// Has the probe run once for each mark, `+` a success and `-` a failure, a second after the other; gives what is
-    /// told after that.
+    /// Runs the probe once for each mark, `+` a success and `-` a failure, a second apart; returns the reports after
+    /// that.
     func probe(_ marks: String) async throws -> String {
         for mark in marks {
             let before = probe.ended.value
@@ -119,7 +119,7 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
     func `tells its level once when a threshold is reached`(probe: String, outcomes: String, told: String) async throws
     {
         let fixture = try Fixture(system("continueOnNewState", probe))
-        // The transitions that this causes enter the same state anew, which is nothing new for it.
+        // The transitions that this causes enter the same state again, which is no news for it.
         #expect(try await fixture.probe(outcomes) == told)
         await fixture.host.stop(within: .seconds(1_000_000))
     }
@@ -182,10 +182,10 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         let fixture = try Fixture(
             text.replacing(
                 "to: One, set: { told: \"${state.told}u\" }", with: "to: Two, set: { told: \"${state.told}u\" }"))
-        // What it told leads to the state that does not ask for it.
+        // Its report leads to the state that does not ask for it.
         #expect(try await fixture.probe("++") == "u")
         try fixture.host.emit("Turn", to: "watch", fields: [])
-        // It is up still, but that has to be found out anew.
+        // It is up still, but that must be found out again.
         #expect(try await fixture.probe("+") == "u")
         #expect(try await fixture.probe("+") == "uu")
         await fixture.host.stop(within: .seconds(1_000_000))

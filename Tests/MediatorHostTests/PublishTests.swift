@@ -124,7 +124,7 @@ private func meter(
         #expect(plan.systems.map(\.fate) == [.keep])
         #expect(plan.links.map(\.name) == ["meter/tell"])
         await fixture.settle()
-        // A new bus is not told of a state that was entered before.
+        // A new bus gets no state that was entered before.
         #expect(try fixture.host.busStatus("level").value == .double(0.5))
         try await fixture.emit("Count", 2)
         #expect(try fixture.host.busStatus("level").value == .double(7))

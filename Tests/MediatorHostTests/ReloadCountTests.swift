@@ -40,7 +40,7 @@ private enum Way: String, CaseIterable, Codable {
     case fixed
     /// Published on a bus whose kind and type change.
     case morph
-    /// Emitted to a system that publishes what it got, for another that sends it on.
+    /// Emitted to a system that publishes the number, for another one that sends it on.
     case chain
     /// Emitted to a recorder.
     case direct
@@ -48,7 +48,7 @@ private enum Way: String, CaseIterable, Codable {
     /// The bus that a client publishes on; nil: the client emits.
     var bus: String? { self == .chain || self == .direct ? nil : rawValue }
 
-    /// Whether a number may arrive twice: a migrated system and a bus that remembers show what they have again.
+    /// Whether a number may arrive twice: a migrated system and a bus that remembers show theirs again.
     var repeats: Bool { self == .morph || self == .chain }
 }
 
@@ -67,7 +67,7 @@ private struct RecorderParameters: Codable {
     var version = 0
 }
 
-/// The numbers that have arrived, and those that clients were told are accepted.
+/// The numbers that have arrived, and those that were accepted from clients.
 private final class Ledger: Sendable {
     private struct Page {
         var accepted: [Int] = []
@@ -98,7 +98,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    /// A kind of systems that note what they get.
+    /// A kind of systems that note their events.
     func recorder() throws -> any SystemImplementation {
         try TypedKind<Recording, Recorded, RecorderParameters>.loop(
             "recorder", description: nil, parameters: RecorderParameters.self,
@@ -114,7 +114,7 @@ private final class Ledger: Sendable {
     }
 }
 
-/// Tells clients that there is nothing more to be sent.
+/// Ends the clients' work.
 private final class End: Sendable {
     let hasCome = Atomic<Bool>(false)
 }
@@ -220,7 +220,7 @@ private struct RandomConfiguration {
             for applied in try await Self.reload(host, graphs, ledger) {
                 for step in applied.plan.systems { fates[step.fate, default: 0] += 1 }
             }
-            // Each look takes what was sent one hop further.
+            // Each look moves the events one hop further.
             for _ in 0..<6 { #expect(await host.stuckSystems(within: .seconds(60)).isEmpty) }
             try Self.check(host, ledger, "in the batch that begins with \(seed)")
         }

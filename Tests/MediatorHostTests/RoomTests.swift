@@ -53,7 +53,7 @@ private struct Fixture {
         await settle()
     }
 
-    /// How many texts there are in the state of the hog.
+    /// The number of texts in the state of the hog.
     var texts: Int? {
         get throws {
             guard case .structure(let data) = try host.systemStatus("hog").state.data,
@@ -210,7 +210,7 @@ private struct Fixture {
         }
         // 4 MiB are 8 of them.
         let first = try #require(await changes.next())
-        // What holds little is not counted, and so is still there.
+        // Small data is not counted, and so is still there.
         #expect(first.subject == .list([]) && first.isReplayed)
         let second = try #require(await changes.next())
         #expect(second.dropped == 32)

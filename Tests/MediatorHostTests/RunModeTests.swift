@@ -7,9 +7,9 @@ import MediatorHost
 import Synchronization
 import Testing
 
-/// Runs of a side effect, each of which goes on until it is told to end, or is cancelled and then let go.
+/// Runs of a side effect. Each goes on until the test ends it, or until it is cancelled and then released.
 private final class Works: EffectImplementation, Sendable {
-    /// What becomes of a run.
+    /// The end of a run.
     enum Event: Hashable, Sendable {
         case began(Int)
         case cancelled(Int)
@@ -18,7 +18,7 @@ private final class Works: EffectImplementation, Sendable {
 
     private struct Machine {
         var gates: [Int: AsyncStream<Void>.Continuation] = [:]
-        /// How many were at work at once, at most.
+        /// The largest number of runs at once.
         var most = 0
         var present = 0
     }
@@ -36,7 +36,7 @@ private final class Works: EffectImplementation, Sendable {
                 name: "onDone", result: StructureType(name: "result", fields: [.init(name: "number", type: .int)]))
         ])
 
-    /// How many were at work at once, at most.
+    /// The largest number of runs at once.
     var most: Int { machine.withLock { $0.most } }
 
     /// Lets a run come to its end.
@@ -196,7 +196,7 @@ private final class Works: EffectImplementation, Sendable {
         #expect(await Set([events.next(), events.next()]) == [.ended(1), .began(4)])
         fixture.works.finish(4)
         #expect(await events.next() == .ended(4))
-        // What the first reported when it was over is nobody's.
+        // A report of the first run after its end belongs to nobody.
         #expect(try await fixture.done(1) == 4)
         #expect(try fixture.status().faults == 0 && fixture.works.most == 1)
         await fixture.host.stop(within: .seconds(1))

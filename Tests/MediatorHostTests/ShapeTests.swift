@@ -34,7 +34,7 @@ private struct Everything: State, Codable, Equatable {
     var maybeWord: Word?
 }
 
-/// What is known of values beside their types, within others.
+/// The known parts of values beside their types, within others.
 private struct Nested: State, Codable {
     enum Word: String, Codable, CaseIterable { case low, high }
     struct Inner: Codable { var small: Int8?, words: Set<Word>, other: [String: [UInt32]] }

@@ -63,7 +63,7 @@ private struct Fixture {
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
-    /// Stops the host, and does something meanwhile.
+    /// Stops the host, and does something while it stops.
     func stop(within limit: Duration = .seconds(10), _ meanwhile: () async throws -> Void) async rethrows -> [String] {
         async let stopped = host.stop(within: limit)
         while host.health != .stopped { await Task.yield() }
@@ -88,7 +88,7 @@ private let worker = """
 
     """
 
-/// A system that counts what it is told.
+/// A system that counts its events.
 private let counter = """
     system: counter
     states: { Count: { n: int } }

@@ -92,7 +92,7 @@ private final class Works: EffectImplementation, Sendable {
             clock.advance(by: duration)
         }
 
-        /// What is listed in the state of a system.
+        /// The list in the state of a system.
         func seen(_ name: String = "fragile") throws -> [Int64] {
             guard case .structure(let data) = try status(name).state.data, case .list(let values)? = data.fields.first
             else { return [] }
@@ -189,7 +189,7 @@ private final class Works: EffectImplementation, Sendable {
             #expect(try fixture.status().health == .failed)
             let reason = try #require(try fixture.status().healthReason)
             #expect(reason.hasPrefix("being restarted (\(number + 1) of 10 per 10m)"), "\(reason)")
-            // What is sent meanwhile waits for the successor.
+            // An event in that time waits for the successor.
             try await fixture.until { $0.loop.phase == .notStarted }
             let begins = try #require(try fixture.status().begins)
             try fixture.divide(by: 4)
@@ -386,7 +386,7 @@ private final class Works: EffectImplementation, Sendable {
         #expect(try fixture.host.busStatus("sizes").value == .int(2))
         try fixture.host.emit("Break", to: "fragile", fields: [])
         try await fixture.until { $0.loop.phase == .notStarted }
-        // Only the last is shown of a bus that remembers; of the other, what came meanwhile.
+        // Of a bus that remembers only the last value is shown; of the other, all values of that time.
         try fixture.host.publish(.int(3), on: "level")
         try fixture.host.publish(.int(4), on: "level")
         try fixture.host.publish(.int(5), on: "calls")
@@ -475,7 +475,7 @@ private final class Works: EffectImplementation, Sendable {
         try fixture.divide(by: 2)
         await fixture.works.began.wait { !$0.isEmpty }
         try await fixture.breakIt()
-        // The stubborn one, and who waits for its end.
+        // The stubborn one, and the tasks that wait for its end.
         await fixture.clock.sleepers(atLeast: 2)
         #expect(try fixture.status().health == .failed)
         fixture.clock.advance(by: .seconds(10))

@@ -157,7 +157,7 @@ private let guarded = """
         let steps = try fixture.host.trace("uplink")
         let run = try #require(steps.first { $0.kind == .run })
         #expect(run.text == #"the feedback probe in Up came after 3000 ms to onLost { why: "no answer" }"#)
-        // It stands before what it led to, though it was over only behind that.
+        // It stands before its effects, though it ended only after them.
         #expect(steps.map(\.kind) == [.began, .run, .transition])
         #expect(run.ended?.seconds == run.time.seconds + 3)
         #expect(run.outcomes.map(\.name) == ["onLost"])
@@ -226,7 +226,7 @@ private let guarded = """
         #expect(steps.prefix(6).map(\.text) == anew + anew)
         #expect(steps.dropFirst(6).first?.text.contains("→ V { n: 0 }") == true)
         #expect(steps.dropFirst(7).map(\.text) == [first, last])
-        // What came before a row of restarts is still there when they have pushed each other out.
+        // The steps before a row of restarts are still there when the restarts have pushed each other out.
         try fixture.host.pause("up", by: 1_000, named: "alice")
         try fixture.host.resume("up", by: 1_000)
         for _ in 0..<20 {
@@ -388,7 +388,7 @@ private let waiting = """
         #expect(try fixture.host.trace("share").last?.kind == .fault)
         #expect(try ask(7, "me").map(\.fails) == [false, false])
         #expect(try ask(7, "me")[0].field == nil)
-        // Of what is not known it is told where it matters: what only hands a field on cannot fail.
+        // An unknown value is reported where it matters: a field that is only handed on cannot fail.
         let half = try ask(nil, "you")
         #expect(half.map(\.holds) == [false, true] && half.map(\.fails) == [false, false])
         #expect(half[1].field == "of" && half[1].fieldReason == "it depends on event.by")
@@ -407,7 +407,7 @@ private let waiting = """
         #expect(open[0].reason == "it depends on event.long")
         let long = try fixture.host.whyNot("backup", event: "Hold", fields: [.bool(true)]).transitions
         #expect(long.map(\.holds) == [true, nil, nil])
-        // The first is said to hold, so the others are not told that it may.
+        // The first one is known to hold, so the others are not reported as possible.
         #expect(long.dropFirst().map(\.reason) == Array(repeating: "not tried, since one before it holds", count: 2))
         let short = try fixture.host.whyNot("backup", event: "Hold", fields: [.bool(false)]).transitions
         #expect(short.map(\.holds) == [false, false, true])
@@ -438,7 +438,7 @@ private let waiting = """
     }
 }
 
-/// What is kept of long and of secret results.
+/// The kept part of long and of secret results.
 struct ExcerptTests {
     @Test func `What is short is kept whole`() {
         let value = Value.list([.string("a"), .int(1), .map([.string("k"): .bytes([1, 2])])])

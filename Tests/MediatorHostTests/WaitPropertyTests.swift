@@ -19,7 +19,7 @@ private struct Happening: Hashable {
     var number: Int
 }
 
-/// A side effect that takes as long as it is told.
+/// A side effect that takes the given time.
 private struct NoteEffect: EffectImplementation {
     let told: AsyncStream<Happening>.Continuation
 
@@ -251,8 +251,8 @@ private struct Model {
             let dues: [String: Timestamp] = models.reduce(into: [:]) { dues, model in
                 dues[model.name] = model.waits.values.map { moment($0.due) }.min()
             }
-            // A run that has told its end may still hold its place, and nothing tells of a run that is queued or skipped, or
-            // of a tick that is waited for. So the test looks until all is settled, and gives up at last.
+            // A run that has reported its end may still hold its place. Also, nothing reports that a run is queued or
+            // skipped, or that a tick is awaited. So the test looks until all is settled, and gives up at last.
             for _ in 0..<100_000 {
                 let status = try host.systemStatus("a")
                 let isSettled = models.allSatisfy { model in

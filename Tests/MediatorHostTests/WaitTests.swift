@@ -217,7 +217,7 @@ private let goesOn = "strategy: continueOnNewState"
             }
             #expect(await fixture.next() == 6)
         }
-        // After a run, and after its state, the longest wait begins anew.
+        // After a run, and after its state, the longest wait begins again.
         try await fixture.emit("Go", .int(7))
         await fixture.pass(900, until: 10_000)
         try await fixture.emit("Back")
@@ -246,7 +246,7 @@ private let goesOn = "strategy: continueOnNewState"
         await fixture.end()
     }
 
-    /// At most so many keys wait at once, as many as are told apart.
+    /// As many keys wait at once as are told from each other, and no more.
     @Test func `of one key too many is a fault`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn), key: \"${state.n}\"")
         for number in 0...1_024 { try await fixture.emit("Go", .int(Int64(number))) }

@@ -48,7 +48,7 @@ struct WatchingTests {
         }
     }
 
-    /// What happened in a few words.
+    /// The change in a few words.
     private static func text(_ watched: WatchedHappening) -> String {
         let name = watched.part?.name ?? "none"
         let mark = watched.isReplayed ? "is " : ""
@@ -128,7 +128,7 @@ struct WatchingTests {
         #expect(await Self.next(happenings, 1) == ["visitor is \"nobody\""])
         for number in 1...5 { try host.publish(.int(Int64(number)), on: "bell") }
         #expect(await Self.next(happenings, 2) == ["bell 1", "bell 2"])
-        // What is left out is counted as it is read.
+        // Changes that are left out are counted as they are read.
         async let leftOut = Self.next(happenings, 1)
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))

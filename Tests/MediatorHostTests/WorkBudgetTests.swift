@@ -11,7 +11,7 @@ import Testing
         #expect((1...3).map { _ in bucket.take(100, at: .milliseconds(10)) } == [1, 2, 3])
         #expect(bucket.admit(at: .milliseconds(200)) == [])
         #expect(bucket.admit(at: .milliseconds(201)) == [1])
-        // Who comes now is behind those who wait, also where there is something.
+        // A new caller is behind those that wait, even if budget is left.
         #expect(bucket.take(1, at: .milliseconds(301)) == 4)
         #expect(bucket.admit(at: .milliseconds(302)) == [2])
         bucket.leave(3)

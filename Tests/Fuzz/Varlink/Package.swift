@@ -13,8 +13,8 @@ let fuzzing = strict + [.unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])]
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 
-/// Fuzzers of the code that reads a peer's bytes. The folders of the libraries are links to the repository's own, so
-/// that package declarations can be used.
+/// Fuzzers of the code that reads a peer's bytes. The folders of the libraries are links to the repository's own. So
+/// package declarations can be used.
 let package = Package(
     name: "VarlinkFuzzers",
     dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")],
