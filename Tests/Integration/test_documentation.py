@@ -605,6 +605,11 @@ def test_the_way_of_an_event_is_as_the_page_about_the_model_tells_it(daemon: Cal
     assert shape(one.ctl(*command.removeprefix("$ mediatorctl ").split()).stdout) == shape(expected)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("Documentation/")])
+def test_a_page_of_the_guides_is_short(page: str) -> None:
+    assert len((REPOSITORY / page).read_text().splitlines()) <= 400
+
+
 def test_the_finding_of_the_page_about_loops_is_the_real_one() -> None:
     links, finding = blocks(guide("Explanation/Loops.md"), "")[:2]
     example = guide("Reference/Diagnostics/Whole.md").split("\n## `loop`\n")[1].split("\n## ")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,47 @@ def test_editors_are_told_of_side_effects_what_the_guide_tells(validator: Draft2
             checked += 1
         assert {key for key, child in beside.items() if child} == set(outcomes), name
     assert checked > 40
+
+
+# The pages of the reference that describe each part of a configuration.
+PARTS = {
+    "system": ("Systems", "Supervision"), "rule": ("Systems",), "feedback": ("Feedbacks", "Schedules"), "emission": ("Feedbacks",),
+    "bus": ("BusesAndLinks",), "link": ("BusesAndLinks",), "loop": ("BusesAndLinks",), "wiring": ("Configuration", "Access"),
+    "supervision": ("Supervision",), "group": ("Supervision",), "parameter": ("Templates",), "grant": ("Access",),
+    "injectGrant": ("Access",),
+}
+
+
+def nodes(schema: dict, node: object, follow: bool = True) -> Iterator[dict]:
+    """The parts of a node of the schema; of those that it refers to, only what takes its place."""
+    if isinstance(node, dict):
+        if "$ref" in node and follow:
+            yield from nodes(schema, schema["$defs"][node["$ref"].rpartition("/")[2]], False)
+        yield node
+        for child in node.values():
+            yield from nodes(schema, child, False)
+    elif isinstance(node, list):
+        for child in node:
+            yield from nodes(schema, child, False)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_reference_has_every_key_and_choice(validator: Draft202012Validator, part: str) -> None:
+    schema = validator.schema
+    page = "".join((DOCUMENTATION / "Reference" / f"{name}.md").read_text() for name in PARTS[part])
+    heads = set(re.findall(r"`(\w+)(?::[^`]*)?`", " ".join(re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE))))
+    effects = {name.removeprefix("effect-") for name in schema["$defs"] if name.startswith("effect-")} | {"emit"}
+    found = 0
+    for node in nodes(schema, {"$ref": f"#/$defs/{part}"}):
+        keys = set(node.get("properties", {}))
+        if part == "feedback":
+            # Side effects and their outcomes have pages of their own.
+            keys = {key for key in keys - effects if not key.startswith("on")}
+        assert keys <= heads, keys - heads
+        words = {word for word in node.get("enum", []) if isinstance(word, str)}
+        assert all(re.search(rf"`({re.escape(word)}|[^`]*\b{re.escape(word)})`", page) for word in words), words
+        found += len(keys)
+    assert found
 
 
 # The page about a daemon of one's own uses kinds and side effects that only that daemon has; test_own_daemon.py checks it.
