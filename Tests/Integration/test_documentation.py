@@ -570,6 +570,21 @@ def test_the_targets_of_the_readme_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
+def test_the_architecture_names_files_and_code_that_exist() -> None:
+    page = (REPOSITORY / "ARCHITECTURE.md").read_text()
+    places = section(page, "If you want to change X, look in Y")
+    roots = [REPOSITORY / "Sources", REPOSITORY / "Sources" / "MediatorConfiguration", REPOSITORY]
+    paths = set(re.findall(r"`(\w[\w.-]*/[\w./-]+|\w+\.swift)`", places))
+    assert len(paths) > 50
+    assert [path for path in sorted(paths) if not any((root / path).exists() for root in roots)] == []
+    # A name that has changed there is changed in the glossary, too, or left out where it is now the term itself.
+    code = "".join(path.read_text() for path in (REPOSITORY / "Sources").glob("**/*.swift"))
+    words = set(re.findall(r"\w+", code))
+    rows = re.findall(r"^\|.*\|.*\|(.*)\|$", section(page, "Glossary"), re.MULTILINE)
+    names = {name for row in rows for span in re.findall(r"`([^`]*)`", row) for name in re.findall(r"\w+", span)}
+    assert len(names) > 20 and sorted(names - words) == []
+
+
 PAGES = [path.relative_to(REPOSITORY).as_posix() for path in sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("Documentation/**/*.md")])]
 
 
