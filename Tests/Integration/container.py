@@ -249,6 +249,8 @@ class Container:
             stdin=subprocess.DEVNULL if input is None else None,
             capture_output=True,
             text=True,
+            # Some programs are asked for bytes, such as the journal's export format.
+            errors="surrogateescape",
             timeout=timeout,
             env={"PATH": PATH, "LANG": "C.UTF-8", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"},
             cwd="/",
@@ -269,9 +271,13 @@ class Container:
 
     def journal(self, unit: str) -> str:
         """Everything that a unit logged since `forget_journal`, and systemd about it, as bare messages."""
+        return self.entries("--unit", unit, "--output=cat")
+
+    def entries(self, *options: str) -> str:
+        """The output of journalctl(1) with these options, of entries since `forget_journal`."""
         self.run("journalctl", "--sync")
         since = [f"--after-cursor={self._journal_start}"] if self._journal_start else []
-        return self.run("journalctl", "--unit", unit, "--output=cat", "--no-pager", *since).stdout
+        return self.run("journalctl", "--no-pager", *since, *options).stdout
 
     def forget_journal(self) -> None:
         """Begins the journal of another test here; a time would be too coarse, since a test begins as the last one ends."""
