@@ -24,14 +24,14 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     public var meaning: String {
         switch self {
         case .success: "done; for status: everything is healthy or stopped on purpose"
-        case .refused: "refused, nothing has changed: unknown name, wrong value, not valid"
+        case .refused: "rejected, nothing has changed: unknown name, wrong value, not valid"
         case .usage: "wrong command line"
         case .appliedLate: "applied, but a new system did not become healthy in time"
-        case .noConnection: "no daemon, no answer, or it went away or is being stopped"
-        case .notWritten: "the answer could not be written, such as to a full disk"
-        case .permissionDenied: "the daemon does not allow it"
+        case .noConnection: "no daemon, no answer, or the daemon has gone or is stopping"
+        case .notWritten: "the output could not be written, for example to a full disk"
+        case .permissionDenied: "permission denied"
         case .unhealthy: "status only: something is starting, degraded or failed"
-        case .notReached: "sent, but the state to be waited for was not entered in time"
+        case .notReached: "sent, but the system did not enter the awaited state in time"
         }
     }
 

@@ -194,7 +194,7 @@ public enum Mediatorctl {
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mediatorctl",
-        abstract: "Look into a running mediatord, act on it, and check its configuration.",
+        abstract: "Inspect and steer a running mediatord, and check its configuration.",
         discussion: """
             EXAMPLES
               mediatorctl status
@@ -214,8 +214,8 @@ struct RootCommand: ParsableCommand {
             \(CommandStatus.table)
 
             ENVIRONMENT
-              \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
-              \(Place.hostVariable)    the machine to reach by ssh, unless --host says another
+              \(ControlSocket.environmentVariable)  the control socket, unless --socket names another
+              \(Place.hostVariable)    the machine to reach by ssh, unless --host names another
               \(Place.sshVariable)   the command to run instead of ssh
               NO_COLOR          no colours unless it is empty, or --color always
             """,

@@ -51,7 +51,7 @@ public struct DaemonCommand: AsyncParsableCommand {
           6  a system asked for it on account of its faults
 
         ENVIRONMENT
-          \(ControlSocket.environmentVariable)  the control socket, unless --socket says another
+          \(ControlSocket.environmentVariable)  the control socket, unless --socket names another
           RUNTIME_DIRECTORY  where the control socket lies if neither says so; systemd sets it for RuntimeDirectory=
           TZ  the time zone of calendar times, unless they name one
           FDSTORE  how many descriptors the service manager keeps for the next start (FileDescriptorStoreMax=)
@@ -82,25 +82,25 @@ public struct DaemonCommand: AsyncParsableCommand {
             valueName: "address:port"))
     var metrics: String?
 
-    @Flag(name: .long, help: "Take warnings about the configuration for errors, at the start and at every change.")
+    @Flag(name: .long, help: "Treat warnings about the configuration as errors, at the start and at every change.")
     var denyWarnings = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long systems may take to become ready, such as 2m; a plain number is seconds.", valueName: "time"))
+            "The time that systems have to become ready, such as 2m; a plain number is seconds.", valueName: "time"))
     var readyLimit = "30s"
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long side effects may take to finish when the daemon stops, such as 2m; a plain number is seconds.",
+            "The time that side effects have to finish when the daemon stops, such as 2m; a plain number is seconds.",
             valueName: "time"))
     var stopLimit = "10s"
 
     @Flag(
         name: .customLong("validate"),
-        help: "Check the configuration as the start does, print every finding, and start nothing: exit 0 or 1.")
+        help: "Check the configuration as the start does, print every diagnostic, and start nothing: exit 0 or 1.")
     var isCheckOnly = false
 
     @Flag(

@@ -9,11 +9,11 @@ struct AttachVerb: ControlVerb {
         commandName: "attach",
         abstract: "Add a link while the daemon runs.",
         discussion: """
-            The definition is what would stand under 'links' in a file, in YAML or JSON, or is made of options, whose \
-            values are YAML too. The whole configuration is checked with it, as at a reload, and nothing else changes; \
-            what has been written on disk since the last reload is not looked at. The link holds until the daemon ends, \
-            unless --persist writes it into a file. Without a definition a link that was detached is as it is written, \
-            with --persist also for good.
+            The definition is the text below 'links' in a file, in YAML or JSON, or consists of options, whose \
+            values are YAML, too. The whole configuration is checked with it, as at a reload, and nothing else \
+            changes; the files on disk are not read again. The link holds until the daemon ends, unless --persist \
+            writes it into a file. Without a definition, a detached link gets its definition in the files back, with \
+            --persist also for good.
 
             EXAMPLES
               mediatorctl attach tell \\

@@ -6,7 +6,7 @@ import MediatorControl
 struct BridgeVerb: LocalVerb {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Join standard input and output with the control socket; this is what --host runs elsewhere.",
+        abstract: "Connect standard input and output with the control socket; --host runs this on the other machine.",
         discussion: """
             It is for mediatorctl --host on another machine, and for any program that speaks Varlink over ssh.
 

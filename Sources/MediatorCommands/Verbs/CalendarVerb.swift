@@ -7,10 +7,10 @@ import Varlink
 struct CalendarVerb: LocalVerb {
     static let configuration = CommandConfiguration(
         commandName: "calendar",
-        abstract: "Show what a calendar time means, and when it comes next.",
+        abstract: "Explain a calendar time, and show when it comes next.",
         discussion: """
-            Calendar times are those of `at:` in the configuration, as systemd's OnCalendar= has them. It needs no \
-            daemon. Where an expression names no time zone, it is that of TZ, else of the machine.
+            Calendar times are those of `at:` in the configuration, in the format of systemd's OnCalendar=. No \
+            daemon is needed. An expression without a time zone uses that of TZ, else of the machine.
 
             EXAMPLES
               mediatorctl calendar 'Mon..Fri 08:00'
@@ -24,10 +24,12 @@ struct CalendarVerb: LocalVerb {
     @Argument(help: "The calendar times.")
     var expressions: [String]
 
-    @Option(name: .long, help: ArgumentHelp("How many of the next times are shown.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("The number of next times to show.", valueName: "number"))
     var iterations = 1
 
-    @Option(name: .long, help: ArgumentHelp("After when, as RFC 3339; now if left out.", valueName: "time"))
+    @Option(
+        name: .long, help: ArgumentHelp("The time after which to begin, as RFC 3339 (default: now).", valueName: "time")
+    )
     var baseTime: String?
 
     @Flag(help: "Print JSON instead of text for people.")

@@ -6,14 +6,14 @@ import MediatorControl
 struct CatConfigVerb: LocalVerb, ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "cat-config",
-        abstract: "Show the configuration as its files make it up together.",
+        abstract: "Show the configuration as its files define it together.",
         discussion: """
-            Shows what the files say with their drop-ins merged in, and behind each value the file and line it comes \
-            from. It needs no daemon, and reads what a daemon would read if it started now; with --socket it reads the \
-            directories of the daemon there. Values from the environment \
-            and credentials are named, not shown. A link or bus that exists once for each instance is shown as it is \
-            written. With --running it asks the daemon instead, and shows what runs: what was \
-            read at the last reload, with the changes of links that are in no file, which come from <control NAME>.
+            Shows the files with their drop-ins merged in, and behind each value its file and line. No daemon is \
+            needed: it reads the files that a daemon would read if it started now; with --socket, the directories of \
+            that daemon. Values from the environment and credentials are named, not shown. A link or bus that exists \
+            once for each instance is shown as it is written. With --running it asks the daemon, and shows the \
+            active configuration: the files of the last reload, with the changes of links that are in no file, which \
+            come from <control NAME>.
 
             EXAMPLES
               mediatorctl cat-config

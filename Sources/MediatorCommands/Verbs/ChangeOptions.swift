@@ -4,13 +4,13 @@ import Varlink
 
 /// The options of what changes a link.
 struct ChangeOptions: ParsableArguments {
-    @Flag(help: "Write the change into a file of the configuration, so that it outlasts the daemon.")
+    @Flag(help: "Write the change into a file of the configuration, so that it survives the daemon.")
     var persist = false
 
-    @Flag(help: "Only show what would be done, with --persist also what would be written.")
+    @Flag(help: "Only show the effect; with --persist also the file that would be written.")
     var dryRun = false
 
-    @Flag(help: "List what is kept, too.")
+    @Flag(help: "List parts that do not change, too.")
     var all = false
 
     /// Makes the change, or only has it shown.

@@ -44,7 +44,7 @@ struct CommandOptions: ParsableArguments {
 
 /// The look of text for people.
 struct DisplayOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("When to use colours: auto, always or never (default: auto).", valueName: "when"))
+    @Option(help: ArgumentHelp("Use colours: auto, always or never (default: auto).", valueName: "when"))
     var color: ColorChoice?
 }
 

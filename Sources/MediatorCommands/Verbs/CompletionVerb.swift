@@ -9,10 +9,10 @@ struct CompletionVerb: LocalVerb {
 
     static let configuration = CommandConfiguration(
         commandName: "completion",
-        abstract: "Print the script with which a shell completes mediatorctl.",
+        abstract: "Print the script that completes mediatorctl in a shell.",
         discussion: """
-            Verbs and options are completed, and names as the daemon has them: systems, buses, links, events, fields and \
-            states. Where there is no daemon, names are not; a shell waits for one for a second and a half at most.
+            It completes verbs and options, and the names in the daemon: systems, buses, links, events, fields and \
+            states. Without a daemon it completes no names; a shell waits for one for a second and a half at most.
 
             EXAMPLES
               source <(mediatorctl completion bash)

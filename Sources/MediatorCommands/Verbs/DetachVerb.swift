@@ -5,12 +5,12 @@ import MediatorControl
 struct DetachVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "detach",
-        abstract: "Take a link away while the daemon runs.",
+        abstract: "Remove a link while the daemon runs.",
         discussion: """
-            The whole configuration is checked without the link, as at a reload, and nothing else changes. A link that \
-            is written comes back when the daemon is started anew, by 'mediatorctl attach NAME', or by 'mediatorctl \
-            reload --drop-transient'; with --persist it is written into a file that it is removed, until \
-            'mediatorctl attach NAME --persist' takes that back.
+            The whole configuration is checked without the link, as at a reload, and nothing else changes. A link in \
+            a file comes back when the daemon is restarted, by 'mediatorctl attach NAME', or by 'mediatorctl reload \
+            --drop-transient'. With --persist a file records that it is removed, until 'mediatorctl attach NAME \
+            --persist' takes that back.
 
             EXAMPLES
               mediatorctl detach tell-full --dry-run

@@ -7,12 +7,12 @@ struct EmitVerb: ControlVerb {
         commandName: "emit",
         abstract: "Send an event to a system.",
         discussion: """
-            The values are read by the types the system declares: bool, int, double, string, timestamp (RFC 3339 or \
-            now), duration (1h30m, 500ms); lists and maps as JSON. All fields can also be given as one JSON object.
+            The values are read by the types that the system declares: bool, int, double, string, timestamp (RFC \
+            3339 or now), duration (1h30m, 500ms); lists and maps as JSON. One JSON object can give all fields.
 
-            With --wait it returns when the system has entered the state, or one of several, because of this event or \
-            another; after --timeout it gives up. It watches from before the event is sent, so that nothing is missed. \
-            What is sent to a paused system waits until `resume`, which is said.
+            With --wait it returns when the system has entered the state, or one of several, because of this event \
+            or another; after --timeout it gives up. It watches from before the event is sent, so that nothing is \
+            missed. An event for a paused system waits until `resume`, and the output says so.
 
             EXAMPLES
               mediatorctl emit backup Pause
@@ -36,7 +36,8 @@ struct EmitVerb: ControlVerb {
 
     @Option(
         parsing: .singleValue,
-        help: ArgumentHelp("Return when this state has been entered; one of them, if repeated.", valueName: "state"))
+        help: ArgumentHelp(
+            "Return when the system has entered this state; one of them, if repeated.", valueName: "state"))
     var wait: [String] = []
 
     @OptionGroup var options: CommandOptions

@@ -8,11 +8,11 @@ import Varlink
 struct EvalVerb: LocalVerb {
     static let configuration = CommandConfiguration(
         commandName: "eval",
-        abstract: "Evaluate an expression by hand, to try it out.",
+        abstract: "Evaluate an expression, to try it out.",
         discussion: """
-            The expression is CEL, as in `when:` and within ${…} of the configuration. It needs no daemon. Values are \
-            given as JSON; what does not begin as JSON is taken as text, and an object has its fields checked. now is the \
-            present time, unless it is given.
+            The expression is CEL, as in `when:` and within ${…} of the configuration. No daemon is needed. Values \
+            are JSON; text that does not begin like JSON is a string, and the fields of an object are checked. now \
+            is the present time, unless it is given.
 
             EXAMPLES
               mediatorctl eval '1 + 2 * 3'

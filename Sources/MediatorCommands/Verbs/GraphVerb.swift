@@ -12,12 +12,12 @@ struct GraphVerb: LocalVerb, ControlVerb {
 
     static let configuration = CommandConfiguration(
         commandName: "graph",
-        abstract: "Draw what leads where: systems, buses and the links between them.",
+        abstract: "Draw systems, buses and the links between them.",
         discussion: """
-            As a tree of text, for Graphviz (dot), for Mermaid, as a picture (svg), or as JSON. It asks the daemon; with \
-            --config it draws what is written instead, and needs none. Links over which one can come back to where they \
-            begin are marked as a loop. --live adds states, values, how often each link has fired, and whether it is held \
-            back.
+            Draws a tree of text, a graph for Graphviz (dot) or Mermaid, a picture (svg), or JSON. It asks the \
+            daemon; with --config it draws the configuration on disk, without a daemon. Links that are part of a \
+            circle are marked as a loop. --live adds states, values, the number of times that each link has fired, \
+            and whether it is held back.
 
             EXAMPLES
               mediatorctl graph
@@ -33,20 +33,21 @@ struct GraphVerb: LocalVerb, ControlVerb {
             """
     )
 
-    @Option(help: "How to draw: text, dot, mermaid, svg or json.")
+    @Option(help: "The format: text, dot, mermaid, svg or json.")
     var format: Format?
 
-    @Flag(help: "With states, values, counts, and what is held back, as they are now.")
+    @Flag(help: "Include the present states, values, counters and open links.")
     var live = false
 
     @Option(
-        help: ArgumentHelp("Only this system or bus, what leads to it, and where it leads.", valueName: "name"))
+        help: ArgumentHelp(
+            "Draw only this system or bus, with all parts that lead to it or from it.", valueName: "name"))
     var system: String?
 
-    @Option(help: ArgumentHelp("Only what is near this system or bus.", valueName: "name"))
+    @Option(help: ArgumentHelp("Draw only the parts near this system or bus.", valueName: "name"))
     var around: String?
 
-    @Option(help: ArgumentHelp("With --around: how many links away (default: 1).", valueName: "number"))
+    @Option(help: ArgumentHelp("With --around: the distance in links (default: 1).", valueName: "number"))
     var depth: Int?
 
     @Option(

@@ -20,7 +20,7 @@ struct ListVerb: ControlVerb {
             """
     )
 
-    @Argument(help: "What to list; everything when left out.")
+    @Argument(help: "The kind of parts to list (default: all).")
     var kind: Kind?
 
     @OptionGroup var options: CommandOptions

@@ -5,10 +5,10 @@ import MediatorControl
 struct LogLevelVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "log-level",
-        abstract: "Show or set what mediatord logs.",
+        abstract: "Show or set the log level of mediatord.",
         discussion: """
-            Without a level, shows the one there is. A level holds until the daemon ends; `default` is the one it was \
-            started with.
+            Without a level, shows the present one. A level holds until the daemon ends; `default` is the level of \
+            its start.
 
             EXAMPLES
               mediatorctl log-level

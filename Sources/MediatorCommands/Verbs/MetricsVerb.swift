@@ -5,11 +5,12 @@ import MediatorControl
 struct MetricsVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "metrics",
-        abstract: "Print every figure of the daemon in Prometheus' text format.",
+        abstract: "Print the metrics of the daemon in Prometheus' text format.",
         discussion: """
-            Per system: health, state, events, transitions, faults, restarts, mailbox; per feedback: side effects that \
-            run, their outcomes and durations; per bus: values, drops, readers; per link: how often it fired. The same as \
-            `mediatord --metrics` serves over HTTP. With --json it is one object with the member 'text'.
+            Per system: health, state, events, transitions, faults, restarts, mailbox; per feedback: running side \
+            effects, their outcomes and durations; per bus: values, drops, readers; per link: the number of times \
+            that it fired. `mediatord --metrics` serves the same over HTTP. With --json it is one object with the \
+            member 'text'.
 
             EXAMPLES
               mediatorctl metrics

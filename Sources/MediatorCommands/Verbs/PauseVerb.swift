@@ -5,11 +5,11 @@ import MediatorControl
 struct PauseVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Have a system take no events for a while.",
+        abstract: "Pause a system: it takes no events until it is resumed.",
         discussion: """
-            What comes for it waits in its mailbox, beyond whose limit its policy holds as ever. It begins no side effect, \
-            and its schedules do not tick; side effects that run go on. It is degraded meanwhile, until `resume`, or until \
-            it is restarted or a reload replaces it. When the daemon stops, what waits is dropped.
+            Its events wait in its mailbox, whose limit and policy hold. It begins no side effect, and its schedules \
+            do not tick; running side effects go on. It is degraded until `resume`, or until it is restarted or a \
+            reload replaces it. When the daemon stops, the waiting events are dropped.
 
             EXAMPLES
               mediatorctl pause uplink
@@ -33,10 +33,10 @@ struct PauseVerb: ControlVerb {
 struct ResumeVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let a system go on that was paused.",
+        abstract: "Resume a system that is paused.",
         discussion: """
-            It takes the events that have waited, in their order. Of ticks that were missed meanwhile its schedules make up \
-            what `missed` says. A system that is not paused stays as it is.
+            It takes the events that have waited, in their order. Its schedules make up for missed ticks as `missed` \
+            says. A system that is not paused does not change.
 
             EXAMPLES
               mediatorctl resume uplink

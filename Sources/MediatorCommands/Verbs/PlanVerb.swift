@@ -6,11 +6,12 @@ import MediatorControl
 struct PlanVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what a reload would do, without doing it.",
+        abstract: "Show the effect of a reload, without a change.",
         discussion: """
-            The daemon reads and checks its configuration, or another directory, and compares it with what runs. A \
-            system is kept, migrated (begins anew in the state in which it is), restarted, added or removed; a bus or \
-            link kept, changed, added or removed. Changes of links that are in no file stay in force, and are named. What is kept is listed only with --all.
+            The daemon reads and checks its configuration, or another directory, and compares it with the active \
+            one. A system is kept, migrated (starts again in its present state), restarted, added or removed; a bus \
+            or link is kept, changed, added or removed. Changes of links that are in no file stay in force, and are \
+            named. Parts that do not change are listed only with --all.
 
             EXAMPLES
               mediatorctl plan
@@ -30,7 +31,7 @@ struct PlanVerb: ControlVerb {
     @Flag(help: "Show it for a reload that forgets the changes of links that are in no file.")
     var dropTransient = false
 
-    @Flag(help: "List what is kept, too.")
+    @Flag(help: "List parts that do not change, too.")
     var all = false
 
     @OptionGroup var options: CommandOptions

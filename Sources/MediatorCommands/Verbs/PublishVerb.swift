@@ -8,11 +8,12 @@ struct PublishVerb: ControlVerb {
         commandName: "publish",
         abstract: "Publish a value on a bus.",
         discussion: """
-            The value is read by the type of the bus, as the values of emit are. The value of a bus with fields is \
-            given as key=value for each of them, or as one JSON object.
+            The value is read by the type of the bus, as the values of emit are. A bus with fields takes key=value \
+            for each of them, or one JSON object.
 
-            With --wait it returns when each system that is named has entered a state that is, because of this value or \
-            not; after --timeout it gives up. It watches from before the value is published, so that nothing is missed.
+            With --wait it returns when each named system has entered one of its named states, because of this value \
+            or not; after --timeout it gives up. It watches from before the value is published, so that nothing is \
+            missed.
 
             EXAMPLES
               mediatorctl publish uplink.status offline

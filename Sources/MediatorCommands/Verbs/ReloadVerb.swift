@@ -5,13 +5,13 @@ import MediatorControl
 struct ReloadVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Make what runs into what is written.",
+        abstract: "Apply the configuration on disk.",
         discussion: """
-            The daemon reads and checks its configuration; if it is valid, what has changed is exchanged, and the rest \
-            goes on undisturbed: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Changes of links that are in no \
-            file (attach, detach, set) stay in force, unless --drop-transient forgets them. A daemon that \
-            shows no sign of life within --timeout is given up; beyond that, reload waits two minutes for old side \
-            effects to end and for new systems to become ready.
+            The daemon reads and checks its configuration. If it is valid, the parts that differ are exchanged, and \
+            the rest goes on: see mediatorctl plan. If not, nothing changes. SIGHUP does the same. Changes of links \
+            that are in no file (attach, detach, set) stay in force, unless --drop-transient forgets them. reload \
+            gives up if the daemon shows no sign of life within --timeout; beyond that it waits two minutes for old \
+            side effects to end and for new systems to become ready.
 
             EXAMPLES
               mediatorctl reload
@@ -25,7 +25,7 @@ struct ReloadVerb: ControlVerb {
     @Flag(help: "Forget the changes of links that are in no file.")
     var dropTransient = false
 
-    @Flag(help: "List what is kept, too.")
+    @Flag(help: "List parts that do not change, too.")
     var all = false
 
     @OptionGroup var options: CommandOptions

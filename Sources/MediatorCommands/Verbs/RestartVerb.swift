@@ -6,11 +6,11 @@ import Varlink
 struct RestartVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "restart",
-        abstract: "End a system and begin it anew, in its initial state.",
+        abstract: "Stop a system and start it again, in its initial state.",
         discussion: """
-            Its side effects are cancelled, and what waits in its mailbox is dropped; buses that remember show it their \
-            values again. A system that has ended on account of faults begins anew, too. Others of its group go on. \
-            Returns when it has begun.
+            Its side effects are cancelled, and the events in its mailbox are dropped. Buses that remember send it \
+            their values again. A system that has ended because of faults starts, too. Others of its group go on. \
+            Returns when the system has started.
 
             EXAMPLES
               mediatorctl restart uplink
@@ -42,8 +42,8 @@ struct ResetVerb: ControlVerb {
         commandName: "reset",
         abstract: "Send a system to its initial state.",
         discussion: """
-            It goes there before it takes another event, as by a transition: side effects that end with each new state \
-            end, others go on, and what waits in its mailbox stays.
+            It goes there before it takes another event, as by a transition: side effects that end with each new \
+            state end, others go on, and the events in its mailbox stay.
 
             EXAMPLES
               mediatorctl reset uplink

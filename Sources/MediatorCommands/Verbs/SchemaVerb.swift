@@ -7,10 +7,10 @@ struct SchemaVerb: LocalVerb, ControlVerb {
         commandName: "schema",
         abstract: "Print a JSON Schema of the configuration, for editors.",
         discussion: """
-            Draft 2020-12, for each YAML document of a file. It knows keys, shapes and words; names, types and \
-            expressions are checked by `mediatorctl validate`.
+            Draft 2020-12, for each YAML document of a file. It covers keys, shapes and words; `mediatorctl \
+            validate` checks names, types and expressions.
 
-            A drop-in says only what changes, and null removes what is there, so it has a schema of its own.
+            A drop-in has only the parts that change, and null removes a part, so it has a schema of its own.
 
             EXAMPLES
               mediatorctl schema > mediatord.schema.json

@@ -7,11 +7,11 @@ struct SetVerb: ControlVerb {
         commandName: "set",
         abstract: "Change keys of a link while the daemon runs.",
         discussion: """
-            The keys are those that stand in a file; one within another is named behind a point (loop.limit). The value \
-            is YAML, so text with ': ', ' #' or quotes at its beginning needs quotes, but that of 'when' is the expression \
-            as it is; nothing behind the '=' removes the key. The whole configuration is checked with the change, as at a reload, and nothing else changes. It holds \
-            until the daemon ends, unless --persist writes it into a file; --persist without a key writes what was \
-            changed of the link before.
+            The keys are those of a file; a nested one is written with a point (loop.limit). The value is YAML, so \
+            text with ': ', ' #' or quotes at its beginning needs quotes; the value of 'when' is the plain \
+            expression. Nothing behind the '=' removes the key. The whole configuration is checked with the change, \
+            as at a reload, and nothing else changes. The change holds until the daemon ends, unless --persist \
+            writes it into a file; --persist without a key writes the earlier changes of the link.
 
             EXAMPLES
               mediatorctl set tell-full 'when=state.percent > 95'

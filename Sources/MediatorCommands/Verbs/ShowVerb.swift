@@ -15,7 +15,7 @@ struct ShowVerb: ControlVerb {
             """
     )
 
-    @Argument(help: "The name; system:NAME, bus:NAME or link:NAME where it stands for several things.")
+    @Argument(help: "The name; system:NAME, bus:NAME or link:NAME if several parts have it.")
     var name: String
 
     @OptionGroup var options: CommandOptions

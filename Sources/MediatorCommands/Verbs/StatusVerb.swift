@@ -5,7 +5,7 @@ import MediatorControl
 struct StatusVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how the daemon and its systems are doing.",
+        abstract: "Show the health of the daemon and its systems.",
         discussion: """
             Ends with 0 when everything is healthy or stopped on purpose, with 5 when something is starting, degraded \
             or failed.

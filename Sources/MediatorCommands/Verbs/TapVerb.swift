@@ -8,17 +8,17 @@ import Varlink
 struct TapVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "tap",
-        abstract: "Follow the states of systems, the values of buses and what links send.",
+        abstract: "Follow the states of systems, the values of buses and the activity of links.",
         discussion: """
-            Shows present states and values first, then every change, until ^C. In a name, * stands for any letters and \
-            ? for one; system:, bus: or link: in front says what is meant; without a name everything is followed. What is \
-            new after a reload, or begins anew, is followed as well. A name that is none is an error; where nothing fits a \
-            name with * or ?, or no system has a state that --where asks for, that is said on standard error, and what comes \
-            is waited for.
+            Shows present states and values first, then every change, until ^C. In a name, * stands for any letters \
+            and ? for one; the prefixes system:, bus: and link: choose a kind; without a name everything is \
+            followed. Parts that are new after a reload, or begin again, are followed, too. An unknown name is an \
+            error. If nothing fits a name with * or ?, or no system has a state that --where names, a line on \
+            standard error says so, and tap waits.
 
-            --where is an expression as in `when:` of the configuration. It sees state and stateName of a system, value \
-            of a bus or link, and of each name and eventName. What has no such field is left out. With --rate, no more \
-            changes than that are shown, and how many were not is told.
+            --where is an expression as in `when:` of the configuration. It can use state and stateName of a system, \
+            value of a bus or link, and name and eventName of each. Parts without such a field are left out. With \
+            --rate, further changes are left out, and their number is shown.
 
             EXAMPLES
               mediatorctl tap uplink
@@ -40,10 +40,11 @@ struct TapVerb: ControlVerb {
 
     @Option(
         name: .customLong("where"),
-        help: ArgumentHelp("Show only what this holds of, such as 'state.used > 80'.", valueName: "expression"))
+        help: ArgumentHelp(
+            "Show only changes that fulfil this condition, such as 'state.used > 80'.", valueName: "expression"))
     var condition: String?
 
-    @Option(help: ArgumentHelp("Show at most so many changes in a time: 5/s, 100/1m.", valueName: "number/time"))
+    @Option(help: ArgumentHelp("Limit the changes that are shown, such as 5/s or 100/1m.", valueName: "number/time"))
     var rate: String?
 
     @Option(help: ArgumentHelp("End after this many lines.", valueName: "number"))

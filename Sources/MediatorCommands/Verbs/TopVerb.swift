@@ -9,13 +9,13 @@ import Varlink
 struct TopVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show the busiest systems, buses and links, on the whole terminal, as it changes.",
+        abstract: "Show the busiest systems, buses and links on the whole terminal.",
         discussion: """
             Keys: arrows choose, enter opens, 1 to 4 and tab list all, systems, buses or links, s sorts, r reverses, \
-            / filters, space holds, ? helps, q ends. When the daemon goes away it says so, and goes on when there is one \
-            again.
+            / filters, space holds, ? helps, q ends. When the daemon goes away top says so, and goes on with the \
+            next daemon.
 
-            Where there is no terminal, or with --json, it writes a table, or one object on a line, each time.
+            Without a terminal, or with --json, it writes a table, or one object on a line, at each look.
 
             EXAMPLES
               mediatorctl top
@@ -26,10 +26,10 @@ struct TopVerb: ControlVerb {
             """
     )
 
-    @Option(help: ArgumentHelp("How often to look (default: 1s).", valueName: "time"))
+    @Option(help: ArgumentHelp("The interval between two looks (default: 1s).", valueName: "time"))
     var interval: String?
 
-    @Option(help: ArgumentHelp("Without a terminal: end after so many times.", valueName: "number"))
+    @Option(help: ArgumentHelp("Without a terminal: end after this number of looks.", valueName: "number"))
     var count: Int?
 
     @OptionGroup var options: CommandOptions

@@ -5,12 +5,12 @@ import MediatorControl
 struct TraceVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "Show what a system did of late.",
+        abstract: "Show the last steps of a system.",
         discussion: """
-            The events that it took, with the conditions of its transitions and what they read, the new states, what it \
-            did not handle or dropped, its faults, and what its side effects came to; the oldest first. Nothing needs to \
-            be switched on for it beforehand. The last 32 steps are kept, and 32 from before that were no mere \
-            repetitions. With --follow it goes on with what comes, until ^C; with --json each step is a line then.
+            Shows the events that it took, with the values in the conditions of its transitions, the new states, \
+            events that it did not handle or dropped, its faults, and the outcomes of its side effects; the oldest \
+            first. Steps are always recorded: the last 32, and 32 from before that were no mere repetitions. With \
+            --follow it goes on with new steps until ^C; with --json each step is then a line.
 
             EXAMPLES
               mediatorctl trace backup
@@ -25,10 +25,10 @@ struct TraceVerb: ControlVerb {
     @Argument(help: "The name of the system.")
     var system: String
 
-    @Option(help: ArgumentHelp("Show no more steps than so many, the last ones.", valueName: "number"))
+    @Option(help: ArgumentHelp("Show the last N steps only.", valueName: "number"))
     var limit: Int?
 
-    @Flag(help: "Go on with what the system does from now on.")
+    @Flag(help: "Follow the system from now on.")
     var follow = false
 
     @OptionGroup var options: CommandOptions

@@ -13,16 +13,16 @@ struct ValidateVerb: LocalVerb, ControlVerb {
         commandName: "validate",
         abstract: "Check a configuration as the daemon does before it starts.",
         discussion: """
-            Needs no daemon, and touches nothing: no command runs, nothing is written, no connection is made. What it \
-            accepts, mediatord starts, given the environment variables and credentials that it names; those that are \
-            not to be had here are listed. Every problem of every file is shown at once, with its place and a code in \
-            brackets. /usr/share/doc/mediatord/Documentation/Reference/Diagnostics.md explains each code with an example.
+            No daemon is needed, and nothing is touched: no command runs, nothing is written, no connection is made. \
+            mediatord starts every configuration that validate accepts, given the environment variables and \
+            credentials that it references; missing ones are listed. All problems of all files are shown at once, \
+            each with its place and a code in brackets. \
+            /usr/share/doc/mediatord/Documentation/Reference/Diagnostics.md explains each code with an example.
 
-            Directories that are named one after the other are one configuration, in which all files count. With \
-            --config they are layers instead, as those of mediatord --config are: a file of an earlier one overrides \
-            that of its name in a later one. With --socket the daemon there is asked which kinds of \
-            systems and side effects it knows, if --kinds does not tell, and those directories are checked from which it reads, \
-            if none is named.
+            Directories in a row are one configuration, in which all files count. With --config they are layers, as \
+            those of mediatord --config are: a file of an earlier one overrides the file of that name in a later \
+            one. With --socket, validate asks that daemon for its kinds of systems and side effects, unless --kinds \
+            has them, and checks its directories, unless some are named.
 
             EXAMPLES
               mediatorctl validate
@@ -50,15 +50,15 @@ struct ValidateVerb: LocalVerb, ControlVerb {
             valueName: "dir"), completion: .directory)
     var config: [String] = []
 
-    @Option(help: "How to print findings: human, json (one object) or sarif (2.1.0, for code hosting).")
+    @Option(help: "The format of diagnostics: human, json (one object) or sarif (2.1.0, for code hosting).")
     var format: Format?
 
     @OptionGroup var kinds: KindOptions
 
-    @Flag(help: "Take warnings for errors.")
+    @Flag(help: "Treat warnings as errors.")
     var denyWarnings = false
 
-    @Flag(help: "Print findings only, without the summary.")
+    @Flag(help: "Print diagnostics only, without the summary.")
     var quiet = false
 
     @OptionGroup var options: CommandOptions

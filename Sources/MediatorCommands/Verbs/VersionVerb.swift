@@ -5,7 +5,7 @@ import MediatorControl
 struct VersionVerb: LocalVerb, ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "version",
-        abstract: "Tell the versions of mediatorctl and of the mediatord it speaks to.",
+        abstract: "Show the versions of mediatorctl and of the daemon.",
         discussion: """
             EXAMPLES
               mediatorctl version
@@ -16,7 +16,7 @@ struct VersionVerb: LocalVerb, ControlVerb {
             """
     )
 
-    @Flag(help: "Only that of mediatorctl, for which no daemon is asked.")
+    @Flag(help: "Show the version of mediatorctl only, without a daemon.")
     var client = false
 
     @OptionGroup var options: CommandOptions

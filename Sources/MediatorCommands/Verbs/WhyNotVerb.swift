@@ -5,11 +5,12 @@ import MediatorControl
 struct WhyNotVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "why-not",
-        abstract: "Tell what stands in the way of an event.",
+        abstract: "Explain the obstacles of an event.",
         discussion: """
-            Nothing is sent. Told are the transitions of the system's state on this event, with what their conditions read, \
-            and whether their `set` comes to a value; and the links and feedbacks that would send the event, and why they \
-            do not now. Of the event's data what matters will do: what depends on the rest is left open.
+            Nothing is sent. Shows the transitions of the system's state on this event, with the values in their \
+            conditions, and whether their `set` can be computed. Also shows the links and feedbacks that could send \
+            the event, and their obstacles. Give the fields of the event that matter; conditions on other fields \
+            stay open.
 
             EXAMPLES
               mediatorctl why-not backup Start

@@ -5,12 +5,12 @@ import MediatorControl
 struct WhyVerb: ControlVerb {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Tell why a system is in its state.",
+        abstract: "Explain why a system is in its state.",
         discussion: """
-            Goes back from the state to the event that led to it, to the link or side effect that sent that, to the value \
-            of the bus and who put it there, and so on, until it comes to what came from outside: a client, the clock, \
-            the start. Nothing needs to be switched on for it beforehand. Of a story of more than 63 states the end is \
-            not kept, which is said.
+            Goes back from the state to the event that led to it, to the link or side effect that sent that event, \
+            to the value of the bus and its publisher, and so on. The chain ends outside: with a client, the clock, \
+            or the start. It is always recorded. Of a chain with more than 63 states the end is not kept, and the \
+            output says so.
 
             EXAMPLES
               mediatorctl why backup
@@ -24,7 +24,7 @@ struct WhyVerb: ControlVerb {
     @Argument(help: "The name of the system.")
     var system: String
 
-    @Option(help: "Tell of the latest N states only; with --json, too.")
+    @Option(help: "Explain the latest N states only; this holds with --json, too.")
     var limit: Int?
 
     @OptionGroup var options: CommandOptions
